@@ -2,7 +2,7 @@
 
 use crate::Kind;
 use crate::end::End;
-use crate::limits::OBJECT_BATCHES_MAX;
+use crate::limits::{OBJECT_BATCHES_MAX, RECORD_AHEAD_MAX};
 use crate::partition::Partition;
 use crate::received::Received;
 use crate::store::StoreError;
@@ -36,6 +36,17 @@ pub enum AppendError {
          or records, or begin a new storage"
     )]
     NoJournal,
+    /// One of Kafka's batches has a record of the future.
+    #[error(
+        "a record is of {newest_ms} ms after 1970, more than an hour after the broker's time ({now_ms} ms); correct \
+         the time of the record, or the clock of the broker"
+    )]
+    Future {
+        /// The newest time in the batch, in milliseconds since the Unix epoch.
+        newest_ms: i64,
+        /// The broker's time, in milliseconds since the Unix epoch.
+        now_ms: u64,
+    },
     /// Too many requests wait for this partition's next commit.
     #[error("too many pending appends to this topic; wait, then retry")]
     Busy,
@@ -107,6 +118,7 @@ impl AppendError {
         match self {
             AppendError::TooLarge { .. }
             | AppendError::NoJournal
+            | AppendError::Future { .. }
             | AppendError::TopicDeleted { .. }
             | AppendError::Fenced { .. }
             | AppendError::NotOpen { .. }
@@ -118,6 +130,11 @@ impl AppendError {
             AppendError::Store(error) => error.kind,
         }
     }
+}
+
+/// Whether a record of this time is refused: searches by the times of records rely on it.
+fn is_future(newest_ms: i64, now_ms: u64) -> bool {
+    u64::try_from(newest_ms).is_ok_and(|newest_ms| newest_ms > now_ms + RECORD_AHEAD_MAX.as_millis() as u64)
 }
 
 /// An append that waits for its commit.
@@ -139,6 +156,10 @@ impl Partition {
         if received.batches.len() > OBJECT_BATCHES_MAX || received.bytes() > self.topic.shared.config.object_bytes_max()
         {
             return Err(AppendError::TooLarge { bytes: received.bytes(), batches: received.batches.len() });
+        }
+        let now_ms = self.topic.shared.clock.now_us() / 1000;
+        if let Some(newest_ms) = received.newest_ms().filter(|&newest_ms| is_future(newest_ms, now_ms)) {
+            return Err(AppendError::Future { newest_ms, now_ms });
         }
         let records = received.records();
         let inbox = match &self.end {

@@ -1,9 +1,9 @@
 //! Where a topic's objects are: one small entry for each, in order of offset.
 
-use crate::limits::OBJECT_BYTES_MAX;
+use crate::limits::{OBJECT_BYTES_MAX, PIECES_PER_VISIT};
 use crate::object::index_bytes;
 use crate::store::{Known, Listed, Location, ObjectAt};
-use rawline_journal::Piece;
+use rawline_journal::{BatchKind, Piece};
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
 use std::ops::Range;
@@ -14,11 +14,16 @@ struct ObjectEntry {
     first_offset: u64,
     /// Time of the append, microseconds since the Unix epoch; `None` until the object's header is read.
     appended_us: Option<NonZeroU64>,
+    /// Time of the newest record, microseconds since the Unix epoch; `None` until the entries of its batches are read.
+    newest_us: Option<NonZeroU64>,
     location: Location,
     bytes: u32,
     /// Whether this process has checked the object's checksums as the store returned them.
     verified: bool,
 }
+
+// `docs/operating.md` says so.
+const _: () = assert!(size_of::<ObjectEntry>() == 72);
 
 /// The objects of a topic.
 #[derive(Debug, Default)]
@@ -41,6 +46,32 @@ pub(crate) struct Found {
     pub at: ObjectAt,
     pub next_offset: u64,
     pub verified: bool,
+    /// Time of its append, microseconds since the Unix epoch; `None` until its header is read.
+    pub appended_us: Option<NonZeroU64>,
+    /// Time of its newest record, microseconds since the Unix epoch; `None` until the entries of its batches are read.
+    pub newest_us: Option<NonZeroU64>,
+}
+
+impl ObjectEntry {
+    /// Whether all its records are known to be older.
+    fn is_older(&self, time_us: u64) -> bool {
+        self.newest_us.is_some_and(|newest_us| newest_us.get() < time_us)
+    }
+}
+
+impl Found {
+    /// Whether it was merged of objects of different times.
+    pub fn is_merged(&self) -> bool {
+        matches!(self.at.location, Location::Journal(place) if place.source.is_merged())
+    }
+
+    /// Whether all batches are of one time, that of their object's append.
+    pub fn has_one_time(&self) -> bool {
+        match self.at.location {
+            Location::Journal(place) => !self.is_merged() && place.batches.kind() == Some(BatchKind::Rawline),
+            Location::Memory | Location::Segment { .. } | Location::Key { .. } => true,
+        }
+    }
 }
 
 /// Why objects do not continue a topic.
@@ -90,10 +121,13 @@ impl TopicIndex {
         }
         assert!(bytes > 0 && bytes <= OBJECT_BYTES_MAX, "an object of {bytes} bytes at offset {first_offset}");
         let appended_us = known.and_then(|known| NonZeroU64::new(known.appended_us));
+        let has_times =
+            matches!(location, Location::Journal(place) if place.batches.kind() != Some(BatchKind::Rawline));
         let small_bytes = bytes as u32; // `limits.rs` asserts that the maximum fits.
         self.entries.push_back(ObjectEntry {
             first_offset,
             appended_us,
+            newest_us: appended_us.filter(|_| !has_times),
             location,
             bytes: small_bytes,
             verified: matches!(location, Location::Journal(_)) && !self.checks_pieces,
@@ -153,6 +187,9 @@ impl TopicIndex {
         let begins_at = first.first_offset;
         assert!(begins_at == merged.first_offset || start == 0, "{merged:?} begins at {begins_at} of a topic");
         let rest = self.entries.split_off(end);
+        let newest = self.entries.range(start..).map(|entry| entry.newest_us);
+        // `None`, unless all are known.
+        let newest_us = newest.reduce(|one, next| one.zip(next).map(|(one, next)| one.max(next))).flatten();
         let replaced: u64 = self.entries.drain(start..).map(|entry| u64::from(entry.bytes)).sum();
         assert!(replaced <= self.bytes, "{replaced} of {} bytes are merged", self.bytes);
         self.bytes -= replaced;
@@ -161,6 +198,7 @@ impl TopicIndex {
         let topic_ends_at = std::mem::replace(&mut self.next_offset, merged.first_offset);
         let pushed = self.push_piece(merged, next_offset);
         assert!(pushed.is_ok(), "{merged:?} in the place of others: {pushed:?}");
+        self.set_newest_us(merged.first_offset, Location::Journal(merged.place), newest_us);
         self.entries.extend(rest);
         self.next_offset = topic_ends_at;
     }
@@ -228,7 +266,38 @@ impl TopicIndex {
         let next_offset = self.entries.get(position + 1).map_or(self.next_offset, |next| next.first_offset);
         assert!(entry.first_offset < next_offset, "an object at {} to {next_offset}", entry.first_offset);
         let at = ObjectAt { first_offset: entry.first_offset, location: entry.location, bytes: u64::from(entry.bytes) };
-        Some(Found { at, next_offset, verified: entry.verified })
+        let ObjectEntry { verified, appended_us, newest_us, .. } = *entry;
+        Some(Found { at, next_offset, verified, appended_us, newest_us })
+    }
+
+    /// The object that holds `offset`, or the first after it, unless all its records are known to be older than
+    /// `time_us`. After a number of objects, or at the end: the offset to go on at.
+    pub fn newer_from(&self, offset: u64, time_us: u64) -> Result<Found, u64> {
+        let start = self.entries.partition_point(|entry| entry.first_offset <= offset).saturating_sub(1);
+        let start = if offset < self.next_offset { start } else { self.entries.len() };
+        let end = self.entries.len().min(start + PIECES_PER_VISIT);
+        let older = self.entries.range(start..end).take_while(|entry| entry.is_older(time_us)).count();
+        match self.at(start + older) {
+            Some(found) if start + older < end => Ok(found),
+            following => Err(following.map_or(self.next_offset, |found| found.at.first_offset)),
+        }
+    }
+
+    /// The last object that begins before `offset`, unless all its records are known to be older than `time_us`, or
+    /// were appended before `appended_us`. After a number of objects, or at the front: the offset to go on before.
+    pub fn newer_before(&self, offset: u64, time_us: u64, appended_us: u64) -> Result<Found, u64> {
+        let end = self.entries.partition_point(|entry| entry.first_offset < offset);
+        let start = end.saturating_sub(PIECES_PER_VISIT);
+        let is_earlier = |entry: &ObjectEntry| entry.appended_us.is_some_and(|time| time.get() < appended_us);
+        for (position, entry) in (start..end).zip(self.entries.range(start..end)).rev() {
+            if is_earlier(entry) {
+                return Err(0);
+            }
+            if let Some(found) = self.at(position).filter(|_| !entry.is_older(time_us)) {
+                return Ok(found);
+            }
+        }
+        Err(if start > 0 { self.at(start).map_or(0, |found| found.at.first_offset) } else { 0 })
     }
 
     /// The numbers of the objects that hold records from the first offset on. An object keeps its number.
@@ -239,11 +308,6 @@ impl TopicIndex {
     /// The object with this number, if there is one.
     pub fn numbered(&self, number: u64) -> Option<Found> {
         self.at(self.position(number)?)
-    }
-
-    /// Time of the append of the object with this number, if known.
-    pub fn appended_us_of(&self, number: u64) -> Option<u64> {
-        self.entries.get(self.position(number)?).and_then(|entry| entry.appended_us).map(NonZeroU64::get)
     }
 
     fn position(&self, number: u64) -> Option<usize> {
@@ -282,6 +346,15 @@ impl TopicIndex {
     pub fn set_appended_us(&mut self, first_offset: u64, appended_us: u64) {
         if let Some(entry) = self.entry_mut(first_offset) {
             entry.appended_us = NonZeroU64::new(appended_us);
+        }
+    }
+
+    /// Notes the time of an object's newest record, if it is known. A merged object may have taken its place meanwhile.
+    pub fn set_newest_us(&mut self, first_offset: u64, location: Location, newest_us: Option<NonZeroU64>) {
+        if let Some(entry) = self.entry_mut(first_offset)
+            && entry.location == location
+        {
+            entry.newest_us = newest_us.or(entry.newest_us);
         }
     }
 

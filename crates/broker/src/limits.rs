@@ -152,6 +152,15 @@ pub const SETTINGS_BYTES_MAX: usize = 4096;
 /// queue, and names come from outside.
 pub const TOPICS_MAX: usize = 10_000;
 
+/// How much later than its append a record of one of Kafka's batches may be by its producer's clock: Kafka's own limit
+/// (`message.timestamp.after.max.ms`). A search by the times of records begins this long before the time that it looks
+/// for.
+pub const RECORD_AHEAD_MAX: Duration = Duration::from_secs(3600);
+
+/// Maximum number of objects whose entries the searches of one request read: in a bucket some seconds, as one GET each.
+/// What they have read stays known, so that the next request goes on there.
+pub const SEARCH_OBJECTS_MAX: usize = 512;
+
 /// Maximum number of partitions of a topic.
 pub const TOPIC_PARTITIONS_MAX: u32 = rawline_journal::PARTITIONS_MAX;
 

@@ -103,6 +103,14 @@ impl Received {
         Ok(Received::of(parts, Checked::Rawline(batches), bytes, records, None))
     }
 
+    /// The newest time of a record of Kafka's batches, in milliseconds since the Unix epoch.
+    pub(crate) fn newest_ms(&self) -> Option<i64> {
+        match &self.batches {
+            Checked::Rawline(_) => None,
+            Checked::Kafka(batches) => batches.iter().map(|batch| batch.header.max_timestamp_ms).max(),
+        }
+    }
+
     /// Kafka's batches, whose bytes are exactly `parts`. Those of a producer with an id are appended exactly once.
     pub fn of_record_batches(parts: Vec<Bytes>, batches: Vec<CheckedRecordBatch>) -> Result<Received, ProducerError> {
         let (mut bytes, mut records) = (0, 0);

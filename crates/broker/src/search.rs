@@ -1,8 +1,10 @@
 //! Searches a partition by time of append.
 
+use crate::index::Found;
 use crate::object::{HEADER_BYTES, Header};
 use crate::partition::Partition;
 use crate::read::{ReadError, damaged};
+use rawline_journal::BatchKind;
 use std::ops::Range;
 
 impl Partition {
@@ -20,7 +22,7 @@ impl Partition {
     /// The first offset of a merged object's records that were appended at or after `time_us`, from `first_offset` on:
     /// the object has the time of the newest. `None` if it can't be known now.
     async fn first_in_merged(&self, time_us: u64, first_offset: u64) -> Option<u64> {
-        let found = self.index().find(first_offset)?;
+        let found = self.index().find(first_offset).filter(|found| found.is_merged())?;
         let times = match self.store().batch_times(&self.log, found.at).await {
             Ok(times) => times?,
             Err(error) => {
@@ -28,7 +30,8 @@ impl Partition {
                 return None;
             }
         };
-        let older = times.iter().take_while(|batch| (1..time_us).contains(&batch.appended_us));
+        let older =
+            times.iter().take_while(|batch| batch.kind == BatchKind::Rawline && (1..time_us).contains(&batch.time_us));
         let records: u64 = older.map(|batch| u64::from(batch.records)).sum();
         let since = found.at.first_offset + records;
         assert!(since <= found.next_offset, "{records} records in {:?}", found.at);
@@ -47,7 +50,7 @@ impl Partition {
 
     /// The first offset appended at or after `time_us`. It begins an object with one of these numbers, or the one after
     /// them.
-    async fn first_since(&self, time_us: u64, numbers: Range<u64>) -> Result<u64, ReadError> {
+    pub(crate) async fn first_since(&self, time_us: u64, numbers: Range<u64>) -> Result<u64, ReadError> {
         let Range { start: mut low, end: mut high } = numbers;
         while low < high {
             let middle = low + (high - low) / 2;
@@ -63,19 +66,23 @@ impl Partition {
         Ok(found.map_or(index.next_offset(), |found| found.at.first_offset.max(index.first_offset())))
     }
 
-    /// Time of the append of an object by its number, from its header if it isn't known yet.
+    /// Time of the append of an object by its number.
     async fn appended_us(&self, number: u64) -> Result<u64, ReadError> {
-        let found = {
-            let index = self.index();
-            match (index.appended_us_of(number), index.numbered(number)) {
-                (Some(appended_us), _) => return Ok(appended_us),
-                (None, Some(found)) => found,
-                // Deleted meanwhile: older than anything that is left.
-                (None, None) => return Ok(0),
-            }
-        };
-        let bytes = self.get(&found, 0..found.at.bytes.min(HEADER_BYTES as u64)).await?;
-        let header = Header::parse(&bytes).map_err(|error| damaged(&found, error))?;
+        let found = self.index().numbered(number);
+        match found {
+            Some(found) => self.appended_us_of(&found).await,
+            // Deleted meanwhile: older than anything that is left.
+            None => Ok(0),
+        }
+    }
+
+    /// Time of the append of an object, from its header if it isn't known yet.
+    pub(crate) async fn appended_us_of(&self, found: &Found) -> Result<u64, ReadError> {
+        if let Some(appended_us) = found.appended_us {
+            return Ok(appended_us.get());
+        }
+        let bytes = self.get(found, 0..found.at.bytes.min(HEADER_BYTES as u64)).await?;
+        let header = Header::parse(&bytes).map_err(|error| damaged(found, error))?;
         self.index_mut().set_appended_us(found.at.first_offset, header.appended_us);
         Ok(header.appended_us)
     }

@@ -21,8 +21,8 @@ pub fn record_batch(records: u32, bytes: &[u8], producer: Option<RecordProducer>
     // No codec, last offset, base and greatest time.
     let mut covered = 0_i16.to_be_bytes().to_vec();
     covered.extend((records as i32 - 1).to_be_bytes());
-    covered.extend(1_700_000_000_000_i64.to_be_bytes());
-    covered.extend(1_700_000_000_123_i64.to_be_bytes());
+    covered.extend(1_000_i64.to_be_bytes());
+    covered.extend(1_123_i64.to_be_bytes());
     let producer = producer.map(|RecordProducer { id, epoch, base_sequence }| (id as i64, epoch as i16, base_sequence));
     let (id, epoch, sequence) = producer.unwrap_or((-1, -1, u32::MAX));
     covered.extend(id.to_be_bytes());

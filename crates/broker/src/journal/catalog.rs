@@ -7,10 +7,13 @@ use crate::index::TopicIndex;
 use crate::life::Life;
 use crate::limits::PIECES_PER_VISIT;
 use crate::metrics::TrimMetrics;
+use crate::record_times::{newest, time_of};
 use crate::settings::Settings;
+use crate::store::Location;
 use bytes::Bytes;
 use rawline_journal::{Control, Index, MergedPiece, Offsets, PartitionId, Piece, Snapshot, State};
 use std::collections::{BTreeMap, HashMap};
+use std::num::NonZeroU64;
 use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tokio::sync::watch;
@@ -133,11 +136,12 @@ impl Extent {
 
     /// Adds a piece. Returns the size of those before it that have no record left: the newest is kept until another
     /// follows.
-    fn push(&self, id: PartitionId, piece: &Piece, next_offset: u64) -> u64 {
+    fn push(&self, id: PartitionId, piece: &Piece, next_offset: u64, newest_us: Option<NonZeroU64>) -> u64 {
         let mut index = self.index_mut();
         let pushed = index.push_piece(piece, next_offset);
         // The rules have compared its offsets with the partition's end.
         assert!(pushed.is_ok(), "{piece:?} of {id:?}: {pushed:?}");
+        index.set_newest_us(piece.first_offset, Location::Journal(piece.place), newest_us);
         let deleted = index.delete_hidden();
         drop(index);
         let before = self.end.send_replace(next_offset);
@@ -216,8 +220,9 @@ impl Catalog {
                 }
             }
         }
-        for (id, piece, next_offset) in index.pieces() {
-            let bytes = self.extent(id).push(id, &piece, next_offset);
+        for ((id, piece, next_offset), (_, batches)) in index.pieces().zip(index.sections()) {
+            let times = batches.iter().map(|(batch, _)| time_of(batch.kind, batch.max_timestamp_us, piece.appended_us));
+            let bytes = self.extent(id).push(id, &piece, next_offset, newest(times));
             if bytes > 0 {
                 self.trim_metrics.iter().for_each(|metrics| metrics.deleted(bytes));
             }

@@ -21,7 +21,7 @@ use crate::limits::INDEX_BYTES_GUESS;
 use crate::object::{Object, index_bytes};
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, ready};
-use rawline_journal::Place;
+use rawline_journal::{BatchKind, Place};
 use std::ops::Range;
 use std::sync::Arc;
 use thiserror::Error;
@@ -113,13 +113,16 @@ pub struct Known {
     pub appended_us: u64,
 }
 
-/// When a batch was appended.
+/// Of which time a batch is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchTime {
     /// The batch's number of records.
     pub records: u32,
-    /// Time of its append, microseconds since the Unix epoch; 0 if unknown.
-    pub appended_us: u64,
+    /// Who defines its bytes.
+    pub kind: BatchKind,
+    /// Microseconds since the Unix epoch; 0 if unknown. Of one of ours, the time of its append, which is unknown if it
+    /// is that of its object; of one of Kafka's, the time of its newest record by its producer's clock.
+    pub time_us: u64,
 }
 
 /// Where objects live. Safe to call from many tasks; commits to one log come from one task at a time.
@@ -195,7 +198,7 @@ pub trait Store: Send + Sync + 'static {
     /// Begins to bring objects near that will be read soon. Best effort: a store may ignore some or all of them.
     fn prefetch(&self, _topic: &str, _objects: &[ObjectAt]) {}
 
-    /// The batches of an object with the time of each, in order, if it was merged of objects of different times.
+    /// The batches of an object with the time of each, in order, if it is a piece of a journal object.
     fn batch_times<'a>(
         &'a self,
         _topic: &'a str,

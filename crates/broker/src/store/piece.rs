@@ -96,12 +96,8 @@ fn read_entries(first_offset: u64, place: &Place, entries: &[u8]) -> Result<Vec<
     if is_sound { Ok(batches) } else { Err(ObjectError::Header) }
 }
 
-/// The times of the batches of a merged piece, of its entries in the object.
+/// The times of the batches of a piece, of its entries in the object.
 pub(super) fn batch_times(entries: &[u8]) -> Result<Vec<BatchTime>, ObjectError> {
-    let time = |batch: &Batch| match batch.kind {
-        BatchKind::Rawline => BatchTime { records: batch.records, appended_us: batch.max_timestamp_us },
-        // That of its producer's clock.
-        BatchKind::Kafka => BatchTime { records: batch.records, appended_us: 0 },
-    };
-    Ok(Batch::read_all(entries)?.iter().map(time).collect())
+    let time = |batch: Batch| BatchTime { records: batch.records, kind: batch.kind, time_us: batch.max_timestamp_us };
+    Ok(Batch::each(entries)?.map(|batch| batch.map(time)).collect::<Result<_, _>>()?)
 }

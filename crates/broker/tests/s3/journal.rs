@@ -3,17 +3,19 @@
 use crate::http::{Act, Proxy};
 use crate::machine::{CACHE_BYTES, Machine, flip_byte};
 use futures_util::future::join_all;
+use rawline_batch::record_batch::{RecordBatchBuilder, RecordCodec};
 use rawline_batch::{Codec, Limits};
 use rawline_broker::journal::{Journal, JournalConfig, MergeConfig};
+use rawline_broker::limits::SEARCH_OBJECTS_MAX;
 use rawline_broker::store::Store;
 use rawline_broker::store::cache::Cache;
 use rawline_broker::store::s3::{Layout, S3Store};
-use rawline_broker::{Broker, Clock, Config, Kind, Piece, ReadRequest, SystemClock, Topic};
+use rawline_broker::{Broker, Clock, Config, Kind, Piece, ReadRequest, SearchBudget, SearchError, SystemClock, Topic};
 use rawline_journal::{
     Batch, BatchKind, Control, Header, Id, Link, MergeLimits, PartitionId, PutResult, Section, Snapshot, Source,
     build_index,
 };
-use rawline_testkit::batches::{batch, received};
+use rawline_testkit::batches::{batch, received, received_record_batches};
 use rawline_testkit::s3_server::{Bucket, bucket, variables};
 use std::fs;
 use std::net::SocketAddr;
@@ -183,6 +185,89 @@ async fn a_search_by_time_is_exact_in_merged_objects() {
     for (seconds, expected) in (0..).zip(expected) {
         assert_eq!(topic.offset_at(seconds * 1_000_000).await.unwrap(), expected, "{seconds} s");
     }
+}
+
+/// One of Kafka's batches with a record of each of these times.
+fn of_times(times: &[i64]) -> Vec<u8> {
+    let mut builder = RecordBatchBuilder::new(RecordCodec::None, Limits::default());
+    times.iter().for_each(|time| builder.push(*time, None, Some(&[b'x'; 300][..]), []).unwrap());
+    builder.finish(None).unwrap().to_vec()
+}
+
+fn all() -> SearchBudget {
+    SearchBudget::of(SEARCH_OBJECTS_MAX)
+}
+
+#[tokio::test]
+async fn a_search_by_the_times_of_records_is_exact_in_merged_objects() {
+    let bucket = bucket().await;
+    let machine = Machine::with(&bucket, CACHE_BYTES, |config| config.new_layout = Layout::Journal).await;
+    let writer = with_clock(machine.store, 1, Arc::new(Looks::default())).await;
+    let topic = writer.topic_or_create("t").await.unwrap();
+    let mut random = fastrand::Rng::with_seed(11);
+    let mut newest_of_all = Vec::new();
+    for number in 0..60 {
+        let first_offset = topic.status().next_offset;
+        if number % 5 == 4 {
+            topic.append(received(&of(0, number))).await.unwrap();
+            continue;
+        }
+        let times: Vec<i64> = (0..random.usize(1..4)).map(|_| random.i64(0..3_000_000)).collect();
+        topic.append(received_record_batches(&of_times(&times))).await.unwrap();
+        newest_of_all.push((first_offset, *times.iter().max().unwrap() as u64 * 1000));
+    }
+    // What was appended since the start is known: only the object with the result is read.
+    let mut expected = Vec::new();
+    for time_us in (0..3_100_000_000).step_by(50_000_000) {
+        let found = topic.batch_since(time_us, 0, &mut SearchBudget::of(1)).await.unwrap();
+        let of_kafka = newest_of_all.iter().find(|(_, newest_us)| *newest_us >= time_us);
+        match found {
+            Some(found) if found.kind == BatchKind::Kafka => {
+                assert_eq!((found.first_offset, found.newest_us), *of_kafka.unwrap());
+            }
+            // By the time of its append.
+            Some(found) => {
+                assert!(found.newest_us >= time_us && of_kafka.is_none_or(|(offset, _)| found.first_offset < *offset));
+            }
+            None => assert_eq!(of_kafka, None),
+        }
+        expected.push((time_us, found));
+    }
+    let newest = topic.newest_batch(0, &mut SearchBudget::of(1)).await.unwrap();
+    let greatest = newest_of_all.iter().map(|(_, newest_us)| *newest_us).max();
+    assert_eq!(newest.map(|newest| newest.newest_us), greatest);
+    drop(topic);
+    writer.close().await;
+    merge_all(&bucket).await;
+    let (broker, _) = open(&bucket, bucket.address, 2).await;
+    let topic = broker.topic("t").await.unwrap();
+    assert!(topic.status().objects < 40, "{:?}", topic.status());
+    // What a search has read stays known, so one of which each part reads two objects ends.
+    let mut parts = 0;
+    let found = loop {
+        parts += 1;
+        match topic.newest_batch(0, &mut SearchBudget::of(2)).await {
+            Err(SearchError::Unfinished) => assert!(parts < 40),
+            found => break found.unwrap(),
+        }
+    };
+    assert_eq!(found, newest);
+    assert!(parts > 1, "all times were known");
+    // From here on, one object is read: the one with the result.
+    assert_eq!(topic.newest_batch(0, &mut SearchBudget::of(1)).await.unwrap(), newest);
+    for (time_us, expected) in expected {
+        let found = topic.batch_since(time_us, 0, &mut all()).await.unwrap();
+        assert_eq!(found, expected, "{time_us}");
+    }
+    assert_eq!(topic.newest_batch(0, &mut all()).await.unwrap(), newest);
+    // The front of a merged object is deleted, and with it its newest record.
+    let newest = newest.unwrap();
+    topic.trim(newest.end_offset).await.unwrap();
+    let left = newest_of_all.iter().filter(|(first_offset, _)| *first_offset >= newest.end_offset);
+    let expected = left.clone().map(|(_, newest_us)| *newest_us).max();
+    let found = topic.newest_batch(newest.end_offset, &mut all()).await.unwrap();
+    let is_ours = found.is_some_and(|found| found.kind == BatchKind::Rawline);
+    assert!(is_ours || found.map(|found| found.newest_us) == expected, "{found:?} of {left:?}");
 }
 
 #[tokio::test]

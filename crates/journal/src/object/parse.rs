@@ -264,10 +264,15 @@ impl Batch {
     /// Reads entries that lie back to back, such as [`Place::entries`](crate::Place::entries). Their checksum is the
     /// whole index's: [`Index::parse`] checks it.
     pub fn read_all(entries: &[u8]) -> Result<Vec<Batch>, ObjectError> {
+        Batch::each(entries)?.collect()
+    }
+
+    /// Reads such entries one by one.
+    pub fn each(entries: &[u8]) -> Result<impl ExactSizeIterator<Item = Result<Batch, ObjectError>>, ObjectError> {
         let Ok(entries) = <[RawEntry]>::ref_from_bytes(entries) else {
             return Err(ObjectError::Index("the size of its entries"));
         };
-        entries.iter().map(batch).collect()
+        Ok(entries.iter().map(batch))
     }
 }
 

@@ -11,12 +11,12 @@ use rawline_broker::{BatchKind, Piece, ReadAnswer};
 use std::sync::Arc;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// One of Kafka's batches, unpacked, all its records checked.
+/// One of Kafka's batches, unpacked. All its records are checked before it is passed on.
 #[derive(Debug)]
 pub(crate) struct Unpacked {
-    header: RecordBatchHeader,
+    pub(super) header: RecordBatchHeader,
     /// What follows the header.
-    section: Bytes,
+    pub(super) section: Bytes,
 }
 
 /// A batch that was made of one of Kafka's.
@@ -44,6 +44,21 @@ pub(crate) struct Conversion<'a> {
 }
 
 impl Unpacked {
+    /// A batch that may unpack to at most `limit` bytes.
+    pub(super) fn new(first_offset: u64, batch: &Bytes, limit: u32) -> Result<Unpacked, ConvertError> {
+        // The checksum of what is made must not follow from bytes that nobody has checked.
+        let header = check_stored(batch, first_offset)?;
+        let section = match header.codec {
+            RecordCodec::None => batch.slice(RECORD_BATCH_HEADER_BYTES..),
+            codec => {
+                let mut unpacked = Vec::new();
+                unpack(codec, batch.split_at(RECORD_BATCH_HEADER_BYTES).1, limit, &mut unpacked)?;
+                Bytes::from(unpacked)
+            }
+        };
+        Ok(Unpacked { header, section })
+    }
+
     /// Its records from the one with this number on.
     pub fn records_from(&self, number: u32) -> impl Iterator<Item = Record<'_>> {
         let records = Records::new(&self.header, &self.section).map(|record| match record {
@@ -74,8 +89,7 @@ fn convert_all(read: ReadAnswer, bytes_max: u64, limit: u32) -> Result<Vec<Conve
     for piece in read.pieces {
         let Piece::Whole(mut left) = piece else { unreachable!("a part of one of Kafka's batches") };
         while !left.is_empty() {
-            let front = left.first_chunk().ok_or_else(|| truncated(&left))?;
-            let header = RecordBatchHeader::parse(front, &Limits::FORMAT)?;
+            let header = RecordBatchHeader::parse(front(&left)?, &Limits::FORMAT)?;
             let batch_bytes = header.batch_bytes as usize;
             if left.len() < batch_bytes {
                 return Err(truncated(&left).into());
@@ -99,21 +113,17 @@ fn convert_all(read: ReadAnswer, bytes_max: u64, limit: u32) -> Result<Vec<Conve
     Ok(all)
 }
 
+/// The header's bytes.
+pub(super) fn front(bytes: &[u8]) -> Result<&[u8; RECORD_BATCH_HEADER_BYTES], RecordBatchError> {
+    bytes.first_chunk().ok_or_else(|| truncated(bytes))
+}
+
 fn truncated(bytes: &[u8]) -> RecordBatchError {
     RecordBatchError::Truncated { have: bytes.len() as u64, need: RECORD_BATCH_HEADER_BYTES as u64 }
 }
 
 fn convert_one(first_offset: u64, batch: &Bytes, limit: u32) -> Result<Converted, ConvertError> {
-    // The checksum of what is made must not follow from bytes that nobody has checked.
-    let header = check_stored(batch, first_offset)?;
-    let section = match header.codec {
-        RecordCodec::None => batch.slice(RECORD_BATCH_HEADER_BYTES..),
-        codec => {
-            let mut unpacked = Vec::new();
-            unpack(codec, batch.split_at(RECORD_BATCH_HEADER_BYTES).1, limit, &mut unpacked)?;
-            Bytes::from(unpacked)
-        }
-    };
+    let Unpacked { header, section } = Unpacked::new(first_offset, batch, limit)?;
     let mut builder = Builder::new(Codec::None, Limits::FORMAT);
     for record in Records::new(&header, &section) {
         if builder.push(record?.value.unwrap_or_default()).is_err() {

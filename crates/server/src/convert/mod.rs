@@ -4,9 +4,11 @@
 
 mod batches;
 mod record_batches;
+mod times;
 
 pub(crate) use batches::{Conversion, Converted, Unpacked, to_batches};
 pub(crate) use record_batches::to_record_batches;
+pub(crate) use times::{DatedRecord, Wanted, find_time};
 
 use rawline_batch::BatchError;
 use rawline_batch::record_batch::{RecordBatchError, RecordError};

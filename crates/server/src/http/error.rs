@@ -185,6 +185,7 @@ impl From<AppendError> for ApiError {
         let code = match error {
             AppendError::TooLarge { .. } => code::APPEND_TOO_LARGE,
             AppendError::NoJournal => code::JOURNAL_MISSING,
+            AppendError::Future { .. } => code::RECORD_BATCH_INVALID,
             AppendError::Busy => code::TOPIC_BUSY,
             AppendError::Closed => code::SHUTTING_DOWN,
             AppendError::TopicDeleted { .. } => code::TOPIC_NOT_FOUND,

@@ -167,7 +167,8 @@ impl<S: AsyncRead + Unpin> Requests<S> {
             Request::Metadata(request) => {
                 metadata::respond(client, header.version, request, &mut building).await.into()
             }
-            Request::ListOffsets(request) => list_offsets::respond(client, request).await.into(),
+            // On the heap: an idle connection has no room for its state.
+            Request::ListOffsets(request) => Box::pin(list_offsets::respond(client, request)).await.into(),
             Request::InitProducerId(request) => producer_id::respond(&request).into(),
             // On the heap: an idle connection has no room for its state.
             request => match Box::pin(admin::respond(client, request, &mut building)).await? {

@@ -3,7 +3,7 @@
 use crate::convert::ConvertError;
 use rawline_batch::record_batch::RecordBatchError;
 use rawline_broker::pool::PoolError;
-use rawline_broker::{AppendError, Kind, ProducerError, ReadError, TopicError, TrimError};
+use rawline_broker::{AppendError, Kind, ProducerError, ReadError, SearchError, TopicError, TrimError};
 use rawline_kafka::{ErrorCode, WireError};
 use std::io;
 
@@ -74,6 +74,7 @@ impl From<AppendError> for Refusal {
     fn from(error: AppendError) -> Refusal {
         let code = match &error {
             AppendError::TooLarge { .. } => ErrorCode::RecordListTooLarge,
+            AppendError::Future { .. } => ErrorCode::InvalidTimestamp,
             AppendError::NoJournal => ErrorCode::UnsupportedForMessageFormat,
             AppendError::TopicDeleted { .. } => ErrorCode::UnknownTopicOrPartition,
             AppendError::Gap { .. } => ErrorCode::OutOfOrderSequenceNumber,
@@ -98,6 +99,16 @@ impl From<ReadError> for Refusal {
             ReadError::Store(_) => ErrorCode::KafkaStorageError,
         };
         Refusal::new(code, error.to_string())
+    }
+}
+
+impl From<SearchError> for Refusal {
+    fn from(error: SearchError) -> Refusal {
+        match error {
+            // Clients ask again.
+            SearchError::Unfinished => Refusal::new(ErrorCode::OffsetNotAvailable, error.to_string()),
+            SearchError::Read(error) => error.into(),
+        }
     }
 }
 

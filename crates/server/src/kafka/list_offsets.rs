@@ -1,12 +1,16 @@
-//! ListOffsets: a partition's first and next offset, or the offset of a time.
+//! ListOffsets: a partition's first and next offset, or the first record of a time.
 
 use super::Client;
 use super::error::Refusal;
-use rawline_broker::Partition;
+use crate::convert::{ConvertError, DatedRecord, Wanted, find_time};
+use rawline_broker::limits::SEARCH_OBJECTS_MAX;
+use rawline_broker::{BatchKind, DatedBatch, Partition, ReadRequest, SearchBudget};
 use rawline_kafka::ErrorCode;
 use rawline_kafka::messages::{
-    ListOffsetsPartitionResponse, ListOffsetsRequest, ListOffsetsResponse, ListOffsetsTopicResponse,
+    ListOffsetsPartition, ListOffsetsPartitionResponse, ListOffsetsRequest, ListOffsetsResponse,
+    ListOffsetsTopicResponse,
 };
+use std::time::Duration;
 
 /// Stands for the offset after the last record.
 const LATEST: i64 = -1;
@@ -17,6 +21,10 @@ const MAX_TIMESTAMP: i64 = -3;
 /// Stands for the last record in other storage.
 const LATEST_TIERED: i64 = -5;
 
+/// Batches whose header has a time that none of their records has, before a search ends after them. Only a client that
+/// makes up headers sends them.
+const UNPACKED_MAX: usize = 10;
+
 /// Where a time is found: the offset, and a time if one is known, in milliseconds since the Unix epoch.
 struct At {
     offset: i64,
@@ -25,10 +33,11 @@ struct At {
 
 pub(super) async fn respond(client: &Client, request: ListOffsetsRequest) -> ListOffsetsResponse {
     let mut topics = Vec::with_capacity(request.topics.len());
+    let mut budget = SearchBudget::of(SEARCH_OBJECTS_MAX);
     for topic in request.topics {
         let mut partitions = Vec::with_capacity(topic.partitions.len());
         for partition in topic.partitions {
-            let found = find(client, &topic.name, partition.partition_index, partition.timestamp).await;
+            let found = find(client, &topic.name, &partition, &mut budget).await;
             partitions.push(described(partition.partition_index, found));
         }
         topics.push(ListOffsetsTopicResponse { name: topic.name, partitions });
@@ -53,27 +62,108 @@ fn described(partition_index: i32, found: Result<At, Refusal>) -> ListOffsetsPar
     }
 }
 
-async fn find(client: &Client, topic: &str, partition: i32, timestamp: i64) -> Result<At, Refusal> {
-    let partition = super::produce::partition(client, topic, partition).await?;
+async fn find(
+    client: &Client,
+    topic: &str,
+    wanted: &ListOffsetsPartition,
+    budget: &mut SearchBudget,
+) -> Result<At, Refusal> {
+    let partition = super::produce::partition(client, topic, wanted.partition_index).await?;
     let offsets = partition.offsets();
     let at = |offset: u64| At { offset: offset as i64, timestamp_ms: -1 };
-    match timestamp {
+    match wanted.timestamp {
         LATEST => Ok(at(offsets.end)),
-        _ if EARLIEST.contains(&timestamp) => Ok(at(offsets.start)),
-        // The newest, as far as clocks agree.
-        MAX_TIMESTAMP if offsets.is_empty() => Ok(At { offset: -1, timestamp_ms: -1 }),
-        MAX_TIMESTAMP => Ok(at(offsets.end - 1)),
-        LATEST_TIERED => Ok(At { offset: -1, timestamp_ms: -1 }),
-        time_ms => at_time(&partition, time_ms).await,
+        timestamp if EARLIEST.contains(&timestamp) => Ok(at(offsets.start)),
+        LATEST_TIERED => Ok(At::NONE),
+        MAX_TIMESTAMP => Search { client, partition: &partition, budget }.newest(offsets.start).await,
+        time_ms => Search { client, partition: &partition, budget }.since(time_ms).await,
     }
 }
 
-/// The first record that was appended at this time or later.
-async fn at_time(partition: &Partition, time_ms: i64) -> Result<At, Refusal> {
-    let Ok(time_us) = u64::try_from(time_ms).map(|ms| ms.saturating_mul(1000)) else {
-        return Err(Refusal::new(ErrorCode::InvalidRequest, format!("{time_ms} is no time")));
-    };
-    let offset = partition.offset_at(time_us).await?;
-    let is_there = offset < partition.offsets().end;
-    Ok(if is_there { At { offset: offset as i64, timestamp_ms: time_ms } } else { At { offset: -1, timestamp_ms: -1 } })
+impl At {
+    const NONE: At = At { offset: -1, timestamp_ms: -1 };
+}
+
+impl From<DatedRecord> for At {
+    fn from(DatedRecord { offset, time_ms }: DatedRecord) -> At {
+        At { offset: offset as i64, timestamp_ms: time_ms }
+    }
+}
+
+/// A search by the times of records.
+struct Search<'a> {
+    client: &'a Client,
+    partition: &'a Partition,
+    budget: &'a mut SearchBudget,
+}
+
+impl Search<'_> {
+    /// The first record of this time or later.
+    async fn since(&mut self, time_ms: i64) -> Result<At, Refusal> {
+        let Ok(time_us) = u64::try_from(time_ms).map(|ms| ms.saturating_mul(1000)) else {
+            return Err(Refusal::new(ErrorCode::InvalidRequest, format!("{time_ms} is no time")));
+        };
+        let mut offset = 0;
+        for _ in 0..UNPACKED_MAX {
+            let permit = self.client.kafka.searching.acquire().await;
+            let Some(batch) = self.partition.batch_since(time_us, offset, self.budget).await? else {
+                return Ok(At::NONE);
+            };
+            drop(permit);
+            if let Some(found) = self.within(&batch, Wanted::Since(time_ms)).await? {
+                return Ok(found.into());
+            }
+            offset = batch.end_offset;
+        }
+        // Nothing before it has the time.
+        Ok(At { offset: offset as i64, timestamp_ms: time_ms })
+    }
+
+    /// The first of the records with the greatest time, of those from this offset on.
+    async fn newest(&mut self, offset: u64) -> Result<At, Refusal> {
+        let Some((batch, newest)) = self.newest_from(offset).await? else { return Ok(At::NONE) };
+        if batch.first_offset >= offset {
+            return Ok(newest.map_or(At::NONE, At::from));
+        }
+        // Its newest record may be one of those that were deleted.
+        let other = self.newest_from(batch.end_offset).await?.and_then(|(_, newest)| newest);
+        let newest = [newest, other].into_iter().flatten();
+        let newest = newest.reduce(|newest, other| if other.time_ms > newest.time_ms { other } else { newest });
+        Ok(newest.map_or(At::NONE, At::from))
+    }
+
+    /// The batch with the greatest time, and its record with that time.
+    async fn newest_from(&mut self, offset: u64) -> Result<Option<(DatedBatch, Option<DatedRecord>)>, Refusal> {
+        let permit = self.client.kafka.searching.acquire().await;
+        let Some(batch) = self.partition.newest_batch(offset, self.budget).await? else { return Ok(None) };
+        drop(permit);
+        Ok(Some((batch, self.within(&batch, Wanted::Newest).await?)))
+    }
+
+    /// The record in a batch. Batches of ours have one time.
+    async fn within(&self, batch: &DatedBatch, wanted: Wanted) -> Result<Option<DatedRecord>, Refusal> {
+        let kafka = &self.client.kafka;
+        let offset = batch.first_offset.max(self.partition.offsets().start);
+        let of_batch = Some(DatedRecord { offset, time_ms: (batch.newest_us / 1000) as i64 });
+        if batch.kind == BatchKind::Rawline {
+            return Ok(of_batch);
+        }
+        // The batch whole, whatever its size.
+        let request = ReadRequest { offset, records_max: 1, bytes_max: 1, wait: Duration::ZERO, verify: false };
+        let read = self.partition.read(&request).await?;
+        if read.kind != BatchKind::Kafka || read.first_offset != batch.first_offset {
+            // Deleted or replaced meanwhile; what is there now begins where the batch did or later.
+            return Ok(of_batch);
+        }
+        let raw_bytes_max = kafka.config.batch_limits.raw_bytes_max;
+        match find_time(&kafka.converting, read, offset, wanted, raw_bytes_max).await {
+            Ok(found) => Ok(found),
+            Err(error @ ConvertError::Pool(_)) => Err(error.into()),
+            Err(error) => {
+                // Consumers decide what to do with such a batch: they get it as it was sent.
+                tracing::debug!(offset, %error, "the times of a batch's records can't be read");
+                Ok(of_batch)
+            }
+        }
+    }
 }

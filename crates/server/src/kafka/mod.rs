@@ -41,6 +41,10 @@ const IDLE_MAX: Duration = Duration::from_secs(600);
 /// Compressed batches that are converted at once, outside the pool.
 const CONVERTING_MAX: usize = 2;
 
+/// Searches by the times of records at once. Each has the entries of an object's batches outside the pool, 4 MiB at
+/// most.
+const SEARCHING_MAX: usize = 4;
+
 /// Large requests, other than Produce, at once. Each has at most 1 MiB outside the pool, and 16 times that when it is
 /// read.
 const LARGE_MAX: usize = 4;
@@ -81,6 +85,8 @@ pub(crate) struct Kafka {
     converting: Semaphore,
     /// For requests, other than Produce, that are larger than a connection's buffer.
     large: Arc<Semaphore>,
+    /// For searches by the times of records.
+    searching: Semaphore,
     /// For responses with many partitions.
     building: Semaphore,
 }
@@ -106,10 +112,21 @@ pub async fn serve(
     let (close, closing) = watch::channel(false);
     let shutdown_wait = config.shutdown_wait;
     let (converting, building) = (Semaphore::new(CONVERTING_MAX), Semaphore::new(BUILDING_MAX));
+    let searching = Semaphore::new(SEARCHING_MAX);
     let large = Arc::new(Semaphore::new(LARGE_MAX));
     let sasl = Sasl::new(&config.api_keys);
-    let kafka =
-        Arc::new(Kafka { broker, pool, config, sasl, stopping: stop.clone(), closing, converting, large, building });
+    let kafka = Arc::new(Kafka {
+        broker,
+        pool,
+        config,
+        sasl,
+        stopping: stop.clone(),
+        closing,
+        converting,
+        large,
+        searching,
+        building,
+    });
     let connect = |Accepted { stream, address, place }| {
         let local = stream.local_addr();
         let stream = SharedStream::new(stream);

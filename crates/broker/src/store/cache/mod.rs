@@ -166,6 +166,11 @@ impl Cache {
         self.inner.flights.contains(name)
     }
 
+    /// Whether there is a copy of this object.
+    pub(crate) fn has(&self, name: &CopyName) -> bool {
+        self.inner.look(name).is_some()
+    }
+
     /// Bytes of an object from its copy. Without one, `fetch` gets the whole object; it is called again if what it got
     /// was damaged or can't be written to disk.
     pub(crate) async fn get<F>(

@@ -259,7 +259,7 @@ impl Store for DiskStore {
         object: ObjectAt,
     ) -> BoxFuture<'a, Result<Option<Vec<BatchTime>>, StoreError>> {
         match (object.location, &self.journal) {
-            (Location::Journal(place), Some(journal)) if place.source.is_merged() => {
+            (Location::Journal(place), Some(journal)) => {
                 let times = journal.batch_times(place);
                 Box::pin(async move { times.await.map(Some) })
             }

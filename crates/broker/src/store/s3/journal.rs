@@ -88,7 +88,7 @@ impl S3Journal {
     }
 
     /// Bytes of a key; `None` if there is no such key.
-    async fn get(&self, path: &Path, range: Option<Range<u64>>) -> Result<Dated<Option<Bytes>>, StoreError> {
+    pub(super) async fn get(&self, path: &Path, range: Option<Range<u64>>) -> Result<Dated<Option<Bytes>>, StoreError> {
         let slot = DateSlot::default();
         let range = range.map(GetRange::Bounded);
         let options = GetOptions { range, extensions: slot.extensions(), ..GetOptions::default() };

@@ -380,9 +380,7 @@ impl Store for S3Store {
     ) -> BoxFuture<'a, Result<Option<Vec<BatchTime>>, StoreError>> {
         Box::pin(async move {
             match (object.location, &self.journal) {
-                (Location::Journal(place), Some(journal)) if place.source.is_merged() => {
-                    journal.batch_times(place).await.map(Some)
-                }
+                (Location::Journal(place), Some(journal)) => journal.batch_times(place).await.map(Some),
                 _ => Ok(None),
             }
         })

@@ -27,6 +27,9 @@ const MS_PER_HOUR: f64 = 3_600_000.0;
 /// Stands for no limit.
 const UNLIMITED: i64 = -1;
 
+/// In milliseconds, how far in the future a record may be.
+const HOUR: &str = "3600000";
+
 /// As a limit, stands for none: [`i64::MAX`].
 const NEVER: &str = "9223372036854775807";
 
@@ -113,7 +116,7 @@ const OF_TOPICS: &[TopicSetting] = &[
     setting("local.retention.ms", Kind::Long, "log.local.retention.ms", Means::Fixed("-2")),
     setting("max.compaction.lag.ms", Kind::Long, "log.cleaner.max.compaction.lag.ms", Means::Fixed(NEVER)),
     setting("max.message.bytes", Kind::Int, "message.max.bytes", Means::BatchBytes),
-    setting("message.timestamp.after.max.ms", Kind::Long, "log.message.timestamp.after.max.ms", Means::Fixed(NEVER)),
+    setting("message.timestamp.after.max.ms", Kind::Long, "log.message.timestamp.after.max.ms", Means::Fixed(HOUR)),
     setting("message.timestamp.before.max.ms", Kind::Long, "log.message.timestamp.before.max.ms", Means::Fixed(NEVER)),
     setting(TIMESTAMP_TYPE, Kind::Text, "log.message.timestamp.type", Means::Fixed("CreateTime")),
     setting("min.cleanable.dirty.ratio", Kind::Double, "log.cleaner.min.cleanable.ratio", Means::Fixed("0.5")),

@@ -59,12 +59,11 @@ impl DiskJournal {
         pieces.iter().map_while(read).collect()
     }
 
-    /// The times of the batches of a merged piece.
+    /// The times of the batches of a piece.
     pub(in crate::store::disk) fn batch_times(
         &self,
         place: Place,
     ) -> BoxFuture<'static, Result<Vec<BatchTime>, StoreError>> {
-        assert!(place.source.is_merged(), "{place:?} has one time");
         self.blocking(move |inner| {
             let entries = inner.fetch(&place, &place.entries())?;
             piece::batch_times(&entries).map_err(|error| damaged(place.source, &error))

@@ -382,7 +382,10 @@ async fn snapshots_and_merged_objects_are_whole_or_not_there() {
     let index = journal.index(merged).await.unwrap().found.unwrap();
     let place = index.pieces().next().unwrap().1.place;
     assert_eq!(journal.bytes(place, place.batches()).await.unwrap(), bytes);
-    assert_eq!(journal.batch_times(place).await.unwrap(), [BatchTime { records: 3, appended_us: 0 }]);
+    assert_eq!(
+        journal.batch_times(place).await.unwrap(),
+        [BatchTime { records: 3, kind: BatchKind::Rawline, time_us: 0 }]
+    );
     let garbage = Garbage { merged: vec![3], snapshots: vec![9, 10], ..Garbage::default() };
     journal.delete(garbage.clone()).await.unwrap();
     journal.delete(garbage).await.unwrap();
