@@ -1,9 +1,12 @@
 //! One request to the broker, and the encoding of values in its query.
 
+use crate::ClientError;
 use crate::body::Pieces;
+use bytes::Bytes;
 use http::Method;
 use http::header::{HeaderName, HeaderValue};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Serialize;
 
 /// All characters of a query value except those that RFC 3986 never escapes.
 const QUERY_VALUE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -25,6 +28,13 @@ impl Call {
     pub(crate) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));
         self
+    }
+
+    /// With a JSON body.
+    pub(crate) fn json(mut self, value: &impl Serialize) -> Result<Self, ClientError> {
+        let text = serde_json::to_vec(value).map_err(|error| ClientError::Config { reason: error.to_string() })?;
+        self.body = Pieces::new(vec![Bytes::from(text)]);
+        Ok(self)
     }
 }
 

@@ -126,7 +126,12 @@ impl Client {
 
     /// Like [`Client::text`], without retries.
     pub(crate) async fn text_once(&self, call: &Call) -> Result<Vec<u8>, ClientError> {
-        self.within(Duration::ZERO, async {
+        self.text_within(call, Duration::ZERO).await
+    }
+
+    /// Like [`Client::text_once`], for a request that the broker lets wait up to `wait`.
+    pub(crate) async fn text_within(&self, call: &Call, wait: Duration) -> Result<Vec<u8>, ClientError> {
+        self.within(wait, async {
             let mut exchange = self.send(call).await?;
             exchange.text(TEXT_BYTES_MAX, true).await
         })

@@ -28,6 +28,23 @@ pub enum Start {
     Time(SystemTime),
 }
 
+impl Start {
+    /// The offset in a partition of this extent.
+    pub(crate) async fn offset(
+        self,
+        client: &Client,
+        partition: TopicPartition<'_>,
+        extent: impl FnOnce() -> Result<Extent, ClientError>,
+    ) -> Result<u64, ClientError> {
+        match self {
+            Start::Offset(offset) => Ok(offset),
+            Start::Earliest => extent().map(|extent| extent.first_offset),
+            Start::Latest => extent().map(|extent| extent.next_offset),
+            Start::Time(time) => client.offset_at(partition, time).await,
+        }
+    }
+}
+
 /// The settings of a consumer.
 #[derive(Debug, Clone)]
 pub struct ConsumerConfig {
@@ -139,12 +156,7 @@ impl Consumer {
                     partitions: extents.len() as u32,
                 })
             };
-            let offset = match config.start {
-                Start::Offset(offset) => offset,
-                Start::Earliest => extent()?.first_offset,
-                Start::Latest => extent()?.next_offset,
-                Start::Time(time) => client.offset_at((topic.as_str(), partition), time).await?,
-            };
+            let offset = config.start.offset(&client, (topic.as_str(), partition).into(), extent).await?;
             ranges.push(PartitionRange { partition, offset, end_offset: config.end_offset });
         }
         Ok(Consumer::of(client, topic, ranges, config))
@@ -206,12 +218,22 @@ impl Consumer {
     /// safe: if the future is dropped, the next call continues without a loss. After an error, the next call continues
     /// at the same offset.
     pub async fn next(&mut self) -> Result<Option<&mut Fetched>, ClientError> {
+        Ok(if self.wait().await? { Some(&mut self.current) } else { None })
+    }
+
+    /// What [`Consumer::wait`] has waited for.
+    pub(crate) fn current(&mut self) -> &mut Fetched {
+        &mut self.current
+    }
+
+    /// Waits for the next records; false when the end of every partition is reached. Cancel safe.
+    pub(crate) async fn wait(&mut self) -> Result<bool, ClientError> {
         loop {
             self.start_look();
             self.start_reads();
             if self.in_flight.is_empty() && self.idle.is_empty() {
                 assert!(self.waiting.is_empty(), "{} partitions wait for nothing", self.waiting.len());
-                return Ok(None);
+                return Ok(false);
             }
             let Some(arrival) = self.arrivals.recv().await else { unreachable!("a consumer holds a sender") };
             match arrival {
@@ -225,7 +247,7 @@ impl Consumer {
                     self.spare.push(std::mem::replace(&mut self.current, fetched));
                     // While the caller processes these records.
                     self.start_reads();
-                    return Ok(Some(&mut self.current));
+                    return Ok(true);
                 }
             }
         }

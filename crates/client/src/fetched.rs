@@ -3,6 +3,7 @@
 use crate::ClientError;
 use crate::checked::Checked;
 use crate::kafka_records::KafkaRecords;
+use crate::partition::TopicPartition;
 use rawline_batch::record_batch::{self, Headers, RecordBatchHeader};
 use rawline_batch::{Batch, BatchMeta, Codec, Limits, decompress_into};
 
@@ -15,6 +16,7 @@ pub struct Fetched {
     raw_bytes_max: u32,
     /// Decompressed data of the batch whose records are being returned.
     unpacked: Vec<u8>,
+    topic: String,
     partition: u32,
     requested_offset: u64,
     first_offset: u64,
@@ -28,13 +30,20 @@ impl Fetched {
         self.batches.is_empty()
     }
 
+    /// The topic that was read.
+    pub fn topic(&self) -> &str {
+        &self.topic
+    }
+
     /// The partition that was read.
     pub fn partition(&self) -> u32 {
         self.partition
     }
 
-    pub(crate) fn set_partition(&mut self, partition: u32) {
-        self.partition = partition;
+    pub(crate) fn set_partition(&mut self, from: TopicPartition<'_>) {
+        self.topic.clear();
+        self.topic.push_str(from.topic);
+        self.partition = from.partition;
     }
 
     /// Length of the received batches in bytes.

@@ -2,7 +2,8 @@
 //!
 //! - [`Client`] sends single requests: append, read, describe topics;
 //! - [`Producer`] collects records in batches and sends them in order, with bounded memory;
-//! - [`Consumer`] follows a topic and returns records as slices of the received bytes.
+//! - [`Consumer`] follows a topic and returns records as slices of the received bytes;
+//! - [`GroupConsumer`] does so as a member of a group, which shares the partitions of topics.
 //!
 //! A consumer receives the batch exactly as the producer made it, and checks its checksum: damage anywhere between the
 //! two is detected here.
@@ -20,6 +21,7 @@ mod environment;
 mod error;
 mod exchange;
 mod fetched;
+mod group;
 mod kafka_records;
 mod limits;
 mod partition;
@@ -41,12 +43,14 @@ pub use consumer::{Consumer, ConsumerConfig, PartitionRange, Start};
 pub use environment::{Environment, SystemEnvironment};
 pub use error::ClientError;
 pub use fetched::{Fetched, FetchedRecords, Record};
+pub use group::{GroupConfig, GroupConsumer};
 pub use partition::{TopicPartition, partition_of_key};
 pub use producer::{Message, Position, Producer, ProducerConfig, Receipt};
 pub use rawline_batch::record_batch::{Headers, RecordBatchBuilder, RecordCodec};
 pub use rawline_batch::{Batch, Codec, Kind};
 pub use rawline_contract::{
-    Appended, Extent, Hours, Partitions, Payload, ProducerInstance, Settings, TopicInfo, Trimmed,
+    Appended, CommitOffset, Extent, GroupInfo, GroupOffset, GroupPartition, GroupState, GroupSummary, Hours,
+    MemberInfo, Partitions, Payload, ProducerInstance, Settings, TopicInfo, Trimmed,
 };
 pub use read::ReadOptions;
 pub use retry::RetryPolicy;

@@ -93,6 +93,17 @@ pub(crate) const OFFSETS_READ_INTERVAL: Duration = Duration::from_millis(500);
 /// Maximum size of one read of a consumer in bytes. Two reads are held in memory.
 pub(crate) const CONSUMER_READ_BYTES: u64 = 4 << 20;
 
+/// How often a member of a group commits the offsets of processed records: as many records are read again after a crash
+/// as are read within it.
+pub(crate) const COMMIT_INTERVAL: Duration = Duration::from_secs(5);
+
+/// The longest time that a member of a group processes records before it is assumed to hang.
+pub(crate) const POLL_INTERVAL_MAX: Duration = Duration::from_secs(300);
+
+/// Heartbeats in the time after which a silent member of a group is gone: a few may get lost, and a member learns soon
+/// that others have joined.
+pub(crate) const SESSION_HEARTBEATS: u32 = 10;
+
 /// The first wait before a retry.
 pub(crate) const RETRY_WAIT_MIN: Duration = Duration::from_millis(50);
 

@@ -56,7 +56,7 @@ impl Client {
         loop {
             match self.within(options.wait, self.read_once(&call, options, &mut buffer)).await {
                 Ok(()) => {
-                    buffer.set_partition(from.partition);
+                    buffer.set_partition(from);
                     return Ok(buffer);
                 }
                 Err(error) => attempts.failed(error).await?,

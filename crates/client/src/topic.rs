@@ -1,10 +1,8 @@
 //! Describes topics, creates and deletes them, and changes their settings.
 
-use crate::body::Pieces;
 use crate::call::{Call, query_value};
 use crate::partition::TopicPartition;
 use crate::{Client, ClientError};
-use bytes::Bytes;
 use http::Method;
 use jiff::Timestamp;
 use rawline_contract::code::TOPIC_NOT_FOUND;
@@ -61,9 +59,7 @@ impl Client {
     async fn store_topic(&self, method: Method, topic: &str, settings: &Settings) -> Result<TopicInfo, ClientError> {
         let mut call = Call::get(format!("{}?topic-name={}", path::TOPIC, query_value(topic)));
         call.method = method;
-        let settings = serde_json::to_vec(settings).map_err(|error| self.not_a_brokers(error.to_string()))?;
-        call.body = Pieces::new(vec![Bytes::from(settings)]);
-        let text = self.text(&call).await?;
+        let text = self.text(&call.json(settings)?).await?;
         self.parse_json(&text)
     }
 

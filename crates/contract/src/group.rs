@@ -167,7 +167,8 @@ pub struct Membership {
     pub generation: u32,
     /// The partitions that the member reads.
     pub partitions: Vec<MemberPartition>,
-    /// Of the member that leads the group: the number of partitions that were divided, for its heartbeats.
+    /// Of the member that leads the group: a number that stands for the partitions that were divided, for its
+    /// heartbeats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub divided: Option<u64>,
 }

@@ -7,6 +7,7 @@ mod connections;
 mod consumer;
 mod documented;
 mod exactly_once;
+mod groups;
 mod killed;
 mod messages;
 mod partitions;

@@ -68,14 +68,15 @@ impl Peer {
         self.stream.move_here()
     }
 
-    /// Returns when the client has closed its side of the connection, or the connection is broken.
+    /// Returns when the client is gone.
     pub async fn gone(&self) {
         while !self.is_gone() {
             tokio::time::sleep(CHECK_EVERY).await;
         }
     }
 
-    fn is_gone(&self) -> bool {
+    /// Whether the client has closed its side of the connection, or the connection is broken.
+    pub fn is_gone(&self) -> bool {
         // What the runtime knows already, without a system call. It doesn't count bytes that are not read yet.
         match self.stream.lock().ready(Interest::READABLE).now_or_never() {
             Some(Ok(ready)) => ready.is_read_closed(),

@@ -22,6 +22,7 @@ use rawline_kafka::messages::{CONSUMER_PROTOCOL, ConsumerAssignment, ConsumerSub
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::task::JoinHandle;
 
 /// Maximum number of topics that a member wants.
 const TOPICS_MAX: usize = 1_000;
@@ -44,22 +45,67 @@ pub(crate) async fn join(api: &Api, peer: &Peer, request: Request<Incoming>) -> 
         let message = "too many requests wait; retry, or use fewer connections";
         ApiError::new(code::WAITS_TOO_MANY, message)
     })?;
-    let joining = Joining { broker: api.broker.clone(), group, host: format!("/{}", peer.address).into() };
-    // A member that has joined and leads divides the partitions even if its client is gone: the others wait for it.
-    #[expect(clippy::disallowed_methods, reason = "goes on without the request")]
-    let shared = tokio::spawn(joining.join(request));
+    let is_new = request.member.is_none() && request.instance.is_none();
+    let host = format!("/{}", peer.address).into();
+    let joining = Joining { broker: api.broker.clone(), group: group.clone(), host };
+    let mut pending = PendingJoin::start(joining, request, is_new);
     let mut stopping = api.stopping.clone();
-    let shared = tokio::select! {
-        shared = shared => shared,
-        // Nobody reads the response.
-        () = peer.gone() => return Ok(response::no_content()),
+    let membership = tokio::select! {
+        membership = pending.membership() => membership?,
+        () = peer.gone() => return Ok(nobody_reads()),
         _ = stopping.wait_for(|&stop| stop) => {
             return Err(ApiError::new(code::SHUTTING_DOWN, "the broker is shutting down; join again"));
         }
     };
-    match shared {
-        Ok(shared) => render::value(api, peer, &shared?).await,
-        Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
+    // It may have gone just now.
+    if is_new && peer.is_gone() {
+        let _ = api.broker.leave_group(&group, &membership.member, None);
+        return Ok(nobody_reads());
+    }
+    render::value(api, peer, &membership).await
+}
+
+fn nobody_reads() -> ApiResponse {
+    response::no_content()
+}
+
+/// A join that goes on if its request ends: a member that leads divides the partitions even if its client is gone,
+/// because the others wait for it.
+struct PendingJoin {
+    broker: Arc<Broker>,
+    group: Arc<str>,
+    /// Whether nobody but the broker knows the member's id.
+    is_new: bool,
+    joining: Option<JoinHandle<Result<rawline_contract::Membership, ApiError>>>,
+}
+
+impl PendingJoin {
+    #[expect(clippy::disallowed_methods, reason = "goes on without the request")]
+    fn start(joining: Joining, request: JoinRequest, is_new: bool) -> Self {
+        let (broker, group) = (joining.broker.clone(), joining.group.clone());
+        PendingJoin { broker, group, is_new, joining: Some(tokio::spawn(joining.join(request))) }
+    }
+
+    /// Waits for the member's share, once.
+    async fn membership(&mut self) -> Result<rawline_contract::Membership, ApiError> {
+        let Some(joining) = &mut self.joining else { unreachable!("a member joins once") };
+        let joined = joining.await;
+        self.joining = None;
+        joined.unwrap_or_else(|panicked| std::panic::resume_unwind(panicked.into_panic()))
+    }
+}
+
+impl Drop for PendingJoin {
+    /// Removes a new member whose client is gone: it would have partitions until its session is over.
+    #[expect(clippy::disallowed_methods, reason = "goes on without the request")]
+    fn drop(&mut self) {
+        let Some(joining) = self.joining.take().filter(|_| self.is_new) else { return };
+        let (broker, group) = (self.broker.clone(), self.group.clone());
+        tokio::spawn(async move {
+            if let Ok(Ok(membership)) = joining.await {
+                let _ = broker.leave_group(&group, &membership.member, None);
+            }
+        });
     }
 }
 
@@ -106,14 +152,14 @@ impl Joining {
         }
     }
 
-    /// The shares of all members, and the number of partitions that are divided, if this one leads.
+    /// The shares of all members, and what stands for the partitions that are divided, if this one leads.
     async fn divide(&self, joined: &Joined) -> Result<(Vec<(Arc<str>, Bytes)>, Option<u64>), ApiError> {
         if joined.leader != joined.member {
             return Ok((Vec::new(), None));
         }
         let wanting: Vec<Wanting> = joined.members.iter().map(wanting).collect();
         let partitions = partitions(&self.broker, wanting.iter().flat_map(|one| &one.topics)).await?;
-        let divided = Some(partitions.values().map(|count| u64::from(*count)).sum());
+        let divided = Some(division(&partitions));
         if joined.is_divided {
             return Ok((Vec::new(), divided));
         }
@@ -178,7 +224,13 @@ async fn partitions<'a>(
     Ok(partitions)
 }
 
-/// A sign of a member. Refused if it has to join again: also if it leads, and there are more partitions to divide now.
+/// A number that stands for these topics and their numbers of partitions.
+fn division(partitions: &BTreeMap<String, u32>) -> u64 {
+    let text: String = partitions.iter().map(|(topic, count)| format!("{topic} {count}\n")).collect();
+    rawline_batch::crc32c(text.as_bytes()).into()
+}
+
+/// A sign of a member. Refused if it has to join again: also if it leads, and there are other partitions to divide now.
 pub(crate) async fn heartbeat(api: &Api, request: Request<Incoming>) -> Result<ApiResponse, ApiError> {
     // A body has no meaning and is not read.
     let (request, _body) = BodyReader::split(api, request);
@@ -192,7 +244,7 @@ pub(crate) async fn heartbeat(api: &Api, request: Request<Incoming>) -> Result<A
         let members = status.members.iter().map(|one| (one.id.clone(), one.instance.clone(), one.says.clone()));
         let wanting: Vec<Wanting> = members.map(|member| wanting(&member)).collect();
         let partitions = partitions(&api.broker, wanting.iter().flat_map(|one| &one.topics)).await?;
-        if divided != partitions.values().map(|count| u64::from(*count)).sum::<u64>() {
+        if divided != division(&partitions) {
             return Err(GroupError::Rebalancing.into());
         }
     }

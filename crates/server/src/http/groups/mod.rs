@@ -11,7 +11,7 @@ use crate::http::response::{self, ApiResponse};
 use crate::net::peer::Peer;
 use http::Request;
 use hyper::body::Incoming;
-use rawline_broker::{Commit, GroupStatus, MemberStatus, Phase};
+use rawline_broker::{Commit, GroupError, GroupStatus, MemberStatus, OffsetError, Phase};
 use rawline_contract::{
     CommitRequest, GroupInfo, GroupList, GroupOffset, GroupPartition, GroupState, GroupSummary, MemberInfo, code,
 };
@@ -128,7 +128,11 @@ pub(crate) async fn commit(api: &Api, request: Request<Incoming>) -> Result<ApiR
         metadata: one.metadata.into_bytes().into(),
     };
     let commits: Vec<Commit> = request.offsets.into_iter().map(commit).collect();
-    let committed = api.broker.commit_offsets(&name, membership.as_ref(), &commits).await?;
+    let committed = api.broker.commit_offsets(&name, membership.as_ref(), &commits).await;
+    let committed = committed.map_err(|error| match error {
+        OffsetError::Group(GroupError::UnknownMember) if membership.is_none() => GroupError::NotEmpty.into(),
+        error => error,
+    })?;
     committed.into_iter().collect::<Result<(), _>>()?;
     Ok(response::no_content())
 }
