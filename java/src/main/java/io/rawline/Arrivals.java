@@ -1,6 +1,7 @@
 package io.rawline;
 
 import io.rawline.error.ConfigException;
+import io.rawline.error.RawlineException;
 import io.rawline.error.StoppedException;
 import io.rawline.http.Call;
 import java.util.ArrayDeque;
@@ -25,7 +26,15 @@ final class Arrivals<T> {
     private boolean closed;
 
     /** What became of a request: its result or its error. */
-    record Arrival<T>(int key, T result, Throwable error) {}
+    record Arrival<T>(int key, T result, Throwable error) {
+        /** The error, to be thrown on the caller's thread. */
+        RawlineException known() {
+            return error instanceof RawlineException known
+                    ? known.copy()
+                    : new StoppedException(
+                            "bug in the consumer (" + error + "); please report it with the stack trace", error);
+        }
+    }
 
     Arrivals(Executor executor) {
         this.executor = executor;
@@ -46,6 +55,27 @@ final class Arrivals<T> {
             if (!started) {
                 end(call, null);
             }
+        }
+    }
+
+    /** Adds a result for which there was no request. */
+    void post(int key, T result) {
+        lock.lock();
+        try {
+            arrived.addLast(new Arrival<>(key, result, null));
+            ended.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Cancels the requests in flight, whose results are errors. */
+    void cancel() {
+        lock.lock();
+        try {
+            calls.forEach(Call::cancel);
+        } finally {
+            lock.unlock();
         }
     }
 

@@ -1,12 +1,19 @@
 package io.rawline;
 
+import io.rawline.error.ConnectionBrokenException;
 import io.rawline.error.InterruptedCallException;
 import io.rawline.error.RawlineException;
 import io.rawline.error.RefusedException;
+import io.rawline.error.RequestTimeoutException;
+import io.rawline.http.Call;
+import io.rawline.http.Http;
 import io.rawline.http.Nanos;
+import io.rawline.http.Request;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
 
-/** The failed attempts of one request, and how long to wait after each. */
+/** The failed attempts of one request, and how long to wait after each; repeats requests accordingly. */
 final class Attempts {
     /** What {@link #waitAfter} returns if the request is not retried. */
     static final long GIVE_UP = -1;
@@ -40,5 +47,48 @@ final class Attempts {
         }
         waitNs = Math.min(waitNs * 2, Nanos.of(policy.waitMax()));
         return wait <= leftNs ? wait : GIVE_UP;
+    }
+
+    /** Deletes something, whose absence is an error with the code {@code gone}. */
+    static byte[] delete(Http http, RetryPolicy retries, Request request, String gone) {
+        Call call = new Call();
+        AtomicBoolean mayBeDeleted = new AtomicBoolean();
+        return retry(call, retries, () -> {
+            try {
+                return http.text(call, request);
+            } catch (ConnectionBrokenException | RequestTimeoutException error) {
+                mayBeDeleted.set(true);
+                throw error;
+            } catch (RefusedException error) {
+                if (mayBeDeleted.get() && error.code().equals(gone)) {
+                    // An earlier try, whose response was lost, has deleted it.
+                    return new byte[0];
+                }
+                throw error;
+            }
+        });
+    }
+
+    /** Does something once or, after transient failures, several times. */
+    static <T> T retry(Call call, RetryPolicy retries, Supplier<T> once) {
+        return retry(call, retries, once, once);
+    }
+
+    /** Does something the first time, and something else after transient failures. */
+    static <T> T retry(Call call, RetryPolicy retries, Supplier<T> first, Supplier<T> again) {
+        Attempts attempts = new Attempts(retries);
+        Supplier<T> once = first;
+        while (true) {
+            try {
+                return once.get();
+            } catch (RawlineException error) {
+                long wait = attempts.waitAfter(error, System.nanoTime());
+                if (wait == Attempts.GIVE_UP) {
+                    throw error;
+                }
+                call.sleep(wait);
+                once = again;
+            }
+        }
     }
 }

@@ -4,12 +4,10 @@ import io.rawline.batch.BatchException;
 import io.rawline.batch.Limits;
 import io.rawline.batch.SealedBatch;
 import io.rawline.error.ConfigException;
-import io.rawline.error.ConnectionBrokenException;
 import io.rawline.error.FencedException;
 import io.rawline.error.InterruptedCallException;
 import io.rawline.error.RawlineException;
 import io.rawline.error.RefusedException;
-import io.rawline.error.RequestTimeoutException;
 import io.rawline.error.StoppedException;
 import io.rawline.error.TopicNotFoundException;
 import io.rawline.http.Address;
@@ -23,12 +21,12 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 
 /**
@@ -49,6 +47,7 @@ public final class Client implements AutoCloseable {
     private final ClientConfig config;
     private final Http http;
     private final Responses responses;
+    private final GroupRequests groups;
     private final Executor executor;
 
     /**
@@ -70,6 +69,7 @@ public final class Client implements AutoCloseable {
         this.config = new ClientConfig(Settings.notNull("config", config));
         http = new Http(this.config.http());
         responses = new Responses(http, this.config);
+        groups = new GroupRequests(http, responses);
         executor = config.executor != null
                 ? config.executor
                 : new ThreadPoolExecutor(
@@ -108,6 +108,17 @@ public final class Client implements AutoCloseable {
      */
     public Consumer consumer(String topic) {
         return new Consumer(this, topic, new ConsumerConfig());
+    }
+
+    /**
+     * A member of a group with the default settings.
+     *
+     * @param group the group's name
+     * @param topics the topics that it reads, one or more
+     * @return the consumer, to be closed by the caller
+     */
+    public GroupConsumer groupConsumer(String group, String... topics) {
+        return new GroupConsumer(this, group, List.of(topics), new GroupConfig());
     }
 
     /** Checks that the broker responds and is healthy: returns, or throws what is wrong. */
@@ -319,24 +330,7 @@ public final class Client implements AutoCloseable {
      */
     public void deleteTopic(String topic) {
         Request request = new Request("DELETE", "/topic" + query(topic), "");
-        Call call = new Call();
-        AtomicBoolean mayBeDeleted = new AtomicBoolean();
-        onTopic(
-                topic,
-                () -> retry(call, config.retries, () -> {
-                    try {
-                        return http.text(call, request);
-                    } catch (ConnectionBrokenException | RequestTimeoutException error) {
-                        mayBeDeleted.set(true);
-                        throw error;
-                    } catch (RefusedException error) {
-                        if (mayBeDeleted.get() && error.code().equals("topic_not_found")) {
-                            // An earlier try, whose response was lost, has deleted it.
-                            return new byte[0];
-                        }
-                        throw error;
-                    }
-                }));
+        onTopic(topic, () -> Attempts.delete(http, config.retries, request, "topic_not_found"));
     }
 
     /**
@@ -440,6 +434,61 @@ public final class Client implements AutoCloseable {
     }
 
     /**
+     * Lists the groups of consumers.
+     *
+     * @return by name
+     */
+    public List<GroupSummary> groups() {
+        return groups.groups(config.retries);
+    }
+
+    /**
+     * Describes a group of consumers: its members, and how far it has come.
+     *
+     * @param group its name
+     * @return the group
+     * @throws RefusedException with the code {@code group_not_found} if it has neither members nor offsets
+     */
+    public GroupInfo group(String group) {
+        return groups.group(config.retries, group);
+    }
+
+    /**
+     * Sets offsets of a group that has no members. Creates the group if it doesn't exist.
+     *
+     * @param group its name
+     * @param offsets where the group goes on, by partition: the offset of the next record
+     * @throws RefusedException with the code {@code group_not_empty} if it has members
+     */
+    public void setGroupOffsets(String group, Map<TopicPartition, Long> offsets) {
+        groups.commit(new Call(), config.retries, group, null, null, Settings.notNull("offsets", offsets));
+    }
+
+    /**
+     * Deletes a group that has no members: all its offsets.
+     *
+     * @param group its name
+     * @throws RefusedException with the code {@code group_not_empty} if it has members, {@code group_not_found} if it
+     *     doesn't exist
+     */
+    public void deleteGroup(String group) {
+        groups.delete(config.retries, group, "");
+    }
+
+    /**
+     * Deletes the offset of a group that has no members in one partition.
+     *
+     * @param group its name
+     * @param partition the partition
+     * @throws RefusedException with the code {@code group_not_empty} if it has members, {@code group_not_found} if it
+     *     has no offset there
+     */
+    public void deleteGroupOffset(String group, TopicPartition partition) {
+        String of = query(partition.topic(), partition.partition()).substring(1);
+        groups.delete(config.retries, group, "&" + of);
+    }
+
+    /**
      * A human-readable description.
      *
      * @return the broker's URL, without the key
@@ -461,15 +510,31 @@ public final class Client implements AutoCloseable {
         return responses;
     }
 
+    GroupRequests groupRequests() {
+        return groups;
+    }
+
+    /** The offset at which to start in a partition of a topic that is described with its offsets. */
+    long startOffset(Call call, RetryPolicy retries, TopicInfo topic, int partition, Start start) {
+        if (start instanceof Start.Offset at) {
+            return at.offset();
+        }
+        if (start instanceof Start.Time at) {
+            return offsetAt(call, retries, topic.name(), partition, at.time());
+        }
+        Extent offsets = topic.offsets().get(partition);
+        return start instanceof Start.Latest ? offsets.nextOffset() : offsets.firstOffset();
+    }
+
     TopicInfo topic(Call call, RetryPolicy retries, String topic) {
         Request request = Request.get("/topic" + query(topic));
-        return responses.topic(onTopic(topic, () -> retry(call, retries, () -> http.text(call, request))));
+        return responses.topic(onTopic(topic, () -> Attempts.retry(call, retries, () -> http.text(call, request))));
     }
 
     long offsetAt(Call call, RetryPolicy retries, String topic, int partition, Instant time) {
         String at = Address.queryValue(Settings.notNull("time", time).toString());
         Request request = Request.get("/offset" + query(topic, partition) + "&time=" + at);
-        return responses.offset(onTopic(topic, () -> retry(call, retries, () -> http.text(call, request))));
+        return responses.offset(onTopic(topic, () -> Attempts.retry(call, retries, () -> http.text(call, request))));
     }
 
     /** Opens a new instance of a named producer: from then on, no older one can append. */
@@ -533,11 +598,11 @@ public final class Client implements AutoCloseable {
         Request request = new Request("GET", target, ACCEPT_BATCHES);
         return onTopic(
                 topic,
-                () -> retry(
+                () -> Attempts.retry(
                         call,
                         retries,
                         () -> http.send(call, request, options.waitMax(), exchange -> {
-                            into.begin(options.partition(), options.offset(), endOffset);
+                            into.begin(topic, options.partition(), options.offset(), endOffset);
                             responses.receive(exchange, options, into);
                             return into;
                         })));
@@ -545,7 +610,7 @@ public final class Client implements AutoCloseable {
 
     private byte[] text(RetryPolicy retries, Request request) {
         Call call = new Call();
-        return retry(call, retries, () -> http.text(call, request));
+        return Attempts.retry(call, retries, () -> http.text(call, request));
     }
 
     private static String query(String topic) {
@@ -567,29 +632,6 @@ public final class Client implements AutoCloseable {
                 case "producer_fenced" -> new FencedException(error);
                 default -> error;
             };
-        }
-    }
-
-    /** Does something once or, after transient failures, several times. */
-    static <T> T retry(Call call, RetryPolicy retries, Supplier<T> once) {
-        return retry(call, retries, once, once);
-    }
-
-    /** Does something the first time, and something else after transient failures. */
-    static <T> T retry(Call call, RetryPolicy retries, Supplier<T> first, Supplier<T> again) {
-        Attempts attempts = new Attempts(retries);
-        Supplier<T> once = first;
-        while (true) {
-            try {
-                return once.get();
-            } catch (RawlineException error) {
-                long wait = attempts.waitAfter(error, System.nanoTime());
-                if (wait == Attempts.GIVE_UP) {
-                    throw error;
-                }
-                call.sleep(wait);
-                once = again;
-            }
         }
     }
 

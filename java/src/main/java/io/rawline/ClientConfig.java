@@ -129,7 +129,8 @@ public final class ClientConfig {
      * Where producers send, consumers read ahead, and methods whose names end in {@code Async} run; by default the
      * client's own threads, which end when they are idle. It must start each task at once: a producer's task lasts as
      * long as the producer, and further ones while it has requests to several partitions in flight; a consumer has a
-     * task for each of up to 16 partitions. On Java 21, {@code Executors.newVirtualThreadPerTaskExecutor()} does.
+     * task for each of up to 16 partitions, and as a member of a group a few more. On Java 21,
+     * {@code Executors.newVirtualThreadPerTaskExecutor()} does.
      *
      * @param executor the executor, or null for the client's own threads
      * @return this

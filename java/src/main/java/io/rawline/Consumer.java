@@ -7,8 +7,6 @@ import io.rawline.error.TopicNotFoundException;
 import io.rawline.http.Call;
 import io.rawline.http.Nanos;
 import java.time.Duration;
-import java.util.ArrayDeque;
-import java.util.Deque;
 import java.util.Iterator;
 import java.util.Map;
 import java.util.NoSuchElementException;
@@ -47,24 +45,16 @@ public final class Consumer implements Iterable<Record>, AutoCloseable {
     private final ConsumerConfig config;
     private final Turns turns;
     /** By partition. */
-    private final Arrivals<Result> arrivals;
+    private final Arrivals<Reads.Result> arrivals;
+
+    private final Reads reads;
     /** Whether the topic didn't exist at first. */
     private boolean createdLater;
     /** Whether the topic's description is in flight. */
     private boolean describing;
-    /** The batches that the caller holds now; the buffer is reused for a later read. */
-    private Fetched current = new Fetched();
-
-    private final Deque<Fetched> free = new ArrayDeque<>();
-
-    /** The result of a request. */
-    private sealed interface Result {}
-
-    /** A read. */
-    private record Read(Fetched fetched) implements Result {}
 
     /** A topic, and where to start in its partitions; no starts if it was described before. */
-    private record Description(TopicInfo topic, Map<Integer, Long> starts) implements Result {}
+    private record Description(TopicInfo topic, Map<Integer, Long> starts) implements Reads.Result {}
 
     /**
      * Finds the offsets to start at; reads nothing yet.
@@ -82,6 +72,7 @@ public final class Consumer implements Iterable<Record>, AutoCloseable {
         this.config = new ConsumerConfig(Settings.notNull("config", config));
         turns = new Turns(Nanos.of(this.config.partitionsAgeMax));
         arrivals = new Arrivals<>(client.executor());
+        reads = new Reads(arrivals, turns, this.config.bytesMax, this.config.waitMax, this::named, this::read);
         if (!this.config.startsAtOffsets()) {
             try {
                 learn(describe(new Call(), true, false));
@@ -188,7 +179,7 @@ public final class Consumer implements Iterable<Record>, AutoCloseable {
                 }
             }
             long leftNs = wait == null ? waitNs : Math.max(0, waitNs - (System.nanoTime() - beganNs));
-            Arrivals.Arrival<Result> arrival = arrivals.await(Math.min(leftNs, describeInNs));
+            Arrivals.Arrival<Reads.Result> arrival = arrivals.await(Math.min(leftNs, describeInNs));
             if (arrival == null) {
                 if (leftNs <= describeInNs) {
                     return nothing();
@@ -206,21 +197,15 @@ public final class Consumer implements Iterable<Record>, AutoCloseable {
     }
 
     /** Takes the result of a read; an empty one is not kept. */
-    private Fetched read(Arrivals.Arrival<Result> arrival) {
-        int partition = arrival.key();
+    private Fetched read(Arrivals.Arrival<Reads.Result> arrival) {
         if (arrival.error() != null) {
-            turns.failed(partition);
-            throw known(arrival.error());
+            turns.failed(arrival.key());
+            throw arrival.known();
         }
-        Fetched fetched = ((Read) arrival.result()).fetched();
-        if (fetched.isEmpty()) {
-            turns.empty(partition);
-            free.addLast(fetched);
+        Fetched fetched = reads.take(arrival);
+        if (fetched == null) {
             return nothing();
         }
-        turns.taken(partition, fetched.nextOffset(), fetched.nextOffset() < fetched.topicNextOffset());
-        free.addLast(current);
-        current = fetched;
         if (!atEnd()) {
             try {
                 startReads();
@@ -232,23 +217,16 @@ public final class Consumer implements Iterable<Record>, AutoCloseable {
         return fetched;
     }
 
-    private void described(Arrivals.Arrival<Result> arrival) {
+    private void described(Arrivals.Arrival<Reads.Result> arrival) {
         describing = false;
         if (arrival.error() == null) {
             learn((Description) arrival.result());
         } else if (turns.count() == 0 || !turns.readsWait()) {
-            throw known(arrival.error());
+            throw arrival.known();
         } else {
             // Reads are in flight for the partitions that are known; whether there are more is asked again later.
             turns.described(System.nanoTime());
         }
-    }
-
-    private static RawlineException known(Throwable error) {
-        return error instanceof RawlineException known
-                ? known.copy()
-                : new StoppedException(
-                        "bug in the consumer (" + error + "); please report it with the stack trace", error);
     }
 
     /**
@@ -304,7 +282,7 @@ public final class Consumer implements Iterable<Record>, AutoCloseable {
         Fetched nothing = new Fetched();
         Map<Integer, Long> offsets =
                 turns.count() == 1 ? turns.offsets() : Map.of(0, turns.count() == 0 ? offset() : 0);
-        offsets.forEach((partition, offset) -> nothing.begin(partition, offset, Long.MAX_VALUE));
+        offsets.forEach((partition, offset) -> nothing.begin(topic, partition, offset, Long.MAX_VALUE));
         return nothing;
     }
 
@@ -315,37 +293,16 @@ public final class Consumer implements Iterable<Record>, AutoCloseable {
             arrivals.start(DESCRIPTION, call -> describe(call, first, config.waitForTopic));
             describing = true;
         }
-        for (int partition = turns.next(); partition >= 0; partition = turns.next()) {
-            boolean started = false;
-            try {
-                startRead(partition);
-                started = true;
-            } finally {
-                if (!started) {
-                    turns.failed(partition);
-                }
-            }
-        }
+        reads.start();
     }
 
-    private void startRead(int partition) {
-        long offset = turns.offset(partition);
-        long endOffset = turns.endOffset(partition);
-        int reads = turns.readsMax();
-        ReadOptions options = new ReadOptions(
-                offset,
-                endOffset == Long.MAX_VALUE ? 0 : endOffset - offset,
-                // As much is held at a time as of one partition: a read and the one that the caller has.
-                reads == 1 || config.bytesMax == 0 ? config.bytesMax : Math.max(1, config.bytesMax / (reads + 1) * 2),
-                turns.readsWait() ? config.waitMax : Duration.ZERO,
-                partition);
-        Fetched into = free.isEmpty() ? new Fetched() : free.pollLast();
-        arrivals.start(
-                partition,
-                call -> new Read(onTopic(
-                        call,
-                        config.waitForTopic,
-                        () -> client.read(call, config.retries, topic, options, endOffset, into))));
+    private TopicPartition named(int partition) {
+        return new TopicPartition(topic, partition);
+    }
+
+    private Fetched read(Call call, String topic, ReadOptions options, long endOffset, Fetched into) {
+        return onTopic(
+                call, config.waitForTopic, () -> client.read(call, config.retries, topic, options, endOffset, into));
     }
 
     /** Does something with the topic; waits for the topic if so configured. */
@@ -401,16 +358,8 @@ public final class Consumer implements Iterable<Record>, AutoCloseable {
 
     private long startOffset(Call call, TopicInfo topic, int partition, boolean later) {
         Start start = config.startOf(partition);
-        if (start instanceof Start.Offset at) {
-            return at.offset();
-        }
-        Extent offsets = topic.offsets().get(partition);
-        if (later || start instanceof Start.Earliest) {
-            return offsets.firstOffset();
-        }
-        return start instanceof Start.Time at
-                ? client.offsetAt(call, config.retries, topic.name(), partition, at.time())
-                : offsets.nextOffset();
+        boolean isAllNew = later && !(start instanceof Start.Offset);
+        return client.startOffset(call, config.retries, topic, partition, isAllNew ? Start.earliest() : start);
     }
 
     /** Adds the partitions that are new, and notes which of the others have records. */

@@ -35,6 +35,7 @@ public final class Fetched implements Iterable<Record> {
 
     private List<RecordBatch> recordBatches = List.of();
     private final Scratch scratch = new Scratch();
+    private String topic = "";
     private int partition;
     private long askedOffset;
     /** Records from here on are left out. */
@@ -63,6 +64,15 @@ public final class Fetched implements Iterable<Record> {
      */
     public ByteBuffer bytes() {
         return buffer.slice(0, bytes).asReadOnlyBuffer();
+    }
+
+    /**
+     * The topic that was read.
+     *
+     * @return its name; empty before the first read, and if a {@link GroupConsumer} had no records in time
+     */
+    public String topic() {
+        return topic;
     }
 
     /**
@@ -171,7 +181,7 @@ public final class Fetched implements Iterable<Record> {
                     throw new NoSuchElementException("no more records");
                 }
                 looked = false;
-                return Record.at(partition, records);
+                return Record.at(topic, partition, records);
             }
         };
     }
@@ -187,7 +197,21 @@ public final class Fetched implements Iterable<Record> {
                 + Math.min(nextOffset, endOffset);
     }
 
-    void begin(int partition, long askedOffset, long endOffset) {
+    /** Offset of the first record that was asked for. */
+    long askedOffset() {
+        return askedOffset;
+    }
+
+    /** Leaves out the records before an offset. */
+    void skipTo(long offset) {
+        if (offset < askedOffset || offset >= nextOffset) {
+            throw new IllegalStateException("records " + askedOffset + " to " + nextOffset + " from " + offset + " on");
+        }
+        askedOffset = offset;
+    }
+
+    void begin(String topic, int partition, long askedOffset, long endOffset) {
+        this.topic = topic;
         this.partition = partition;
         bytes = 0;
         batches = List.of();

@@ -624,12 +624,12 @@ public final class Producer implements AutoCloseable {
         Supplier<Appended> first = job.queued == null ? once : () -> client.await(call, topic, job.queued);
         Appended appended;
         try {
-            appended = Client.retry(call, config.retries, first, once);
+            appended = Attempts.retry(call, config.retries, first, once);
         } catch (RefusedException error) {
             if (!error.code().equals("partition_not_found") || !existsNow(call, due.partition())) {
                 throw error;
             }
-            appended = Client.retry(call, config.retries, once);
+            appended = Attempts.retry(call, config.retries, once);
         }
         return client.responses().firstOffset(appended, due.records());
     }

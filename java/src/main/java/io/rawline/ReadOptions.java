@@ -55,6 +55,16 @@ public record ReadOptions(long offset, long recordsMax, long bytesMax, Duration 
     }
 
     /**
+     * The same options from another offset on.
+     *
+     * @param offset offset of the first record wanted
+     * @return the options
+     */
+    public ReadOptions offset(long offset) {
+        return new ReadOptions(offset, recordsMax, bytesMax, waitMax, partition);
+    }
+
+    /**
      * The same options with another number of records.
      *
      * @param recordsMax maximum number of records; 0 for no limit

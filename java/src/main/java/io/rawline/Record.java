@@ -19,6 +19,7 @@ public final class Record {
     private final ByteBuffer buffer;
     private final int position;
     private final int length;
+    private final String topic;
     private final int partition;
     private final long offset;
     private final long createdUs;
@@ -30,20 +31,30 @@ public final class Record {
     }
 
     /** The current record of a cursor over a partition, as an object over the same bytes. */
-    static Record at(int partition, Records records) {
-        return new Record(partition, records);
+    static Record at(String topic, int partition, Records records) {
+        return new Record(topic, partition, records);
     }
 
-    private Record(int partition, Records records) {
+    private Record(String topic, int partition, Records records) {
         buffer = records.buffer();
         position = records.position();
         length = records.length();
+        this.topic = topic;
         this.partition = partition;
         offset = records.offset();
         createdUs = records.createdUs();
         fields = records.isKafka()
                 ? new Fields(records.key(), records.headers(), records.timestampMs(), records.isNull())
                 : Fields.NONE;
+    }
+
+    /**
+     * Its topic.
+     *
+     * @return the topic's name
+     */
+    public String topic() {
+        return topic;
     }
 
     /**

@@ -218,7 +218,7 @@ final class Responses {
         }
     }
 
-    private Map<?, ?> parse(byte[] text) {
+    Map<?, ?> parse(byte[] text) {
         try {
             if (Json.parse(new String(text, StandardCharsets.UTF_8)) instanceof Map<?, ?> map) {
                 return map;
@@ -229,7 +229,7 @@ final class Responses {
         }
     }
 
-    private long number(Map<?, ?> map, String name) {
+    long number(Map<?, ?> map, String name) {
         if (map.get(name) instanceof Long number) {
             return number;
         }

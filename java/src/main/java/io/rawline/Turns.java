@@ -154,6 +154,13 @@ final class Turns {
         settle(number, beingRead(number), true);
     }
 
+    /** A read found that the partition doesn't exist; it isn't read any more. */
+    void gone(int number) {
+        Partition partition = beingRead(number);
+        reading--;
+        end(partition);
+    }
+
     private Partition beingRead(int number) {
         Partition partition = partitions.get(number);
         if (partition.state != State.READING) {
@@ -166,16 +173,20 @@ final class Turns {
     private void settle(int number, Partition partition, boolean hasMore) {
         reading--;
         if (partition.offset >= partition.endOffset) {
-            partition.state = State.ENDED;
-            live--;
-            if (readsWait()) {
-                partitions.forEach(this::wake);
-            }
+            end(partition);
         } else {
             partition.state = State.IDLE;
             if (hasMore || readsWait()) {
                 wake(number, partition);
             }
+        }
+    }
+
+    private void end(Partition partition) {
+        partition.state = State.ENDED;
+        live--;
+        if (readsWait()) {
+            partitions.forEach(this::wake);
         }
     }
 

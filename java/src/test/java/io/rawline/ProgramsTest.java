@@ -77,6 +77,24 @@ class ProgramsTest {
     }
 
     @Test
+    void theGroupsExampleGoesOnWhereItHasStopped() throws Exception {
+        try (Broker broker = Broker.start()) {
+            for (int first : new int[] {0, 3}) {
+                List<String> orders = List.of("tea", "bread", "cheese");
+                List<String> printed =
+                        java("examples/Groups.java", broker.url()).lines().toList();
+                assertEquals(4, printed.size(), printed.toString());
+                for (int i = 0; i < 3; i++) {
+                    assertEquals("orders/0/" + (first + i) + "  " + orders.get(i), printed.get(i));
+                }
+                assertEquals("lag: 0", printed.get(3));
+            }
+        }
+        String page = Files.readString(Path.of("README.md"));
+        assertTrue(page.contains("```java\n" + Files.readString(Path.of("examples/Groups.java")) + "```"));
+    }
+
+    @Test
     void theExampleRunsOnTheModulePath() throws Exception {
         try (Broker broker = Broker.start()) {
             String said = run(List.of(

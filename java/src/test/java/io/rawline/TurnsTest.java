@@ -46,6 +46,18 @@ class TurnsTest {
     }
 
     @Test
+    void aPartitionThatIsGoneIsReadNoMore() {
+        Turns turns = new Turns(AGE_NS_MAX);
+        turns.add(0, 0, FOREVER, true);
+        turns.add(1, 0, FOREVER, true);
+        assertEquals(List.of(0, 1), startAll(turns));
+        turns.gone(0);
+        turns.empty(1);
+        assertEquals(List.of(1), startAll(turns));
+        assertEquals(1, turns.reading());
+    }
+
+    @Test
     void endsAreKeptByPartition() {
         Turns turns = new Turns(AGE_NS_MAX);
         turns.add(0, 0, 5, true);

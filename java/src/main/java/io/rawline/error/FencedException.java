@@ -2,13 +2,14 @@ package io.rawline.error;
 
 /**
  * A newer instance of the named producer was opened, or its name was forgotten: the broker's error
- * {@code producer_fenced}. What the producer had in flight may be stored.
+ * {@code producer_fenced}. What the producer had in flight may be stored. Of a member of a group that has an instance,
+ * {@code member_fenced}: a newer member has joined with the same instance.
  */
 public final class FencedException extends RefusedException {
     private static final long serialVersionUID = 1;
 
     /**
-     * A producer is fenced.
+     * A producer or a member is fenced.
      *
      * @param refused the broker's error response
      */

@@ -98,8 +98,12 @@ public final class Http {
      * extended by {@code wait}.
      */
     public <T> T send(Call call, Request request, Duration wait, Reader<T> reader) {
+        return send(call, request, Math.min(Nanos.of(config.requestTimeout()) + Nanos.of(wait), Nanos.MAX), reader);
+    }
+
+    private <T> T send(Call call, Request request, long limitNs, Reader<T> reader) {
         checkOpen();
-        call.begin(Math.min(Nanos.of(config.requestTimeout()) + Nanos.of(wait), Nanos.MAX), timers);
+        call.begin(limitNs, timers);
         try {
             Exchange exchange = open(call, request);
             try {
@@ -123,13 +127,25 @@ public final class Http {
 
     /** As {@link #send}, for a short response. */
     public byte[] text(Call call, Request request) {
-        return send(call, request, Duration.ZERO, exchange -> {
-            byte[] text = text(exchange, TEXT_BYTES_MAX);
-            if (text == null) {
-                throw unexpected("more than " + TEXT_BYTES_MAX + " bytes", null);
-            }
-            return text;
-        });
+        return text(call, request, Duration.ZERO);
+    }
+
+    /** As {@link #text(Call, Request)}; the request's timeout is extended by {@code wait}. */
+    public byte[] text(Call call, Request request, Duration wait) {
+        return send(call, request, wait, this::text);
+    }
+
+    /** As {@link #text(Call, Request)}; the request times out after {@code limitNs} if that is sooner. */
+    public byte[] textWithin(Call call, Request request, long limitNs) {
+        return send(call, request, Math.min(limitNs, Nanos.of(config.requestTimeout())), this::text);
+    }
+
+    private byte[] text(Exchange exchange) throws IOException {
+        byte[] text = text(exchange, TEXT_BYTES_MAX);
+        if (text == null) {
+            throw unexpected("more than " + TEXT_BYTES_MAX + " bytes", null);
+        }
+        return text;
     }
 
     /**

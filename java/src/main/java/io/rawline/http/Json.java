@@ -7,7 +7,7 @@ import java.util.Map;
 
 /**
  * Parses the JSON of a broker's responses (RFC 8259): objects as maps, arrays as lists, strings, whole numbers as
- * {@code Long} and others as {@code Double}, true, false, null. Not a general parser.
+ * {@code Long} and others as {@code Double}, true, false, null. Not a general parser. Quotes the strings of requests.
  */
 public final class Json {
     /** Maximum depth of nesting. */
@@ -18,6 +18,20 @@ public final class Json {
 
     private Json(String text) {
         this.text = text;
+    }
+
+    /** A string as JSON, in quotes. */
+    public static String quote(String text) {
+        StringBuilder quoted = new StringBuilder("\"");
+        for (int i = 0; i < text.length(); i++) {
+            char next = text.charAt(i);
+            if (next < ' ') {
+                quoted.append(String.format("\\u%04x", (int) next));
+            } else {
+                quoted.append(next == '"' || next == '\\' ? "\\" : "").append(next);
+            }
+        }
+        return quoted.append('"').toString();
     }
 
     /** The value; null if the text isn't JSON. */

@@ -1,0 +1,55 @@
+package io.rawline;
+
+import java.util.Map;
+import java.util.TreeMap;
+
+/** A member's share of the partitions, and how far it has come in them. */
+final class Assignment {
+    /** Of a consumer that is no member. */
+    static final Assignment NONE = new Assignment(null, Map.of());
+
+    /** Null for none. */
+    private final Membership membership;
+
+    private final Map<TopicPartition, Position> positions;
+
+    Assignment(Membership membership, Map<TopicPartition, Position> positions) {
+        this.membership = membership;
+        this.positions = new TreeMap<>(positions);
+    }
+
+    Membership membership() {
+        return membership;
+    }
+
+    /** By partition. */
+    Map<TopicPartition, Position> positions() {
+        return positions;
+    }
+
+    /** The caller has processed what it got. */
+    void processAll() {
+        positions.values().forEach(Position::processAll);
+    }
+
+    /** The offsets that are to be committed. */
+    Map<TopicPartition, Long> uncommitted() {
+        Map<TopicPartition, Long> offsets = new TreeMap<>();
+        positions.forEach((partition, position) -> {
+            if (position.isUncommitted()) {
+                offsets.put(partition, position.processed());
+            }
+        });
+        return offsets;
+    }
+
+    /** The group has committed these offsets. */
+    void setCommitted(Map<TopicPartition, Long> offsets) {
+        offsets.forEach((partition, offset) -> {
+            Position position = positions.get(partition);
+            if (position != null) {
+                position.setCommitted(offset);
+            }
+        });
+    }
+}

@@ -1,0 +1,132 @@
+package io.rawline;
+
+import io.rawline.error.FencedException;
+import io.rawline.error.RefusedException;
+import io.rawline.http.Address;
+import io.rawline.http.Call;
+import io.rawline.http.Http;
+import io.rawline.http.Json;
+import io.rawline.http.Request;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+
+/** Sends requests about groups of consumers. */
+final class GroupRequests {
+    /** Maximum number of offsets in one commit: a body is far below the broker's limit of 1 MiB. */
+    private static final int OFFSETS_MAX = 1000;
+
+    private final Http http;
+    private final GroupResponses responses;
+
+    GroupRequests(Http http, Responses responses) {
+        this.http = http;
+        this.responses = new GroupResponses(responses);
+    }
+
+    List<GroupSummary> groups(RetryPolicy retries) {
+        Call call = new Call();
+        return responses.groups(Attempts.retry(call, retries, () -> http.text(call, Request.get("/groups"))));
+    }
+
+    GroupInfo group(RetryPolicy retries, String group) {
+        Call call = new Call();
+        Request request = Request.get("/group" + query(group));
+        return responses.group(Attempts.retry(call, retries, () -> http.text(call, request)));
+    }
+
+    /** Deletes offsets of a group: all, or those that the further parameters name. */
+    void delete(RetryPolicy retries, String group, String parameters) {
+        Attempts.delete(
+                http, retries, new Request("DELETE", "/group" + query(group) + parameters, ""), "group_not_found");
+    }
+
+    /** Commits offsets of a member with an instance or null; of a group that has no members if the member is null. */
+    void commit(
+            Call call,
+            RetryPolicy retries,
+            String group,
+            Membership member,
+            String instance,
+            Map<TopicPartition, Long> offsets) {
+        String who = "";
+        if (member != null) {
+            who = "\"member\":" + Json.quote(member.member()) + ",\"generation\":" + member.generation() + ",";
+        }
+        if (instance != null) {
+            who += "\"instance\":" + Json.quote(instance) + ",";
+        }
+        List<Map.Entry<TopicPartition, Long>> all = new ArrayList<>(offsets.entrySet());
+        for (int first = 0; first < all.size(); first += OFFSETS_MAX) {
+            String list = all.subList(first, Math.min(first + OFFSETS_MAX, all.size())).stream()
+                    .map(each -> offset(each.getKey(), each.getValue()))
+                    .collect(Collectors.joining(","));
+            Request request = json("PUT", "/group" + query(group), "{" + who + "\"offsets\":[" + list + "]}");
+            Attempts.retry(call, retries, () -> ofMember(() -> http.text(call, request)));
+        }
+    }
+
+    private static String offset(TopicPartition partition, long offset) {
+        Settings.atLeast("offset", 0L, offset);
+        return "{\"topic\":" + Json.quote(partition.topic()) + ",\"partition\":" + partition.partition()
+                + ",\"offset\":" + offset + "}";
+    }
+
+    /**
+     * Joins a group, once; waits for its other members.
+     *
+     * @param member the member's id, or null if it has none yet
+     */
+    Membership join(Call call, String group, List<String> topics, GroupConfig config, String member) {
+        String body = "{\"topics\":[" + topics.stream().map(Json::quote).collect(Collectors.joining(",")) + "]"
+                + (member == null ? "" : ",\"member\":" + Json.quote(member))
+                + (config.instance == null ? "" : ",\"instance\":" + Json.quote(config.instance))
+                + ",\"client\":" + Json.quote(config.client)
+                + ",\"session_ms\":" + config.sessionTimeout.toMillis()
+                + ",\"rebalance_ms\":" + config.rebalanceTimeout.toMillis() + "}";
+        Request request = json("POST", "/member" + query(group), body);
+        // The broker waits for other members this long, unless they have longer ones.
+        Duration wait = config.rebalanceTimeout.plus(config.sessionTimeout);
+        return responses.membership(ofMember(() -> http.text(call, request, wait)));
+    }
+
+    /** Tells the broker, once and within a time, that the member is there. */
+    void heartbeat(Call call, String group, Membership member, String instance, long limitNs) {
+        String divided =
+                member.divided().isPresent() ? "&divided=" + member.divided().getAsLong() : "";
+        String target = member(group, member.member(), instance) + "&generation=" + member.generation() + divided;
+        ofMember(() -> http.textWithin(call, new Request("PUT", target, ""), limitNs));
+    }
+
+    /** Leaves a group. Not retried: if it fails, the broker notices when the session is over. */
+    void leave(Call call, String group, String member) {
+        http.text(call, new Request("DELETE", member(group, member, null), ""));
+    }
+
+    private static Request json(String method, String target, String body) {
+        ByteBuffer bytes = StandardCharsets.UTF_8.encode(body);
+        return new Request(method, target, "content-type: application/json\r\n", bytes);
+    }
+
+    private static String query(String group) {
+        return "?group-name=" + Address.queryValue(Settings.notNull("group", group));
+    }
+
+    private static String member(String group, String member, String instance) {
+        return "/member" + query(group) + "&member=" + Address.queryValue(member)
+                + (instance == null ? "" : "&instance=" + Address.queryValue(instance));
+    }
+
+    private static <T> T ofMember(Supplier<T> request) {
+        try {
+            return request.get();
+        } catch (RefusedException error) {
+            throw error.code().equals("member_fenced") ? new FencedException(error) : error;
+        }
+    }
+}

@@ -1,0 +1,20 @@
+package io.rawline;
+
+import java.util.Map;
+import java.util.OptionalLong;
+
+/**
+ * A member's share of the partitions.
+ *
+ * @param member the member's id
+ * @param generation the number of the division
+ * @param divided of the member that leads the group: the number of partitions that were divided, for its heartbeats
+ * @param partitions what the member reads, with the offset that the group has committed, if it has one there
+ */
+record Membership(String member, long generation, OptionalLong divided, Map<TopicPartition, OptionalLong> partitions) {
+    /** Whether the member keeps partitions that it has in both: nobody else had them in between. */
+    boolean follows(Membership before) {
+        long generations = generation - before.generation;
+        return member.equals(before.member) && (generations == 0 || generations == 1);
+    }
+}
