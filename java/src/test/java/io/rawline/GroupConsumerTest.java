@@ -29,9 +29,12 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
-/** Members of groups against a real broker. */
+/** Members of groups against a real broker. The tests wait for most of their time, so they run at the same time. */
 @Timeout(60)
+@Execution(ExecutionMode.CONCURRENT)
 class GroupConsumerTest {
     private static final Duration SOON = Duration.ofMillis(20);
 
@@ -264,16 +267,39 @@ class GroupConsumerTest {
     }
 
     @Test
+    void aMemberThatDelaysOthersCanCommit() {
+        create("delayed", 1);
+        append(client, "delayed", 1, 0, 10);
+        try (GroupConsumer one = member(client, "delayed", uncommitted())) {
+            assertEquals(10, one.next().count());
+            try (Reader two = new Reader(member(client, "delayed", uncommitted()))) {
+                waitUntil(() -> client.group("delayed-group").state() == GroupState.JOINING);
+                one.commit();
+                append(client, "delayed", 1, 10, 11);
+                List<String> read = new ArrayList<>();
+                waitUntil(() -> {
+                    one.next(SOON).forEach(record -> read.add(record.text()));
+                    return client.group("delayed-group").state() == GroupState.STABLE
+                            && read.size() + two.records.size() > 0;
+                });
+                read.addAll(two.records);
+                assertEquals(Set.of("0/10"), Set.copyOf(read));
+            }
+        }
+    }
+
+    @Test
     void heartbeatsAreRetriedUntilTheSessionIsOver() throws Exception {
         try (Broker slow = Broker.start();
                 Client near = slow.client();
-                GroupConsumer consumer = member(near, "t", config())) {
+                Client impatient = new Client(new ClientConfig(slow.url()).requestTimeout(Duration.ofMillis(300)));
+                GroupConsumer consumer = member(impatient, "t", config())) {
             append(near, "t", 1, 0, 10);
             assertEquals(10, consumer.next().count());
             List<GroupMember> members = near.group("t-group").members();
             slow.pause();
-            // Longer than a heartbeat waits for its response.
-            assertTrue(consumer.next(Duration.ofMillis(3000)).isEmpty());
+            // Until a heartbeat was sent, and has timed out.
+            assertTrue(consumer.next(Duration.ofMillis(1200)).isEmpty());
             slow.resume();
             consumer.commit();
             assertEquals(members, near.group("t-group").members());
