@@ -32,6 +32,11 @@ final class Assignment {
         positions.values().forEach(Position::processAll);
     }
 
+    /** Whether a partition doesn't exist any more. */
+    boolean hasGone() {
+        return positions.values().stream().anyMatch(Position::isGone);
+    }
+
     /** The offsets that are to be committed. */
     Map<TopicPartition, Long> uncommitted() {
         Map<TopicPartition, Long> offsets = new TreeMap<>();

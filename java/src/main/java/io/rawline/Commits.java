@@ -13,8 +13,8 @@ import java.util.concurrent.locks.ReentrantLock;
 
 /** Commits how far a member of a group has come: one commit at a time. Thread-safe. */
 final class Commits {
-    /** What the commits need of the member. */
-    interface Membered {
+    /** What the commits need of the consumer. */
+    interface Host {
         /** Whether the consumer is a member of its group. */
         boolean isMember();
 
@@ -33,7 +33,7 @@ final class Commits {
     private final GroupRequests requests;
     private final String group;
     private final GroupConfig config;
-    private final Membered membered;
+    private final Host host;
     /** Null if only the caller commits. */
     private final Repeated automatic;
     /** Held during a commit. */
@@ -43,17 +43,17 @@ final class Commits {
     /** Of an automatic commit; null once the caller knows it, and after a commit that succeeds. */
     private volatile RawlineException failure;
 
-    Commits(Executor executor, GroupRequests requests, String group, GroupConfig config, Membered membered) {
+    Commits(Executor executor, GroupRequests requests, String group, GroupConfig config, Host host) {
         this.requests = requests;
         this.group = group;
         this.config = config;
-        this.membered = membered;
+        this.host = host;
         if (config.commitInterval == null) {
             automatic = null;
         } else {
             long intervalNs = Nanos.of(config.commitInterval);
             automatic = new Repeated(executor, intervalNs, call -> {
-                if (!membered.isMember()) {
+                if (!host.isMember()) {
                     return Repeated.OVER;
                 }
                 commitProcessed(call);
@@ -102,7 +102,7 @@ final class Commits {
         } catch (RawlineException error) {
             if (!isLapsed(error)) {
                 failure = error;
-                membered.failed();
+                host.failed();
             }
         }
     }
@@ -155,7 +155,7 @@ final class Commits {
             requests.commit(call, config.retries, group, of.membership(), config.instance, offsets);
         } catch (RefusedException error) {
             if (MEMBERSHIP.contains(error.code())) {
-                membered.refused(of.membership(), error);
+                host.refused(of.membership(), error);
             }
             throw error;
         }

@@ -49,6 +49,12 @@ public final class GroupConsumer implements Iterable<Record>, AutoCloseable {
 
     private static final int CHANGED = -2;
 
+    /**
+     * Wait before the member joins again because a topic of the group is gone: usually its leader learns of it
+     * sooner, but not of one that was deleted and created again.
+     */
+    private static final long LOOK_NS = 1_000_000_000;
+
     private final Client client;
     private final String group;
     private final GroupConfig config;
@@ -62,6 +68,9 @@ public final class GroupConsumer implements Iterable<Record>, AutoCloseable {
     private Assignment assignment = Assignment.NONE;
     /** The partitions that are read, by their numbers. */
     private final Map<Integer, TopicPartition> numbers = new HashMap<>();
+
+    /** When it last looked whether topics that were deleted exist again. */
+    private long goneNs;
 
     private int nextNumber;
     private boolean isJoining;
@@ -100,7 +109,7 @@ public final class GroupConsumer implements Iterable<Record>, AutoCloseable {
     }
 
     /** What membership and commits need of each other and of the consumer. */
-    private final class Hosted implements Member.Host, Commits.Membered {
+    private final class Hosted implements Member.Host, Commits.Host {
         @Override
         public void changed() {
             arrivals.post(CHANGED, null);
@@ -164,13 +173,13 @@ public final class GroupConsumer implements Iterable<Record>, AutoCloseable {
     }
 
     private Fetched next(long waitNs) {
-        Fetched rest = loop.end();
-        if (rest != null) {
-            return rest;
-        }
-        assignment.processAll();
         member.asked(true);
         try {
+            Fetched rest = loop.end();
+            if (rest != null) {
+                return rest;
+            }
+            assignment.processAll();
             return await(waitNs);
         } finally {
             member.asked(false);
@@ -199,6 +208,10 @@ public final class GroupConsumer implements Iterable<Record>, AutoCloseable {
         @Override
         public boolean hasNext() {
             while (!records.hasNext()) {
+                if (fetched != null) {
+                    position.returned(fetched.nextOffset());
+                    fetched = null;
+                }
                 Fetched next = GroupConsumer.this.next();
                 fetched = next;
                 records = next.iterator();
@@ -224,11 +237,12 @@ public final class GroupConsumer implements Iterable<Record>, AutoCloseable {
                 return null;
             }
             position.processAll();
-            Fetched rest = records.hasNext() ? fetched : null;
-            if (rest != null) {
+            Fetched rest = null;
+            if (position.returned() < fetched.nextOffset()) {
+                rest = fetched;
                 rest.skipTo(position.returned());
+                position.returned(rest.nextOffset());
             }
-            position.returned(fetched.nextOffset());
             fetched = null;
             records = Collections.emptyIterator();
             return rest;
@@ -314,9 +328,13 @@ public final class GroupConsumer implements Iterable<Record>, AutoCloseable {
         if (isJoining) {
             return Long.MAX_VALUE;
         }
+        long lookInNs = lookInNs();
+        if (lookInNs <= 0) {
+            member.joinAgain();
+        }
         Member.State state = member.state();
         if (state == Member.State.IN) {
-            return startReads();
+            return Math.min(startReads(), lookInNs);
         }
         stopReads();
         member.check();
@@ -328,6 +346,11 @@ public final class GroupConsumer implements Iterable<Record>, AutoCloseable {
         arrivals.start(JOINED, call -> new Joined(join(call, before)));
         isJoining = true;
         return Long.MAX_VALUE;
+    }
+
+    /** In how many nanoseconds it looks whether topics that were deleted exist again. */
+    private long lookInNs() {
+        return assignment.hasGone() ? goneNs + LOOK_NS - System.nanoTime() : Long.MAX_VALUE;
     }
 
     private void assign(Assignment assignment) {
@@ -401,7 +424,8 @@ public final class GroupConsumer implements Iterable<Record>, AutoCloseable {
                 turns.add(nextNumber++, position.returned(), Long.MAX_VALUE, true);
             }
         });
-        turns.described(System.nanoTime());
+        goneNs = System.nanoTime();
+        turns.described(goneNs);
     }
 
     private void described(Arrivals.Arrival<Reads.Result> arrival) {
@@ -426,8 +450,8 @@ public final class GroupConsumer implements Iterable<Record>, AutoCloseable {
             turns.failed(number);
             throw error;
         }
-        // When there is such a partition again, the partitions are divided anew.
         turns.gone(number);
+        goneNs = System.nanoTime();
         assignment.positions().get(numbers.get(number)).gone();
     }
 

@@ -387,6 +387,22 @@ class GroupConsumerTest {
     }
 
     @Test
+    void aTopicThatIsDeletedAndCreatedAgainIsReadFromItsBeginning() {
+        create("again", 1);
+        append(client, "again", 1, 0, 5);
+        // Without a heartbeat in between.
+        GroupConfig patient = new GroupConfig().sessionTimeout(Duration.ofMinutes(30));
+        try (GroupConsumer consumer = member(client, "again", patient)) {
+            assertEquals(5, consumer.next().count());
+            assertTrue(consumer.next(SOON).isEmpty());
+            client.deleteTopic("again");
+            append(client, "again", 1, 0, 1);
+            assertEquals("0/0", consumer.next().iterator().next().text());
+        }
+        assertEquals(Map.of(0, 0L), committed("again-group"));
+    }
+
+    @Test
     void deletedRecordsAreSkipped() {
         create("trimmed", 1);
         append(client, "trimmed", 1, 0, 5);
