@@ -215,6 +215,34 @@ def documented(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL)
 
 
+def test_a_new_topic_of_the_same_name_is_another(kafka: Broker) -> None:
+    """librdkafka fetches by topic id, and a topic that was deleted has lost its id."""
+    admin = AdminClient({"bootstrap.servers": kafka.kafka})
+
+    def topic_id() -> str:
+        return str(admin.describe_topics(TopicCollection(["t"]))["t"].result(30).topic_id)
+
+    produce(kafka, "t", 10)
+    first = topic_id()
+    assert topic_id() == first
+    assert len(consume(kafka, "t", 0, 10)) == 10
+    admin.delete_topics(["t"])["t"].result(30)
+    admin.create_topics([NewTopic("t", 2)])["t"].result(30)
+    assert topic_id() != first
+    produce(kafka, "t", 5)
+
+
+def test_offsets_are_found_by_the_times_of_records(kafka: Broker) -> None:
+    offsets = produce(kafka, "t", 1000, **{"linger.ms": 5, "compression.type": "zstd"})
+    assert offsets == list(range(1000))
+    consumer = Consumer({"bootstrap.servers": kafka.kafka, "group.id": "g"})
+    wanted = {1_700_000_000_000: 0, 1_700_000_000_777: 777, 1_700_000_001_000: -1}
+    for time, offset in wanted.items():
+        (found,) = consumer.offsets_for_times([TopicPartition("t", 0, time)], timeout=30)
+        assert found.offset == offset, time
+    consumer.close()
+
+
 def test_the_documented_commands_work(kafka: Broker, start_broker: Callable[..., Broker]) -> None:
     if not shutil.which("kcat"):
         pytest.skip("no kcat: apt-get install kcat")

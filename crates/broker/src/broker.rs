@@ -10,11 +10,12 @@ use crate::partition::{Missing, Partition, Shared, Status};
 use crate::retention::{self, RetentionTask};
 use crate::store::{Mappings, Store, StoreError};
 use crate::topic::{Topic, TopicError, check_name};
+use crate::topic_id::TopicId;
 use futures_util::{StreamExt, stream};
 use rawline_journal::Limits;
 use serde_json::Map;
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 use tokio::sync::{OnceCell, mpsc, watch};
@@ -170,6 +171,7 @@ impl Broker {
             settings_changed: Arc::default(),
             checksums: Arc::default(),
             partitions: AtomicUsize::new(0),
+            topics_created: AtomicU64::new(0),
             tasks,
         });
         let mut broker = Broker {
@@ -246,6 +248,14 @@ impl Broker {
         Err(TopicError::NotFound { name: name.to_owned() })
     }
 
+    /// The topic with this id, if it exists. Another broker may have created it a moment ago.
+    pub async fn topic_with_id(&self, id: TopicId) -> Result<Option<Arc<Topic>>, TopicError> {
+        match &self.journal {
+            Some(journal) => self.identified_in(journal, id).await,
+            None => Ok(self.topics.all().into_iter().find(|topic| topic.is_live() && topic.topic_id() == id)),
+        }
+    }
+
     /// Whether the store has anything of that topic.
     pub(crate) async fn is_stored(&self, name: &str) -> Result<bool, StoreError> {
         let store = &self.shared.store;
@@ -278,6 +288,19 @@ impl Broker {
             }
             (found, _) => found,
         }
+    }
+
+    /// As [`Broker::partition`], of the topic with this id; `None` if there is no such topic.
+    pub async fn partition_with_id(&self, id: TopicId, number: u64) -> Result<Option<Arc<Partition>>, TopicError> {
+        let Some(topic) = self.topic_with_id(id).await? else { return Ok(None) };
+        let found = match (topic.partition(number).await, &self.journal) {
+            (Err(TopicError::NoPartition { .. }), Some(journal)) => {
+                self.catch_up(journal).await?;
+                topic.partition(number).await
+            }
+            (found, _) => found,
+        };
+        found.map(Some)
     }
 
     /// As [`Broker::partition`], for appends: partition 0 creates the topic, as [`Broker::topic_or_create`] does.

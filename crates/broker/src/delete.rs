@@ -9,9 +9,11 @@
 //! the store refuses to note it. After a crash, the next start finds the note and continues.
 
 use crate::broker::{Broker, Opened, Slot, Topics};
+use crate::end::End;
 use crate::limits::{DELETE_PAUSE, DELETE_WAIT_MAX};
 use crate::store::{Store, StoreError};
 use crate::topic::{Topic, TopicError, check_name};
+use crate::topic_id::TopicId;
 use crate::{Kind, metrics, tasks};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -82,6 +84,18 @@ impl Broker {
             }
         }
         wait(self.begin_deletion(name).await).await
+    }
+
+    /// Deletes the topic with this id, as [`Broker::delete_topic`] does. Returns its name; `None` if there was no such
+    /// topic.
+    pub async fn delete_topic_with_id(&self, id: TopicId) -> Result<Option<String>, TopicError> {
+        let Some(topic) = self.topic_with_id(id).await? else { return Ok(None) };
+        let name = topic.status().name;
+        match (&self.journal, &topic.end) {
+            (Some(journal), End::Journal(end)) => self.delete_this(journal, end.topic()).await?,
+            _ => self.delete_topic(&name).await?,
+        }
+        Ok(Some(name))
     }
 
     /// Continues a deletion that the store has noted.

@@ -6,10 +6,12 @@ use crate::journal::{Journal, JournalError, JournalTopic};
 use crate::limits::JOURNAL_TOPICS_MAX;
 use crate::settings::Settings;
 use crate::topic::{Topic, TopicError, check_name};
+use crate::topic_id::TopicId;
 use rawline_journal::{Control, Refused};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use tokio::sync::OnceCell;
 
 impl Broker {
@@ -42,6 +44,31 @@ impl Broker {
         }
     }
 
+    /// The topic with this id, if it exists. Another broker may have created it a moment ago.
+    pub(crate) async fn identified_in(&self, journal: &Journal, id: TopicId) -> Result<Option<Arc<Topic>>, TopicError> {
+        if let Some(topic) = self.known_by(journal, id) {
+            return Ok(Some(topic));
+        }
+        self.catch_up(journal).await?;
+        Ok(self.known_by(journal, id))
+    }
+
+    /// The topic with this id, if it exists as far as this broker has seen.
+    fn known_by(&self, journal: &Journal, id: TopicId) -> Option<Arc<Topic>> {
+        let topic = journal.identified(id)?;
+        let known = self.slot(&topic.name).as_ref().and_then(Slot::live).cloned();
+        let handle = known.unwrap_or_else(|| self.handle(&mut self.topics.write(), journal, &topic));
+        // A topic that was deleted meanwhile has lost its name to another.
+        Some(handle).filter(|handle| handle.topic_id() == id)
+    }
+
+    /// An id that no topic has.
+    fn new_topic_id(&self) -> TopicId {
+        // Grows by at least one with each topic of this run, also if another run has the same number.
+        let created = self.shared.topics_created.fetch_add(1, Ordering::Relaxed);
+        TopicId::new(self.shared.config.writer_id, self.shared.clock.now_us() + created)
+    }
+
     /// Creates a topic with these settings.
     pub(crate) async fn create_in(
         &self,
@@ -54,7 +81,7 @@ impl Broker {
             return Err(TopicError::TooMany { what: "topics", limit: JOURNAL_TOPICS_MAX });
         }
         check_partitions(journal, partitions)?;
-        let settings = Settings::default().changed(name, settings).encode()?;
+        let settings = Settings::default().changed(name, settings).with_topic_id(self.new_topic_id()).encode()?;
         let control = Control::Create { topic: 0, name: name.into(), partitions, settings: settings[..].into() };
         match journal.change(control).await {
             Ok(_) => self.known_in(journal, name),
@@ -67,6 +94,12 @@ impl Broker {
     pub(crate) async fn delete_in(&self, journal: &Journal, name: &str) -> Result<(), TopicError> {
         let not_found = || TopicError::NotFound { name: name.to_owned() };
         let topic = journal.named(name).ok_or_else(not_found)?;
+        self.delete_this(journal, &topic).await
+    }
+
+    /// As [`Broker::delete_in`], of this topic, whatever has its name by now.
+    pub(crate) async fn delete_this(&self, journal: &Journal, topic: &JournalTopic) -> Result<(), TopicError> {
+        let name = &*topic.name;
         match journal.change(Control::Delete { topic: topic.id }).await {
             Ok(_) => {
                 // Its metrics end with its handle. A new topic may have the name by now.
@@ -78,7 +111,7 @@ impl Broker {
                 tracing::info!(topic = name, "deleted the topic");
                 Ok(())
             }
-            Err(JournalError::Refused(_)) => Err(not_found()),
+            Err(JournalError::Refused(_)) => Err(TopicError::NotFound { name: name.to_owned() }),
             Err(error) => Err(in_store(&error).into()),
         }
     }

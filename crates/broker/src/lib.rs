@@ -37,6 +37,7 @@ pub mod store;
 mod supervise;
 mod tasks;
 mod topic;
+mod topic_id;
 mod trim;
 
 pub use append::{AppendError, Appended};
@@ -57,4 +58,5 @@ pub use record_times::{DatedBatch, SearchBudget, SearchError};
 pub use settings::{Retention, Settings};
 pub use stage::STAGES;
 pub use topic::{Topic, TopicError, check_name};
+pub use topic_id::TopicId;
 pub use trim::{TrimError, Trimmed};

@@ -13,7 +13,7 @@ use crate::topic::TopicError;
 use crate::{Clock, Config};
 use rawline_journal::PartitionId;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tokio::sync::{Mutex, Notify, mpsc, watch};
 
@@ -56,6 +56,8 @@ pub(crate) struct Shared {
     pub checksums: Arc<Remembered>,
     /// Number of partitions that have their own objects, without the first of each topic.
     pub partitions: AtomicUsize,
+    /// Number of topics that this run has created in a journal, or has tried to.
+    pub topics_created: AtomicU64,
     /// Every task of a topic and every deletion holds a clone: the channel closes when the last of them has ended.
     pub tasks: mpsc::Sender<()>,
 }

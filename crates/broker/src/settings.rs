@@ -1,7 +1,8 @@
-//! A topic's settings as they are stored: a JSON object. The broker reads five of its members and keeps the others.
+//! A topic's settings as they are stored: a JSON object. The broker reads six of its members and keeps the others.
 
 use crate::limits::{SETTINGS_BYTES_MAX, TOPIC_PARTITIONS_MAX};
 use crate::store::{SETTINGS_NAME, StoreError};
+use crate::topic_id::TopicId;
 use bytes::Bytes;
 use serde_json::{Map, Value};
 use std::time::Duration;
@@ -20,6 +21,9 @@ const RETAIN_BYTES: &str = "retain_bytes";
 
 /// Number of partitions, if there are several. In a journal it isn't among the settings.
 const PARTITIONS: &str = "partitions";
+
+/// The topic's id, if it was created with one.
+const TOPIC_ID: &str = "topic_id";
 
 /// Which records a topic keeps; the default is all of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -100,6 +104,18 @@ impl Settings {
         self.retention
     }
 
+    /// The id that the topic was created with, if it was.
+    pub(crate) fn topic_id(&self) -> Option<TopicId> {
+        self.members.get(TOPIC_ID).and_then(TopicId::parse)
+    }
+
+    /// The first settings of a topic, with its id.
+    pub(crate) fn with_topic_id(mut self, id: TopicId) -> Settings {
+        let before = self.members.insert(TOPIC_ID.to_owned(), id.to_json());
+        assert!(before.is_none(), "a topic with two ids, {before:?} and {id:?}");
+        self
+    }
+
     /// Records below this offset are deleted; 0 if none were deleted by a trim.
     pub(crate) fn first_offset(&self) -> u64 {
         self.first_offset
@@ -123,6 +139,7 @@ impl Settings {
         assert!(!changes.contains_key(PARTITIONS), "the number of partitions changes by itself");
         assert!(!changes.contains_key(FIRST_OFFSET), "only a trim moves a topic's first offset");
         assert!(!changes.contains_key(DELETED), "only its deletion marks a topic as deleted");
+        assert!(!changes.contains_key(TOPIC_ID), "a topic's id never changes");
         let mut members = self.members.clone();
         for (name, value) in changes {
             match value {
@@ -284,6 +301,19 @@ mod tests {
         assert_eq!(Settings::deleted_by(&other).unwrap(), "true");
         for text in ["", "[]", "{}", r#"{"deleted":null}"#, r#"{"retain_hours":1}"#] {
             assert_eq!(Settings::deleted_by(&Bytes::from_static(text.as_bytes())), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_id_stays_when_settings_change() {
+        let id = TopicId::new(5, 6);
+        let created = Settings::default().with_topic_id(id);
+        let changed = created.changed("t", changes(r#"{"retain_bytes":1}"#));
+        let stored = changed.encode().unwrap();
+        assert_eq!(stored, r#"{"retain_bytes":1,"topic_id":"00000000000040058000000000000006"}"#);
+        assert_eq!(Settings::parse("t", Some(&stored)).unwrap().topic_id(), Some(id));
+        for text in ["{}", r#"{"topic_id":7}"#, r#"{"topic_id":"7"}"#] {
+            assert_eq!(parse(text).unwrap().topic_id(), None, "{text}");
         }
     }
 

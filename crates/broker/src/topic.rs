@@ -10,6 +10,7 @@ use crate::metrics::TopicMetrics;
 use crate::partition::{Common, Missing, Partition, Recovered, Shared, Status};
 use crate::settings::{Retention, Settings};
 use crate::store::{StoreError, log_name};
+use crate::topic_id::TopicId;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::ops::{Deref, Range};
@@ -174,6 +175,14 @@ impl Topic {
         };
         let log = log_name(&common.name, number);
         Partition::in_journal(common, log, extent, end)
+    }
+
+    /// Its id. A topic that gets the name of a deleted one has another, if the storage has a journal.
+    pub fn topic_id(&self) -> TopicId {
+        match &self.end {
+            End::Own(_) => TopicId::derived(0, &self.topic.name),
+            End::Journal(end) => end.topic().topic_id,
+        }
     }
 
     /// Number of partitions.

@@ -39,12 +39,11 @@ macro_rules! apis {
 }
 
 // Clients take the newest version that both sides know. What is read but not advertised waits for the rest of the
-// broker: topic ids (Produce 13, Fetch 13, OffsetCommit 10, OffsetFetch 10), transactions, and groups of the new
-// protocol. Produce is advertised from 0 on, though nothing below 3 is read: librdkafka sends no compressed batches
-// otherwise.
+// broker: topic ids in OffsetCommit 10 and OffsetFetch 10, transactions, and groups of the new protocol. Produce is
+// advertised from 0 on, though nothing below 3 is read: librdkafka sends no compressed batches otherwise.
 apis! {
-    Produce = 0, reads 3..=13, advertises Some(0..=12), flexible from Some(9);
-    Fetch = 1, reads 4..=18, advertises Some(4..=12), flexible from Some(12);
+    Produce = 0, reads 3..=13, advertises Some(0..=13), flexible from Some(9);
+    Fetch = 1, reads 4..=18, advertises Some(4..=18), flexible from Some(12);
     ListOffsets = 2, reads 1..=10, advertises Some(1..=10), flexible from Some(6);
     Metadata = 3, reads 0..=13, advertises Some(0..=13), flexible from Some(9);
     OffsetCommit = 8, reads 2..=10, advertises Some(2..=9), flexible from Some(8);

@@ -190,7 +190,7 @@ async fn a_client_learns_what_there_is() {
     let mut client = Client::connect(&server).await;
     let Response::ApiVersions(versions) = client.call(3, ApiVersionsRequest::default()).await else { panic!() };
     let produce = versions.api_keys.iter().find(|api| api.api_key == 0).unwrap();
-    assert_eq!((produce.min_version, produce.max_version), (0, 12));
+    assert_eq!((produce.min_version, produce.max_version), (0, 13));
     // A newer one: an error in the oldest form, from which the client learns the versions that it can ask for.
     let body = client.request(Api::ApiVersions.key(), 99, b"\0\0\0");
     client.stream.write_all(&body).await.unwrap();

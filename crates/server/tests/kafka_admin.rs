@@ -225,7 +225,7 @@ async fn topics_are_deleted_by_name() {
     let topics = vec![DeleteTopicState { name: None, topic_id: Uuid([7; 16]) }];
     let request = DeleteTopicsRequest { topics, ..DeleteTopicsRequest::default() };
     let found = call!(client, DeleteTopics, 6, request).responses.remove(0);
-    assert_refused((found.error_code, &found.error_message), ErrorCode::UnknownTopicId, "name the topic");
+    assert_refused((found.error_code, &found.error_message), ErrorCode::UnknownTopicId, "by its name");
     assert_eq!(found.topic_id, Uuid([7; 16]));
     let topic_names = vec!["t".to_owned(), "t".to_owned()];
     let request = DeleteTopicsRequest { topic_names, ..DeleteTopicsRequest::default() };

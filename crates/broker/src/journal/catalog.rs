@@ -9,7 +9,8 @@ use crate::limits::PIECES_PER_VISIT;
 use crate::metrics::TrimMetrics;
 use crate::record_times::{newest, time_of};
 use crate::settings::Settings;
-use crate::store::Location;
+use crate::store::{Location, StoreError};
+use crate::topic_id::TopicId;
 use bytes::Bytes;
 use rawline_journal::{Control, Index, MergedPiece, Offsets, PartitionId, Piece, Snapshot, State};
 use std::collections::{BTreeMap, HashMap};
@@ -21,6 +22,8 @@ use tokio::sync::watch;
 /// A topic, as its handles share it.
 pub(crate) struct JournalTopic {
     pub id: u64,
+    /// As it is known outside the storage.
+    pub topic_id: TopicId,
     pub name: Arc<str>,
     pub life: Arc<Life>,
     pub settings: Arc<RwLock<Arc<Settings>>>,
@@ -41,6 +44,7 @@ pub(crate) struct Extent {
 pub(super) struct Catalog {
     topics: BTreeMap<u64, Arc<JournalTopic>>,
     ids: HashMap<Arc<str>, u64>,
+    by_topic_id: HashMap<TopicId, u64>,
     /// The offsets that groups have committed.
     offsets: Offsets,
     /// The newest time of an object.
@@ -57,8 +61,10 @@ pub(super) struct Catalog {
 impl JournalTopic {
     fn new(id: u64, name: &Arc<str>, partitions: u32, settings: &[u8], checks_pieces: bool) -> Self {
         assert!(!name.is_empty() && partitions > 0, "topic {id} {name:?} with {partitions} partitions");
+        let given = parse(name, settings).ok().and_then(|settings| settings.topic_id());
         let topic = JournalTopic {
             id,
+            topic_id: given.unwrap_or_else(|| TopicId::derived(id, name)),
             name: name.clone(),
             life: Arc::new(Life::new()),
             settings: Arc::default(),
@@ -108,8 +114,7 @@ impl JournalTopic {
     }
 
     fn alter(&self, partitions: u32, settings: &[u8]) {
-        let stored = Some(Bytes::copy_from_slice(settings)).filter(|settings| !settings.is_empty());
-        match Settings::parse(&self.name, stored.as_ref()) {
+        match parse(&self.name, settings) {
             Ok(settings) => *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings),
             Err(error) => tracing::error!(topic = &*self.name, %error, "this change of the settings has no effect"),
         }
@@ -118,6 +123,12 @@ impl JournalTopic {
         assert!(partitions >= least, "topic {} gets {partitions} partitions after {least}", self.name);
         extents.resize_with(partitions as usize, || Extent::new(self.checks_pieces));
     }
+}
+
+/// Parses what a journal stores of a topic's settings.
+fn parse(topic: &str, settings: &[u8]) -> Result<Settings, StoreError> {
+    let stored = Some(Bytes::copy_from_slice(settings)).filter(|settings| !settings.is_empty());
+    Settings::parse(topic, stored.as_ref())
 }
 
 impl Extent {
@@ -255,8 +266,10 @@ impl Catalog {
 
     fn create(&mut self, id: u64, name: &Arc<str>, partitions: u32, settings: &[u8]) {
         self.partitions += partitions as usize;
-        let before =
-            self.topics.insert(id, Arc::new(JournalTopic::new(id, name, partitions, settings, self.checks_pieces)));
+        let topic = JournalTopic::new(id, name, partitions, settings, self.checks_pieces);
+        // What is stored decides. If a storage was damaged so that two topics have one id, the newer one has it.
+        self.by_topic_id.insert(topic.topic_id, id);
+        let before = self.topics.insert(id, Arc::new(topic));
         assert!(before.is_none(), "topic {id} was created twice");
         let namesake = self.ids.insert(name.clone(), id);
         assert!(namesake.is_none(), "the topics {namesake:?} and {id} are named {name:?}");
@@ -266,6 +279,9 @@ impl Catalog {
         let Some(topic) = self.topics.remove(&id) else { unreachable!("topic {id} is deleted, and isn't there") };
         let named = self.ids.remove(&topic.name);
         assert_eq!(named, Some(id), "topic {:?} has two ids", topic.name);
+        if self.by_topic_id.get(&topic.topic_id) == Some(&id) {
+            self.by_topic_id.remove(&topic.topic_id);
+        }
         let partitions = topic.partitions() as usize;
         assert!(partitions <= self.partitions, "{partitions} partitions of {} are deleted", self.partitions);
         self.partitions -= partitions;
@@ -294,6 +310,11 @@ impl Catalog {
     /// The topic with this name, if it exists.
     pub fn named(&self, name: &str) -> Option<Arc<JournalTopic>> {
         self.topics.get(self.ids.get(name)?).cloned()
+    }
+
+    /// The topic that is known by this id outside the storage, if it exists.
+    pub fn identified(&self, id: TopicId) -> Option<Arc<JournalTopic>> {
+        self.with_id(*self.by_topic_id.get(&id)?)
     }
 
     /// All topics, in order of id.
@@ -335,5 +356,30 @@ impl Catalog {
             }
         }
         pieces
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn topic(id: u64, settings: &str) -> JournalTopic {
+        JournalTopic::new(id, &"t".into(), 1, settings.as_bytes(), false)
+    }
+
+    #[test]
+    fn a_topic_of_an_earlier_version_has_an_id_by_its_number_and_name() {
+        let given = topic(7, r#"{"topic_id":"494cfa0574034412a6dbb20a5a8c25a2"}"#);
+        assert_eq!(given.topic_id, TopicId::derived(1, "t"));
+        for settings in ["", "{}", r#"{"topic_id":1}"#, "not JSON"] {
+            assert_eq!(topic(7, settings).topic_id, TopicId::derived(7, "t"), "{settings}");
+        }
+        let mut catalog = Catalog::default();
+        catalog.create(7, &"t".into(), 1, b"");
+        assert_eq!(catalog.identified(TopicId::derived(7, "t")).map(|topic| topic.id), Some(7));
+        catalog.delete(7);
+        catalog.create(8, &"t".into(), 1, b"");
+        assert!(catalog.identified(TopicId::derived(7, "t")).is_none());
+        assert_eq!(catalog.identified(TopicId::derived(8, "t")).map(|topic| topic.id), Some(8));
     }
 }

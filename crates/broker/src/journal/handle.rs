@@ -14,6 +14,7 @@ use crate::producer::ProducerInstance;
 use crate::received::Received;
 use crate::store::{Location, ObjectAt, StoreError};
 use crate::supervise::Supervised;
+use crate::topic_id::TopicId;
 use crate::{Clock, CommitThread, Kind, tasks};
 use bytes::Bytes;
 use futures_util::FutureExt;
@@ -231,6 +232,11 @@ impl Journal {
     /// The topic with this id, if it exists as far as this broker has seen.
     pub(crate) fn topic(&self, id: u64) -> Option<Arc<JournalTopic>> {
         self.catalog().with_id(id)
+    }
+
+    /// The topic that is known by this id outside the storage, if it exists as far as this broker has seen.
+    pub(crate) fn identified(&self, id: TopicId) -> Option<Arc<JournalTopic>> {
+        self.catalog().identified(id)
     }
 
     /// Number of topics.

@@ -7,8 +7,8 @@ use rawline_batch::Codec;
 use rawline_broker::store::memory::MemoryStore;
 use rawline_broker::store::{Store, StoreError};
 use rawline_broker::{
-    AppendError, Appended, Broker, Config, Kind, Piece, ReadError, ReadRequest, Settings, Topic, TopicError, TrimError,
-    commit_counts,
+    AppendError, Appended, Broker, Config, Kind, Piece, ReadError, ReadRequest, Retention, Topic, TopicError,
+    TrimError, commit_counts,
 };
 use rawline_testkit::faulty::Faulty;
 use rawline_testkit::stores::{places, places_and_clouds, places_of_topics};
@@ -70,7 +70,8 @@ async fn a_deleted_topic_is_gone_and_a_new_one_begins_at_offset_0() {
 
         let new = broker.topic_or_create("t").await.unwrap();
         assert_eq!((new.status().first_offset, new.status().next_offset), (0, 0), "{name}");
-        assert_eq!(*new.settings(), Settings::default(), "{name}");
+        let settings = new.settings();
+        assert_eq!((settings.get("number"), settings.retention()), (None, Retention::default()), "{name}");
         append_some(&new, 0, 90, 7, Codec::Zstd).await;
         assert_deleted(&old, name).await;
         let answer = new.read(&request(0, 0, 0)).await.unwrap();

@@ -46,11 +46,6 @@ impl Refusal {
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Refusal {
         Refusal { code, message: message.into() }
     }
-
-    /// To those who name a topic by its id.
-    pub fn no_topic_ids() -> Refusal {
-        Refusal::new(ErrorCode::UnknownTopicId, "topics have no ids here; name the topic")
-    }
 }
 
 impl From<TopicError> for Refusal {

@@ -2,13 +2,14 @@
 
 use super::Client;
 use super::error::{ConnectionError, Refusal};
+use super::lookup::partition_of;
 use super::reply::{Pending, Reply};
 use crate::convert::to_record_batches;
 use crate::net::join::join;
 use bytes::Bytes;
 use futures_util::future::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use rawline_broker::{BatchKind, Partition, Piece, ReadRequest};
+use rawline_broker::{BatchKind, Piece, ReadRequest};
 use rawline_kafka::fetch::{FetchPartition, FetchRequest, FetchResponse, FetchedPartition, request, response};
 use rawline_kafka::frame::RequestHeader;
 use rawline_kafka::produce::TopicRef;
@@ -108,7 +109,7 @@ async fn try_read(
     left: u64,
     is_first: bool,
 ) -> Result<Found, Refusal> {
-    let partition = named(client, topic, wanted.partition).await?;
+    let partition = partition_of(client, topic, wanted.partition).await?;
     let offsets = partition.offsets();
     let out_of_range =
         |offset: i64| Refusal::new(ErrorCode::OffsetOutOfRange, format!("offset {offset} is not one of {offsets:?}"));
@@ -154,13 +155,6 @@ fn whole(piece: Piece) -> Bytes {
     }
 }
 
-async fn named(client: &Client, topic: &TopicRef, number: i32) -> Result<Arc<Partition>, Refusal> {
-    match topic {
-        TopicRef::Name(name) => super::produce::partition(client, name, number).await,
-        TopicRef::Id(_) => Err(Refusal::no_topic_ids()),
-    }
-}
-
 /// Waits until one of the partitions has more, the time is over, the client is gone or the broker stops.
 async fn wait_for_more(client: &Client, asked: &FetchRequest, all: &All, until: Instant) {
     let mut arrivals = FuturesUnordered::new();
@@ -170,7 +164,7 @@ async fn wait_for_more(client: &Client, asked: &FetchRequest, all: &All, until: 
     for ((topic, wanted), found) in wanted.zip(found) {
         let seen = found.fetched.next_offset as u64;
         arrivals.push(async move {
-            if let Ok(partition) = named(client, topic, wanted.partition).await {
+            if let Ok(partition) = partition_of(client, topic, wanted.partition).await {
                 partition.wait(seen, WAIT_MAX).await;
             }
         });

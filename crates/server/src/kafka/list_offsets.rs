@@ -68,7 +68,7 @@ async fn find(
     wanted: &ListOffsetsPartition,
     budget: &mut SearchBudget,
 ) -> Result<At, Refusal> {
-    let partition = super::produce::partition(client, topic, wanted.partition_index).await?;
+    let partition = super::lookup::partition(client, topic, wanted.partition_index).await?;
     let offsets = partition.offsets();
     let at = |offset: u64| At { offset: offset as i64, timestamp_ms: -1 };
     match wanted.timestamp {

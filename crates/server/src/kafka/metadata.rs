@@ -2,6 +2,7 @@
 
 use super::building::Building;
 use super::error::Refusal;
+use super::lookup::{id_of, topic_with_id};
 use super::{Client, operations};
 use rawline_broker::{Topic, TopicError};
 use rawline_kafka::ErrorCode;
@@ -23,7 +24,7 @@ pub(super) const CLUSTER: &str = "rawline";
 /// What a client asks for, and what was found.
 struct Found {
     name: String,
-    topic: Result<Arc<Topic>, TopicError>,
+    topic: Result<Arc<Topic>, Refusal>,
 }
 
 pub(super) async fn respond(
@@ -32,7 +33,7 @@ pub(super) async fn respond(
     request: MetadataRequest,
     building: &mut Building<'_>,
 ) -> MetadataResponse {
-    let mut without_name = Vec::new();
+    let mut unknown = Vec::new();
     let found = match request.topics {
         Some(wanted) if version > 0 || !wanted.is_empty() => {
             let creates = request.allow_auto_topic_creation && client.kafka.config.create_topics;
@@ -40,18 +41,23 @@ pub(super) async fn respond(
             // A name that is repeated is answered once: a short name may stand for many partitions.
             let mut names = HashSet::with_capacity(wanted.len());
             for topic in wanted {
-                match topic.name {
-                    Some(name) if names.contains(&name) => {}
-                    Some(name) => {
-                        names.insert(name.clone());
-                        found.push(Found { topic: find(client, &name, creates).await, name });
-                    }
-                    // Topics have no ids yet.
-                    None => without_name.push(MetadataResponseTopic {
-                        error_code: ErrorCode::UnknownTopicId.into(),
-                        topic_id: topic.topic_id,
-                        ..MetadataResponseTopic::default()
-                    }),
+                let (name, topic) = match topic.name {
+                    Some(name) => (name, None),
+                    None => match topic_with_id(client, topic.topic_id).await {
+                        Ok(topic) => (topic.status().name, Some(topic)),
+                        Err(Refusal { code, .. }) => {
+                            let (error_code, topic_id) = (code.into(), topic.topic_id);
+                            unknown.push(MetadataResponseTopic { error_code, topic_id, ..Default::default() });
+                            continue;
+                        }
+                    },
+                };
+                if names.insert(name.clone()) {
+                    let topic = match topic {
+                        Some(topic) => Ok(topic),
+                        None => find(client, &name, creates).await.map_err(Refusal::from),
+                    };
+                    found.push(Found { name, topic });
                 }
             }
             found
@@ -61,7 +67,7 @@ pub(super) async fn respond(
     let partitions = |found: &Found| found.topic.as_ref().map_or(1, |topic| topic.partitions() as usize);
     building.begin(found.iter().map(partitions).sum()).await;
     let mut topics: Vec<_> = found.into_iter().map(described).collect();
-    topics.extend(without_name);
+    topics.extend(unknown);
     for topic in topics.iter_mut().filter(|topic| topic.error_code == i16::from(ErrorCode::None)) {
         topic.topic_authorized_operations =
             operations::asked(request.include_topic_authorized_operations, operations::OF_TOPICS);
@@ -104,7 +110,7 @@ fn described(Found { name, topic }: Found) -> MetadataResponseTopic {
     let topic = match topic {
         Ok(topic) => topic,
         Err(error) => {
-            let Refusal { code, message } = error.into();
+            let Refusal { code, message } = error;
             tracing::debug!(topic = name, message, "a client asks for a topic in vain");
             let (error_code, name) = (code.into(), Some(name));
             return MetadataResponseTopic { error_code, name, ..MetadataResponseTopic::default() };
@@ -119,5 +125,6 @@ fn described(Found { name, topic }: Found) -> MetadataResponseTopic {
         ..MetadataResponsePartition::default()
     };
     let partitions = (0..topic.partitions()).map(partition).collect();
-    MetadataResponseTopic { name: Some(name), partitions, ..MetadataResponseTopic::default() }
+    let topic_id = id_of(&topic);
+    MetadataResponseTopic { name: Some(name), topic_id, partitions, ..MetadataResponseTopic::default() }
 }

@@ -11,6 +11,7 @@ mod fetch;
 mod groups;
 mod incoming;
 mod list_offsets;
+mod lookup;
 mod metadata;
 mod operations;
 mod produce;

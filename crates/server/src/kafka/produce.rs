@@ -3,6 +3,7 @@
 use super::Client;
 use super::error::{ConnectionError, Refusal};
 use super::incoming::Incoming;
+use super::lookup::partition_of;
 use super::reply::{Pending, Reply};
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, FutureExt, join_all};
@@ -202,19 +203,8 @@ async fn begin_one(
     batches: Result<Vec<CheckedRecordBatch>, Refusal>,
 ) -> Result<(Arc<Partition>, Received), Refusal> {
     let batches = batches?;
-    let TopicRef::Name(name) = topic else {
-        return Err(Refusal::new(ErrorCode::UnknownTopicId, "topics have no ids here; name the topic"));
-    };
-    let handle = partition(client, name, number).await?;
+    let handle = partition_of(client, topic, number).await?;
     Ok((handle, Received::of_record_batches(bytes, batches)?))
-}
-
-/// The partition of an existing topic.
-pub(super) async fn partition(client: &Client, topic: &str, number: i32) -> Result<Arc<Partition>, Refusal> {
-    let Ok(number) = u64::try_from(number) else {
-        return Err(Refusal::new(ErrorCode::UnknownTopicOrPartition, format!("no partition has the number {number}")));
-    };
-    Ok(client.kafka.broker.partition(topic, number).await?)
 }
 
 /// The offset of the first record, and of the partition's first.

@@ -2,6 +2,7 @@
 
 use crate::kafka::building::Building;
 use crate::kafka::error::Refusal;
+use crate::kafka::lookup::id_of;
 use crate::kafka::metadata::{EPOCH, NODE};
 use crate::kafka::{Client, operations};
 use rawline_broker::Topic;
@@ -61,8 +62,8 @@ struct Page {
 impl Page {
     /// Adds a topic's partitions from `first` on, as far as there is room.
     async fn add(&mut self, client: &Client, name: String, first: u32) {
-        let partitions = match client.kafka.broker.topic(&name).await {
-            Ok(topic) => self.take(&topic, &name, first),
+        let (topic_id, partitions) = match client.kafka.broker.topic(&name).await {
+            Ok(topic) => (id_of(&topic), self.take(&topic, &name, first)),
             Err(error) => {
                 let Refusal { code, message } = error.into();
                 tracing::debug!(topic = name, message, "a client asks for a topic in vain");
@@ -78,6 +79,7 @@ impl Page {
         }
         self.topics.push(DescribeTopicPartitionsResponseTopic {
             name: Some(name),
+            topic_id,
             partitions,
             // The request can't say whether they are wanted.
             topic_authorized_operations: operations::OF_TOPICS,

@@ -2,8 +2,8 @@
 
 use crate::kafka::Client;
 use crate::kafka::error::Refusal;
+use crate::kafka::lookup::partition;
 use crate::kafka::metadata::EPOCH;
-use crate::kafka::produce::partition;
 use rawline_kafka::ErrorCode;
 use rawline_kafka::messages::{
     EpochEndOffset, OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse, OffsetForLeaderPartition,

@@ -3,7 +3,7 @@
 use super::each;
 use crate::kafka::Client;
 use crate::kafka::error::Refusal;
-use crate::kafka::produce::partition;
+use crate::kafka::lookup::partition;
 use rawline_kafka::ErrorCode;
 use rawline_kafka::messages::{
     DeleteRecordsPartition, DeleteRecordsPartitionResult, DeleteRecordsRequest, DeleteRecordsResponse,

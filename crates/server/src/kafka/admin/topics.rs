@@ -3,11 +3,12 @@
 use super::{Subjects, each, outcome, partitions, settings};
 use crate::kafka::Client;
 use crate::kafka::error::{ConnectionError, Refusal};
-use rawline_broker::{Settings, TopicError, check_name};
+use crate::kafka::lookup::{NO_ID, id_of, no_such_id};
+use rawline_broker::{Settings, TopicError, TopicId, check_name};
 use rawline_kafka::ErrorCode;
 use rawline_kafka::messages::{
     CreatableTopic, CreatableTopicConfigs, CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse,
-    DeletableTopicResult, DeleteTopicState, DeleteTopicsRequest, DeleteTopicsResponse,
+    DeletableTopicResult, DeleteTopicState, DeleteTopicsRequest, DeleteTopicsResponse, Uuid,
 };
 
 /// Stands for the broker's default in place of a number.
@@ -18,6 +19,7 @@ const REPLICAS: i16 = 1;
 
 /// What was created, or would be.
 struct Created {
+    topic_id: Uuid,
     partitions: u32,
     configs: Vec<CreatableTopicConfigs>,
 }
@@ -39,8 +41,9 @@ async fn create_one(
     validate_only: bool,
 ) -> CreatableTopicResult {
     match try_create(client, &topic, subjects, validate_only).await {
-        Ok(Created { partitions, configs }) => CreatableTopicResult {
+        Ok(Created { topic_id, partitions, configs }) => CreatableTopicResult {
             name: topic.name,
+            topic_id,
             num_partitions: partitions as i32,
             replication_factor: REPLICAS,
             configs: Some(configs),
@@ -73,19 +76,19 @@ async fn try_create(
     let changes = settings::changes(config, values)?;
     let retention = Settings::default().changed(name, changes.clone()).retention();
     let broker = &client.kafka.broker;
-    if validate_only {
+    let topic_id = if validate_only {
         match broker.topic(name).await {
             Ok(_) => return Err(TopicError::Exists { name: name.clone() }.into()),
-            Err(TopicError::NotFound { .. }) => {}
+            Err(TopicError::NotFound { .. }) => NO_ID,
             Err(error) => return Err(error.into()),
         }
     } else {
         let mut changes = changes;
         changes.insert(settings::PARTITIONS.to_owned(), partitions.into());
-        broker.create_topic(name, changes).await?;
-    }
+        id_of(&*broker.create_topic(name, changes).await?)
+    };
     let configs = settings::of_topic(config, retention).into_iter().map(described).collect();
-    Ok(Created { partitions, configs })
+    Ok(Created { topic_id, partitions, configs })
 }
 
 fn described(setting: settings::Described) -> CreatableTopicConfigs {
@@ -139,7 +142,7 @@ pub(super) async fn delete(
     // Older versions have a list of names.
     let named = |name| DeleteTopicState { name: Some(name), ..DeleteTopicState::default() };
     let topics: Vec<_> = request.topics.into_iter().chain(request.topic_names.into_iter().map(named)).collect();
-    let subjects = Subjects::of(topics.iter().map(|topic| topic.name.clone()))?;
+    let subjects = Subjects::of(topics.iter().map(|topic| (topic.name.clone(), topic.topic_id.0)))?;
     let responses = each(topics, |topic| delete_one(client, topic, &subjects)).await;
     Ok(DeleteTopicsResponse { responses, ..DeleteTopicsResponse::default() })
 }
@@ -147,18 +150,28 @@ pub(super) async fn delete(
 async fn delete_one(
     client: &Client,
     topic: DeleteTopicState,
-    subjects: &Subjects<Option<String>>,
+    subjects: &Subjects<(Option<String>, [u8; 16])>,
 ) -> DeletableTopicResult {
-    let (error_code, error_message) = outcome(try_delete(client, &topic.name, subjects).await);
-    DeletableTopicResult { name: topic.name, topic_id: topic.topic_id, error_code, error_message }
+    let deleted = match subjects.check(&(topic.name.clone(), topic.topic_id.0)) {
+        Ok(()) => try_delete(client, &topic).await,
+        Err(refusal) => Err(refusal),
+    };
+    let (name, deleted) = match deleted {
+        Ok(name) => (Some(name), Ok(())),
+        Err(refusal) => (topic.name, Err(refusal)),
+    };
+    let (error_code, error_message) = outcome(deleted);
+    DeletableTopicResult { name, topic_id: topic.topic_id, error_code, error_message }
 }
 
-async fn try_delete(
-    client: &Client,
-    name: &Option<String>,
-    subjects: &Subjects<Option<String>>,
-) -> Result<(), Refusal> {
-    let Some(topic) = name else { return Err(Refusal::no_topic_ids()) };
-    subjects.check(name)?;
-    Ok(client.kafka.broker.delete_topic(topic).await?)
+/// Deletes a topic, and returns its name.
+async fn try_delete(client: &Client, topic: &DeleteTopicState) -> Result<String, Refusal> {
+    let broker = &client.kafka.broker;
+    match &topic.name {
+        Some(name) => {
+            broker.delete_topic(name).await?;
+            Ok(name.clone())
+        }
+        None => broker.delete_topic_with_id(TopicId::from_bytes(topic.topic_id.0)).await?.ok_or_else(no_such_id),
+    }
 }

@@ -1,0 +1,82 @@
+//! A topic's id: no other topic has it, in this storage or in another, also none that once had the same name.
+
+use serde_json::Value;
+
+/// The id of a topic, 16 bytes in the form of a random UUID.
+///
+/// It is a member of the settings that the topic was created with, so every broker and version that changes the
+/// settings keeps it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TopicId(u128);
+
+impl TopicId {
+    /// The id of a topic that the broker run `run`, a random number, creates as its `number`th, by any count.
+    pub(crate) fn new(run: u64, number: u64) -> TopicId {
+        TopicId::formed(u128::from(run) << 64 | u128::from(number))
+    }
+
+    /// The id of a topic that was created without one: by an earlier version, or where a topic has its own objects.
+    /// `in_journal` is what the journal calls it, or 0. Another storage may have a topic with the same id.
+    pub(crate) fn derived(in_journal: u64, name: &str) -> TopicId {
+        // FNV-1a. Nobody gains by a name that collides: whoever may create topics can use those that exist.
+        let bytes = in_journal.to_be_bytes().into_iter().chain(name.bytes());
+        TopicId::formed(bytes.fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d, |hash, byte| {
+            (hash ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b)
+        }))
+    }
+
+    /// As it is stored.
+    pub(crate) fn parse(stored: &Value) -> Option<TopicId> {
+        let is_hex = |stored: &&str| stored.len() == 32 && stored.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let stored = stored.as_str().filter(is_hex)?;
+        u128::from_str_radix(stored, 16).ok().map(TopicId)
+    }
+
+    pub(crate) fn to_json(self) -> Value {
+        format!("{:032x}", self.0).into()
+    }
+
+    /// Of the bytes that [`TopicId::to_bytes`] returns, or of any others.
+    pub fn from_bytes(bytes: [u8; 16]) -> TopicId {
+        TopicId(u128::from_be_bytes(bytes))
+    }
+
+    /// Its bytes.
+    pub fn to_bytes(self) -> [u8; 16] {
+        self.0.to_be_bytes()
+    }
+
+    /// A UUID of version 4, so none that is reserved. The highest bit is 0: in base64, as Kafka's tools show it, it
+    /// doesn't begin with a dash.
+    fn formed(bits: u128) -> TopicId {
+        const FIXED: u128 = 1 << 127 | 0xf << 76 | 0b11 << 62;
+        TopicId(bits & !FIXED | 4 << 76 | 0b10 << 62)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_have_the_form_of_random_uuids_and_are_stored_as_text() {
+        let made = [TopicId::new(0, 0), TopicId::new(u64::MAX, u64::MAX), TopicId::derived(7, "t")];
+        for id in made {
+            let bytes = id.to_bytes();
+            assert_eq!((bytes[0] >> 7, bytes[6] >> 4, bytes[8] >> 6), (0, 4, 2), "{id:?}");
+            assert_eq!(TopicId::parse(&id.to_json()), Some(id));
+            assert_eq!(TopicId::from_bytes(bytes), id);
+        }
+        for text in ["", "1", "+0000000000000000000000000000001", "g0000000000000000000000000000000"] {
+            assert_eq!(TopicId::parse(&Value::from(text)), None, "{text}");
+        }
+        assert_eq!(TopicId::parse(&Value::Null), None);
+    }
+
+    #[test]
+    fn derived_ids_never_change() {
+        assert_eq!(TopicId::derived(1, "t").to_json(), "494cfa0574034412a6dbb20a5a8c25a2");
+        let others = [(2, "t"), (1, "u"), (0, "t"), (1, ""), (1, "tt")].map(|(id, name)| TopicId::derived(id, name));
+        assert!(others.iter().all(|other| *other != TopicId::derived(1, "t")), "{others:?}");
+    }
+}

@@ -1,0 +1,48 @@
+//! Finds topics and partitions by what requests call them: a name, or an id.
+
+use super::Client;
+use super::error::Refusal;
+use rawline_broker::{Partition, Topic, TopicId};
+use rawline_kafka::ErrorCode;
+use rawline_kafka::messages::Uuid;
+use rawline_kafka::produce::TopicRef;
+use std::sync::Arc;
+
+/// What stands for no id.
+pub(super) const NO_ID: Uuid = Uuid([0; 16]);
+
+/// The topic with this id.
+pub(super) async fn topic_with_id(client: &Client, id: Uuid) -> Result<Arc<Topic>, Refusal> {
+    client.kafka.broker.topic_with_id(TopicId::from_bytes(id.0)).await?.ok_or_else(no_such_id)
+}
+
+/// What clients know a topic by.
+pub(super) fn id_of(topic: &Topic) -> Uuid {
+    Uuid(topic.topic_id().to_bytes())
+}
+
+/// The partition of an existing topic.
+pub(super) async fn partition(client: &Client, topic: &str, number: i32) -> Result<Arc<Partition>, Refusal> {
+    Ok(client.kafka.broker.partition(topic, checked(number)?).await?)
+}
+
+/// The partition of an existing topic, whatever the request calls it.
+pub(super) async fn partition_of(client: &Client, topic: &TopicRef, number: i32) -> Result<Arc<Partition>, Refusal> {
+    match topic {
+        TopicRef::Name(name) => partition(client, name, number).await,
+        TopicRef::Id(id) => {
+            let found = client.kafka.broker.partition_with_id(TopicId::from_bytes(*id), checked(number)?).await?;
+            found.ok_or_else(no_such_id)
+        }
+    }
+}
+
+fn checked(number: i32) -> Result<u64, Refusal> {
+    u64::try_from(number)
+        .map_err(|_| Refusal::new(ErrorCode::UnknownTopicOrPartition, format!("no partition has the number {number}")))
+}
+
+/// To those who ask for a topic that was deleted, or isn't in this storage.
+pub(super) fn no_such_id() -> Refusal {
+    Refusal::new(ErrorCode::UnknownTopicId, "no topic has this id; ask for the topic's id by its name")
+}
