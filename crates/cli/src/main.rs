@@ -6,7 +6,7 @@ mod commands;
 mod environment;
 
 use clap::{Parser, Subcommand};
-use commands::{consume, cost, full, produce, serve, topic, topics, value};
+use commands::{consume, cost, full, group, produce, serve, topic, topics, value};
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
@@ -44,6 +44,7 @@ enum Command {
     Consume(consume::Args),
     Topics(topics::Args),
     Topic(topic::Args),
+    Group(group::Args),
     Cost(cost::Args),
     Value(value::Args),
     #[command(flatten)]
@@ -66,6 +67,7 @@ fn main() -> ExitCode {
             Command::Consume(args) => consume::run(args).await,
             Command::Topics(args) => topics::run(args).await,
             Command::Topic(args) => topic::run(args).await,
+            Command::Group(args) => group::run(args).await,
             Command::Cost(args) => cost::run(args).await,
             Command::Value(args) => value::run(args).await,
             Command::Full(command) => command.run().await,

@@ -143,3 +143,51 @@ fn wrong_partitions_are_refused_with_advice() {
         assert_eq!((output.status.code(), said.contains(word)), (Some(code), true), "{args:?}: {said}");
     }
 }
+
+/// What `rawline group show` says about a group's partitions: offset and lag.
+fn offsets(broker: &Broker, group: &str) -> Vec<(u64, u64)> {
+    let shown: Value = serde_json::from_slice(&stdout(broker, &["group", "show", group, "--json"])).unwrap();
+    let offsets = shown["offsets"].as_array().unwrap().iter();
+    offsets.map(|offset| (offset["offset"].as_u64().unwrap(), offset["lag"].as_u64().unwrap())).collect()
+}
+
+#[test]
+fn a_group_reads_every_record_once_and_can_be_reset() {
+    let broker = broker(&[]);
+    broker.run(&["topic", "create", "dns", "--partitions", "4"], b"");
+    broker.run(&["produce", "dns", "--key-field", "id.orig_h"], log("dns", 200).as_bytes());
+    let group = ["consume", "dns", "--group", "nightly", "--format", "json"];
+    let mut read = stdout(&broker, &[&group[..], &["--max-records", "30"]].concat());
+    assert_eq!(read.iter().filter(|byte| **byte == b'\n').count(), 30);
+    assert_eq!(offsets(&broker, "nightly").iter().map(|(_, lag)| lag).sum::<u64>(), 170);
+    // The rest, with a break.
+    read.extend(stdout(&broker, &[&group[..], &["--max-records", "100", "--read-bytes", "500"]].concat()));
+    read.extend(stdout(&broker, &group));
+    let read = by_partition(&read);
+    assert_eq!((read.len(), read.values().map(Vec::len).sum::<usize>()), (4, 200));
+    assert!(offsets(&broker, "nightly").iter().all(|(offset, lag)| *offset > 0 && *lag == 0));
+    assert_eq!(stdout(&broker, &group), b"");
+    let table = String::from_utf8(stdout(&broker, &["group", "list"])).unwrap();
+    assert_eq!(table, "GROUP    STATE  MEMBERS\nnightly  empty        0\n");
+
+    broker.run(&["group", "reset", "nightly", "dns", "--partition", "2", "--offset", "1"], b"");
+    let again = by_partition(&stdout(&broker, &["consume", "dns", "--partition", "2", "--format", "json"]));
+    let rest = stdout(&broker, &["consume", "dns", "--group", "nightly"]);
+    assert_eq!(String::from_utf8(rest).unwrap().lines().collect::<Vec<_>>(), again[&2][1..]);
+    broker.run(&["group", "reset", "nightly", "dns", "--offset", "earliest"], b"");
+    assert_eq!(offsets(&broker, "nightly").iter().map(|(_, lag)| lag).sum::<u64>(), 200);
+
+    for (args, code, says) in [
+        (&["group", "delete", "nightly"][..], 2, "--yes"),
+        (&["group", "delete", "nightly", "--topic", "conn", "--yes"], 1, "don't exist"),
+        (&["group", "show", "daily"], 1, "no group \"daily\""),
+        (&["group", "reset", "nightly", "dns", "--partition", "4", "--offset", "0"], 1, "no partition 4"),
+        (&["consume", "dns", "--group", "nightly", "--partition", "1"], 2, "cannot be used with"),
+    ] {
+        let output = run(broker.rawline(args), b"");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(code) && said.contains(says), "{args:?}: {said}");
+    }
+    assert_eq!(stdout(&broker, &["group", "delete", "nightly", "--yes"]), b"deleted group \"nightly\"\n");
+    assert_eq!(stdout(&broker, &["group", "list", "--json"]), b"[]\n");
+}

@@ -16,6 +16,18 @@ pub enum GroupState {
     Stable,
 }
 
+impl GroupState {
+    /// Its name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            GroupState::Empty => "empty",
+            GroupState::Joining => "joining",
+            GroupState::Dividing => "dividing",
+            GroupState::Stable => "stable",
+        }
+    }
+}
+
 /// All groups.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupList {

@@ -2,12 +2,14 @@
 
 #[cfg(feature = "full")]
 pub mod avro;
+mod confirm;
 pub mod consume;
 mod convert;
 pub mod cost;
 mod explain;
 #[cfg(feature = "full")]
 pub mod full;
+pub mod group;
 mod key;
 mod log;
 #[cfg(feature = "full")]
@@ -25,6 +27,7 @@ pub mod series;
 pub mod serve;
 mod show;
 mod split;
+mod table;
 pub mod topic;
 pub mod topics;
 pub mod value;
@@ -114,6 +117,12 @@ fn print(text: &str) -> Result<(), CommandError> {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(stdout_failed(&error)),
         _ => Ok(()),
     }
+}
+
+/// Prints JSON to stdout.
+fn print_json(value: &impl serde::Serialize) -> Result<(), CommandError> {
+    let json = serde_json::to_string_pretty(value).map_err(|error| CommandError::Failed(error.to_string()))?;
+    print(&(json + "\n"))
 }
 
 fn stdout_failed(error: &std::io::Error) -> CommandError {

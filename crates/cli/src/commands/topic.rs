@@ -1,13 +1,13 @@
 //! `rawline topic`: shows a topic, creates or deletes it, changes its settings, or deletes records from its front.
 
-use super::{BrokerArgs, CommandError, parse_bytes, print};
+use super::confirm::{confirmed, needs_terminal};
+use super::{BrokerArgs, CommandError, parse_bytes, print, print_json};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, Subcommand};
 use indicatif::BinaryBytes;
 use rawline_client::{Client, ClientError, Hours, Partitions, Payload, Settings, TopicInfo};
 use rawline_contract::code;
 use std::fmt::Write as _;
-use std::io::{IsTerminal, Write};
 use std::num::NonZeroU64;
 
 const EXAMPLES: &str = "\
@@ -183,7 +183,7 @@ struct Values {
     #[arg(long, value_name = "HOURS|none", value_parser = parse_hours)]
     retain_hours: Option<Limit<Hours>>,
 
-    /// Size of a partition, such as 10GiB, from which on its oldest records are deleted; none keeps any amount
+    /// Size of the topic, such as 10GiB, from which on its oldest records are deleted; none keeps any amount
     #[arg(long, value_name = "BYTES|none", value_parser = parse_retain_bytes)]
     retain_bytes: Option<Limit<NonZeroU64>>,
 
@@ -240,26 +240,16 @@ fn payload() -> impl TypedValueParser<Value = Payload> {
 /// Deletes a topic, after confirmation where a person can give it.
 async fn delete(client: &Client, topic: &str, yes: bool) -> Result<(), CommandError> {
     if !yes {
-        let (stdin, stderr) = (std::io::stdin(), std::io::stderr());
-        if !stdin.is_terminal() || !stderr.is_terminal() {
-            return Err(CommandError::Usage(format!(
-                "there is no terminal to confirm the deletion of topic {topic:?}; add --yes to delete it"
-            )));
-        }
+        needs_terminal(&format!("the deletion of topic {topic:?}"))?;
         let question = match client.topic(topic).await {
             Ok(found) => question(&found),
             // A damaged topic can be deleted.
             Err(ClientError::Refused { code, message, .. }) if code == code::STORE_FAILED.name => {
-                format!("Topic {} can't be used ({message}). Delete it for good? [y/N] ", topic.escape_debug())
+                format!("Topic {} can't be used ({message}). Delete it for good?", topic.escape_debug())
             }
             Err(error) => return Err(error.into()),
         };
-        // The answer is read from a terminal; whether the question could be written is seen there.
-        let _ = write!(stderr.lock(), "{question}");
-        let mut answer = String::new();
-        let read = stdin.read_line(&mut answer);
-        read.map_err(|error| CommandError::Failed(format!("can't read the answer: {error}")))?;
-        if !is_yes(&answer) {
+        if !confirmed(&question)? {
             return Err(CommandError::Failed(format!("topic {topic:?} was not deleted")));
         }
     }
@@ -269,15 +259,11 @@ async fn delete(client: &Client, topic: &str, yes: bool) -> Result<(), CommandEr
 
 fn question(topic: &TopicInfo) -> String {
     format!(
-        "Delete topic {} with {} records ({}), for good? [y/N] ",
+        "Delete topic {} with {} records ({}), for good?",
         topic.name.escape_debug(),
         topic.records(),
         BinaryBytes(topic.bytes)
     )
-}
-
-fn is_yes(answer: &str) -> bool {
-    ["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str())
 }
 
 /// Prints the topic's offsets, size, time and settings.
@@ -303,8 +289,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         }
     };
     if args.json {
-        let json = serde_json::to_string_pretty(&topic).map_err(|error| CommandError::Failed(error.to_string()))?;
-        return print(&(json + "\n"));
+        return print_json(&topic);
     }
     let no_limit = || "no limit".to_owned();
     let retain_hours = topic.retain_hours.map_or_else(no_limit, |hours| hours.to_string());
@@ -356,15 +341,5 @@ mod tests {
         let two = r#"{"name":"t","first_offset":2,"next_offset":5,"partitions":2,
             "offsets":[{"first_offset":2,"next_offset":5},{"first_offset":0,"next_offset":17}]}"#;
         assert_eq!(text(two), "partitions     2\n  0            offsets 2 to 5\n  1            offsets 0 to 17\n");
-    }
-
-    #[test]
-    fn only_a_yes_deletes() {
-        for yes in ["y\n", "Y\n", "yes\n", "YES"] {
-            assert!(is_yes(yes), "{yes:?}");
-        }
-        for no in ["", "\n", "n\n", "no\n", "dns\n", "yess\n"] {
-            assert!(!is_yes(no), "{no:?}");
-        }
     }
 }

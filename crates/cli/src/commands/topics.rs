@@ -1,9 +1,9 @@
 //! `rawline topics`: lists the topics of the broker.
 
-use super::{BrokerArgs, CommandError, print};
+use super::table::{Align, table};
+use super::{BrokerArgs, CommandError, print, print_json};
 use indicatif::BinaryBytes;
 use rawline_client::TopicInfo;
-use std::fmt::Write;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -38,37 +38,26 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         }
     }
     if args.json {
-        let json = serde_json::to_string_pretty(&topics).map_err(|error| CommandError::Failed(error.to_string()))?;
-        return print(&(json + "\n"));
+        return print_json(&topics);
     }
     if topics.is_empty() {
         eprintln!("rawline: no topics yet; `rawline produce TOPIC` creates one");
         return Ok(());
     }
-    print(&table(&topics))
+    print(&topics_table(&topics))
 }
 
-/// Aligned columns: texts to the left, numbers to the right.
-fn table(topics: &[TopicInfo]) -> String {
-    let head = ["TOPIC", "PARTITIONS", "RECORDS", "FIRST OFFSET", "NEXT OFFSET", "BYTES", "LATEST COMMIT"];
-    let rows: Vec<[String; 7]> = std::iter::once(head.map(str::to_owned)).chain(topics.iter().map(row)).collect();
-    let mut widths = [0; 7];
-    for row in &rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = cell.chars().count().max(*width);
-        }
-    }
-    let [name_width, partitions_width, records_width, first_width, next_width, bytes_width, _] = widths;
-    let mut text = String::new();
-    for [name, partitions, records, first, next, bytes, time] in &rows {
-        // Writing to a string can't fail.
-        let _ = writeln!(
-            text,
-            "{name:name_width$}  {partitions:>partitions_width$}  {records:>records_width$}  {first:>first_width$}  \
-             {next:>next_width$}  {bytes:>bytes_width$}  {time}"
-        );
-    }
-    text
+fn topics_table(topics: &[TopicInfo]) -> String {
+    let head = [
+        ("TOPIC", Align::Left),
+        ("PARTITIONS", Align::Right),
+        ("RECORDS", Align::Right),
+        ("FIRST OFFSET", Align::Right),
+        ("NEXT OFFSET", Align::Right),
+        ("BYTES", Align::Right),
+        ("LATEST COMMIT", Align::Left),
+    ];
+    table(head, topics.iter().map(row).collect())
 }
 
 fn row(topic: &TopicInfo) -> [String; 7] {
@@ -108,7 +97,7 @@ mod tests {
             retain_bytes: None,
         };
         let four = TopicInfo { partitions: Partitions::new(4).unwrap(), ..topic("orders", 9, 13) };
-        let text = table(&[topic("dns", 53_615, 17 << 20), topic("größer\u{1b}[2J", 7, 12), four]);
+        let text = topics_table(&[topic("dns", 53_615, 17 << 20), topic("größer\u{1b}[2J", 7, 12), four]);
         let want = "\
 TOPIC            PARTITIONS  RECORDS  FIRST OFFSET  NEXT OFFSET      BYTES  LATEST COMMIT
 dns                       1    53615             0        53615  17.00 MiB  2026-11-21T09:07:46.489Z

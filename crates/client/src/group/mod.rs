@@ -169,50 +169,82 @@ impl GroupConsumer {
         self.end_commit().await
     }
 
-    /// Commits what was returned, unless the caller does so ([`GroupConfig::commit_interval`] is none), then leaves the
+    /// Continues in a partition at this offset. Fails if the partition isn't one of [`GroupConsumer::positions`].
+    pub fn seek(&mut self, topic: &str, partition: u32, offset: u64) -> Result<(), ClientError> {
+        if !self.progress.seek(topic, partition, offset) {
+            let reason =
+                format!("partition {partition} of topic {topic:?} is not this member's; seek in those it reads");
+            return Err(ClientError::Config { reason });
+        }
+        if matches!(self.step, Step::Reading) {
+            self.consumers.clear();
+            self.step = Step::Assigned;
+        }
+        Ok(())
+    }
+
+    /// Commits what was returned, unless the caller does so ([`GroupConfig::commit_interval`] is none), and leaves the
     /// group.
     pub async fn close(mut self) -> Result<(), ClientError> {
         self.progress.set_all_processed();
-        let committed = self.commit_automatically().await;
-        committed.and(self.leave().await)
+        self.leave().await
     }
 
-    /// Leaves the group without a commit. A member with an `instance` doesn't leave: it may come back.
-    pub async fn leave(self) -> Result<(), ClientError> {
+    /// Like [`GroupConsumer::close`], but what [`GroupConsumer::next`] returned last doesn't count as processed: the
+    /// next member reads it again. A member with an `instance` doesn't leave: it may come back.
+    pub async fn leave(mut self) -> Result<(), ClientError> {
+        let committed = self.commit_automatically().await;
         self.member.abort();
         let Some(membership) = self.membership.as_ref().filter(|_| self.config.instance.is_none()) else {
-            return Ok(());
+            return committed;
         };
         match self.client.leave_group(&self.group, &membership.member, None).await {
-            Err(error) if error.code() == Some(MEMBER_NOT_FOUND.name) => Ok(()),
-            left => left,
+            Err(error) if error.code() != Some(MEMBER_NOT_FOUND.name) => committed.and(Err(error)),
+            _ => committed,
         }
+    }
+
+    /// Waits until it has its partitions, which may be none. Cancel safe.
+    pub async fn joined(&mut self) -> Result<(), ClientError> {
+        let _polling = self.polls.begin();
+        while !matches!(self.step, Step::Reading) {
+            self.proceed().await?;
+        }
+        Ok(())
     }
 
     /// Waits for records; returns which consumer has them.
     async fn wait(&mut self) -> Result<usize, ClientError> {
         loop {
             match &self.step {
-                Step::Joining => {
-                    let event = self.events.recv().await;
-                    self.meet(event)?;
-                }
-                Step::Assigned => match self.events.try_recv() {
-                    Ok(event) => self.meet(Some(event))?,
-                    Err(_) => self.find_offsets().await?,
-                },
                 Step::Reading => {
                     if let Some(index) = self.read().await? {
                         return Ok(index);
                     }
                 }
-                Step::Revoking => {
-                    let committed = self.commit_automatically().await;
-                    self.release();
-                    committed?;
-                }
-                Step::Fenced(error) => return Err(error.clone()),
+                _ => self.proceed().await?,
             }
+        }
+    }
+
+    /// One step towards reading.
+    async fn proceed(&mut self) -> Result<(), ClientError> {
+        match &self.step {
+            Step::Joining => {
+                let event = self.events.recv().await;
+                self.meet(event)
+            }
+            Step::Assigned => match self.events.try_recv() {
+                Ok(event) => self.meet(Some(event)),
+                Err(_) => self.find_offsets().await,
+            },
+            Step::Reading => Ok(()),
+            Step::Revoking => {
+                let committed = self.commit_automatically().await;
+                self.release();
+                committed
+            }
+            Step::Fenced(error) => Err(error.clone()),
         }
     }
 

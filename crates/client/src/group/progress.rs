@@ -46,6 +46,12 @@ impl Progress {
         position.returned = offset;
     }
 
+    /// The caller wants the records from `offset` on; false if the partition isn't assigned.
+    pub fn seek(&mut self, topic: &str, partition: u32, offset: u64) -> bool {
+        let position = self.partitions.get_mut(&(topic.to_owned(), partition));
+        position.map(|position| (position.returned, position.processed) = (offset, offset)).is_some()
+    }
+
     /// The caller has processed what it got.
     pub fn set_all_processed(&mut self) {
         self.partitions.values_mut().for_each(|position| position.processed = position.returned);
@@ -63,11 +69,12 @@ impl Progress {
         differs.map(offset).collect()
     }
 
-    /// These offsets are committed.
+    /// These offsets are committed, so the records before them are processed.
     pub fn set_committed(&mut self, offsets: &[CommitOffset]) {
         for CommitOffset { topic, partition, offset, .. } in offsets {
             if let Some(position) = self.partitions.get_mut(&(topic.clone(), *partition)) {
                 position.committed = Some(*offset);
+                position.processed = position.processed.max(*offset);
             }
         }
     }
@@ -98,5 +105,13 @@ mod tests {
         progress.set_committed(&first);
         assert_eq!(uncommitted(&progress), [(0, 10)]);
         assert!(progress.positions().eq([("t", 0, 10), ("t", 1, 9)]));
+        // The caller wants a record again.
+        assert!(progress.seek("t", 0, 7) && !progress.seek("t", 2, 7));
+        assert_eq!(uncommitted(&progress), [(0, 7)]);
+        // It commits by itself what it has processed of the last read.
+        progress.set_returned("t", 0, 12);
+        let at = |offset| vec![CommitOffset { topic: "t".into(), partition: 0, offset, metadata: String::new() }];
+        progress.set_committed(&at(9));
+        assert_eq!(uncommitted(&progress), []);
     }
 }

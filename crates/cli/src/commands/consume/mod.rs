@@ -1,5 +1,7 @@
 //! `rawline consume`: reads records from a topic to stdout.
 
+mod group;
+
 use super::full::{self, DecodeArgs, Shower};
 use super::show::{Pipeline, Show};
 use super::{BrokerArgs, CommandError, parse_bytes, parse_duration, stdout_failed};
@@ -32,6 +34,9 @@ Examples:
 
   # Count the records since a time
   rawline consume dns --since 2026-11-21T09:00:00Z | wc -l
+
+  # Write what the group hasn't read yet, and commit how far it has come; others of the group read other partitions
+  rawline consume dns --group nightly
 
   # Write records that contain newlines
   rawline consume images --format length-prefixed
@@ -69,6 +74,15 @@ pub struct Args {
     /// Start at the first record appended at or after this time (RFC 3339)
     #[arg(long, value_name = "TIME", conflicts_with = "offset")]
     since: Option<Timestamp>,
+
+    /// Read as a member of this group: its members share the partitions, and the offsets after what they have written
+    /// are committed. --offset and --since say where the group begins
+    #[arg(long, value_name = "GROUP", conflicts_with = "partitions")]
+    group: Option<String>,
+
+    /// Name under which this member comes back to its partitions after a restart; no other member has it
+    #[arg(long, value_name = "NAME", requires = "group")]
+    instance: Option<String>,
 
     /// Maximum number of records to read [default: unlimited]
     #[arg(long, value_name = "N")]
@@ -118,6 +132,16 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     let client = args.broker.client_without_retries()?;
     // A broker that isn't running, or a topic that doesn't exist, is an error at once, with --follow too.
     let topic = client.topic(&args.topic).await?;
+    let shower = match args.format {
+        OutputFormat::Avro => Some(full::shower(&args.avro, &client).await?),
+        _ => None,
+    };
+    let mut output = Output::new(args.format, shower).map_err(|error| stdout_failed(&error))?;
+    output.records_left = args.max_records.unwrap_or(u64::MAX);
+    output.shows_partitions = topic.partitions.get() > 1;
+    if let Some(group) = &args.group {
+        return group::run(&args, group, client, &topic, output).await;
+    }
     let ranges = ranges(&args, &client, &topic).await?;
     let config = ConsumerConfig {
         // All, if it follows the topic: partitions that are added are read as well.
@@ -130,13 +154,6 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         retries: RetryPolicy::lasting(args.retry_for),
         ..ConsumerConfig::default()
     };
-    let shower = match args.format {
-        OutputFormat::Avro => Some(full::shower(&args.avro, &client).await?),
-        _ => None,
-    };
-    let mut output = Output::new(args.format, shower).map_err(|error| stdout_failed(&error))?;
-    output.records_left = args.max_records.unwrap_or(u64::MAX);
-    output.shows_partitions = topic.partitions.get() > 1;
     output.end_offsets = ranges.iter().filter_map(|range| Some((range.partition, range.end_offset?))).collect();
     let mut consumer = Consumer::of_ranges(client, &args.topic, ranges, config);
     let copied = tokio::select! {
@@ -146,10 +163,14 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     };
     // Records before a bad one are written.
     let flushed = if matches!(copied, Err(Stop::Enough)) { Ok(()) } else { output.finish().await };
-    match copied.and(flushed) {
-        Err(Stop::Enough) => Ok(()),
+    failed(copied.and(flushed))
+}
+
+/// It isn't a failure that nobody reads the rest.
+fn failed(stopped: Result<(), Stop>) -> Result<(), CommandError> {
+    match stopped {
+        Ok(()) | Err(Stop::Enough) => Ok(()),
         Err(Stop::Failed(error)) => Err(error),
-        Ok(()) => Ok(()),
     }
 }
 
@@ -220,9 +241,6 @@ async fn copy(consumer: &mut Consumer, output: &mut Output) -> Result<(), Stop> 
             }
         };
         let Some(fetched) = fetched else { return Ok(()) };
-        if let Some(shower) = &mut output.shower {
-            shower.meet(fetched).await?;
-        }
         output.write(fetched).await?;
     }
     Ok(())
@@ -289,8 +307,12 @@ impl Output {
         written.and(failed.map_or(Ok(()), |reason| Err(Stop::Failed(CommandError::Failed(reason)))))
     }
 
-    /// Writes the records before the end of their partition.
-    async fn write(&mut self, fetched: &mut Fetched) -> Result<(), Stop> {
+    /// Writes the records before the end of their partition. Returns the offset after the last one.
+    async fn write(&mut self, fetched: &mut Fetched) -> Result<u64, Stop> {
+        if let Some(shower) = &mut self.shower {
+            shower.meet(fetched).await?;
+        }
+        let mut next_offset = fetched.requested_offset();
         let mut time = BatchTime::default();
         let end_offset = self.end_offsets.get(&fetched.partition()).copied().unwrap_or(u64::MAX);
         let partition = self.shows_partitions.then_some(fetched.partition());
@@ -301,6 +323,7 @@ impl Output {
                 break;
             }
             self.records_left -= 1;
+            next_offset = offset + 1;
             while self.lines.as_ref().is_some_and(|lines| !lines.has_room()) {
                 self.write_shown().await?;
             }
@@ -333,7 +356,7 @@ impl Output {
             }
         }
         self.start_showing();
-        Ok(())
+        Ok(next_offset)
     }
 
     fn write_avro(&mut self, offset: u64, record: &[u8]) -> Result<(), CommandError> {
@@ -345,12 +368,18 @@ impl Output {
         Ok(())
     }
 
-    /// Writes what is gathered, and the end of the output.
-    async fn finish(&mut self) -> Result<(), Stop> {
+    /// Writes everything that is gathered.
+    async fn drain(&mut self) -> Result<(), Stop> {
         self.start_showing();
         while self.is_showing() {
             self.write_shown().await?;
         }
+        self.flush()
+    }
+
+    /// Writes what is gathered, and the end of the output.
+    async fn finish(&mut self) -> Result<(), Stop> {
+        self.drain().await?;
         if let Some(shower) = &mut self.shower {
             shower.finish(&mut self.gathered).map_err(CommandError::Failed)?;
         }

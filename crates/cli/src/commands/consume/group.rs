@@ -1,0 +1,84 @@
+//! `rawline consume --group`: reads as a member of a group.
+
+use super::{Args, Output, Stop, failed};
+use crate::commands::CommandError;
+use rawline_client::{Client, CommitOffset, Extent, GroupConfig, GroupConsumer, RetryPolicy, Start, TopicInfo};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How often a member that stops at the end of its partitions looks whether others have got them.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+
+/// Writes what the group hasn't read yet, and commits the offsets after what is written.
+pub async fn run(
+    args: &Args,
+    group: &str,
+    client: Client,
+    topic: &TopicInfo,
+    mut output: Output,
+) -> Result<(), CommandError> {
+    let config = GroupConfig {
+        start: args.since.map_or(args.offset, |since| Start::Time(since.into())),
+        instance: args.instance.clone(),
+        client: "rawline-consume".to_owned(),
+        bytes_max: args.read_bytes,
+        retries: RetryPolicy::lasting(args.retry_for),
+        ..GroupConfig::default()
+    };
+    let mut copying = Copying {
+        consumer: GroupConsumer::new(client, group, [&topic.name], config),
+        ends: if args.follow { None } else { Some(topic.extents()) },
+        written: BTreeMap::new(),
+    };
+    let copied = copying.copy(&mut output).await;
+    let finished = if matches!(copied, Err(Stop::Enough)) { Ok(()) } else { output.finish().await };
+    let Copying { mut consumer, written, .. } = copying;
+    let offset =
+        |(partition, offset)| CommitOffset { topic: topic.name.clone(), partition, offset, metadata: String::new() };
+    // What a reader of stdout that went away didn't get, the next member writes again.
+    let committed = consumer.commit_offsets(written.into_iter().map(offset).collect()).await;
+    let left = consumer.leave().await;
+    failed(copied.and(finished))?;
+    Ok(committed.and(left)?)
+}
+
+struct Copying {
+    consumer: GroupConsumer,
+    /// The partitions' extents when the command began, if it stops there.
+    ends: Option<Vec<Extent>>,
+    /// The offset after the last record written, by partition.
+    written: BTreeMap<u32, u64>,
+}
+
+impl Copying {
+    async fn copy(&mut self, output: &mut Output) -> Result<(), Stop> {
+        let mut interrupted = std::pin::pin!(tokio::signal::ctrl_c());
+        tokio::select! {
+            joined = self.consumer.joined() => joined?,
+            _ = &mut interrupted => return Ok(()),
+        }
+        while output.records_left > 0 && !self.has_ended() {
+            let fetched = tokio::select! {
+                biased;
+                // Between two reads: what was read is written, and committed.
+                _ = &mut interrupted => return Ok(()),
+                fetched = self.consumer.next() => fetched?,
+                () = tokio::time::sleep(LOOK_EVERY), if self.ends.is_some() => continue,
+            };
+            let partition = fetched.partition();
+            let next_offset = output.write(fetched).await?;
+            // What the consumer has returned counts as processed when it is asked for more.
+            output.drain().await?;
+            self.written.insert(partition, next_offset);
+        }
+        Ok(())
+    }
+
+    /// Whether all partitions that this member has are read up to where they ended when the command began.
+    fn has_ended(&self) -> bool {
+        let Some(ends) = &self.ends else { return false };
+        self.consumer.positions().all(|(_, partition, offset)| {
+            ends.get(partition as usize).is_none_or(|extent| offset >= extent.next_offset)
+        })
+    }
+}

@@ -1,0 +1,342 @@
+//! `rawline group`: lists, shows, resets and deletes groups of consumers.
+
+use super::confirm::{confirmed, needs_terminal};
+use super::consume::parse_start;
+use super::table::{Align, table};
+use super::{BrokerArgs, CommandError, print, print_json};
+use clap::{ArgGroup, Subcommand};
+use jiff::Timestamp;
+use rawline_client::{
+    Client, ClientError, CommitOffset, GroupInfo, GroupOffset, GroupPartition, GroupSummary, MemberInfo, Start,
+};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+const EXAMPLES: &str = "\
+Examples:
+  # List the groups
+  rawline group list
+
+  # Show the members of a group, its offsets and its lag
+  rawline group show nightly
+
+  # Print how many records a group has still to read
+  rawline group show nightly --json | jq '[.offsets[].lag] | add'
+
+  # Let a group without members read a topic from its beginning again
+  rawline group reset nightly dns --offset earliest
+
+  # Delete a group's offsets
+  rawline group delete nightly";
+
+const SHOW_EXAMPLES: &str = "\
+Examples:
+  # Show the members of a group, its offsets and its lag
+  rawline group show nightly
+
+  # Print the members' names
+  rawline group show nightly --json | jq -r '.members[].member'";
+
+const LIST_EXAMPLES: &str = "\
+Examples:
+  # List the groups
+  rawline group list
+
+  # Print their names
+  rawline group list --json | jq -r '.[].name'";
+
+const RESET_EXAMPLES: &str = "\
+Examples:
+  # Read a topic from its beginning again
+  rawline group reset nightly dns --offset earliest
+
+  # Skip what is there
+  rawline group reset nightly dns --offset latest
+
+  # Begin with the first record appended at or after a time
+  rawline group reset nightly dns --since 2026-11-21T09:00:00Z
+
+  # Set the offset in partition 2
+  rawline group reset nightly dns --partition 2 --offset 5000
+
+The members of the group have to be stopped first.";
+
+const DELETE_EXAMPLES: &str = "\
+Examples:
+  # Delete a group; asks first
+  rawline group delete nightly
+
+  # Delete its offsets in one topic, without a question
+  rawline group delete nightly --topic dns --yes
+
+Exit codes: 0 deleted, 1 not deleted, 2 --yes is missing and no terminal can be asked.";
+
+/// List groups of consumers, show how far they are, reset or delete their offsets
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List the groups
+    #[command(after_help = LIST_EXAMPLES)]
+    List {
+        /// Print a JSON array
+        #[arg(long)]
+        json: bool,
+
+        #[command(flatten)]
+        broker: BrokerArgs,
+    },
+
+    /// Show the members of a group, and how far it is in each partition
+    #[command(after_help = SHOW_EXAMPLES)]
+    Show {
+        /// Group to show
+        #[arg(value_name = "GROUP")]
+        group: String,
+
+        /// Print a JSON object
+        #[arg(long)]
+        json: bool,
+
+        #[command(flatten)]
+        broker: BrokerArgs,
+    },
+
+    /// Set the offsets of a group that has no members
+    #[command(
+        after_help = RESET_EXAMPLES,
+        group = ArgGroup::new("to").args(["offset", "since"]).required(true)
+    )]
+    Reset {
+        /// Group to reset; it need not exist
+        #[arg(value_name = "GROUP")]
+        group: String,
+
+        /// Topic in which it begins elsewhere
+        #[arg(value_name = "TOPIC")]
+        topic: String,
+
+        /// Partition to reset; repeatable [default: all]
+        #[arg(long = "partition", value_name = "N")]
+        partitions: Vec<u32>,
+
+        /// Offset of the next record; earliest is the oldest record, latest the next one to be appended
+        #[arg(long, value_name = "N|earliest|latest", value_parser = parse_start, allow_hyphen_values = true)]
+        offset: Option<Start>,
+
+        /// Begin at the first record appended at or after this time (RFC 3339)
+        #[arg(long, value_name = "TIME")]
+        since: Option<Timestamp>,
+
+        #[command(flatten)]
+        broker: BrokerArgs,
+    },
+
+    /// Delete the offsets of a group that has no members
+    #[command(after_help = DELETE_EXAMPLES)]
+    Delete {
+        /// Group to delete
+        #[arg(value_name = "GROUP")]
+        group: String,
+
+        /// Delete only its offsets in this topic
+        #[arg(long, value_name = "TOPIC")]
+        topic: Option<String>,
+
+        /// Don't ask for confirmation
+        #[arg(long)]
+        yes: bool,
+
+        #[command(flatten)]
+        broker: BrokerArgs,
+    },
+}
+
+pub async fn run(args: Args) -> Result<(), CommandError> {
+    match args.command {
+        Command::List { json, broker } => list(&broker.client_without_retries()?, json).await,
+        Command::Show { group, json, broker } => {
+            let group = broker.client_without_retries()?.group(&group).await?;
+            if json { print_json(&group) } else { print(&shown(&group)) }
+        }
+        Command::Reset { group, topic, partitions, offset, since, broker } => {
+            let start = match (offset, since) {
+                (Some(start), _) => start,
+                (None, Some(since)) => Start::Time(since.into()),
+                (None, None) => unreachable!("clap requires an offset or a time"),
+            };
+            reset(&broker.client_without_retries()?, &group, &topic, partitions, start).await
+        }
+        Command::Delete { group, topic, yes, broker } => {
+            delete(&broker.client_without_retries()?, &group, topic.as_deref(), yes).await
+        }
+    }
+}
+
+async fn list(client: &Client, json: bool) -> Result<(), CommandError> {
+    let groups = client.groups().await?;
+    if json {
+        return print_json(&groups);
+    }
+    if groups.is_empty() {
+        eprintln!("rawline: no groups yet; `rawline consume TOPIC --group GROUP` creates one");
+        return Ok(());
+    }
+    let row = |group: &GroupSummary| [escaped(&group.name), group.state.name().to_owned(), group.members.to_string()];
+    let head = [("GROUP", Align::Left), ("STATE", Align::Left), ("MEMBERS", Align::Right)];
+    print(&table(head, groups.iter().map(row).collect()))
+}
+
+/// Clients choose names: escapes keep them from controlling the terminal.
+fn escaped(name: &str) -> String {
+    name.escape_debug().to_string()
+}
+
+/// A group's state, members and offsets.
+fn shown(group: &GroupInfo) -> String {
+    let lag: u64 = group.offsets.iter().map(|offset| offset.lag).sum();
+    let mut text = format!("name      {}\nstate     {}\n", escaped(&group.name), group.state.name());
+    // Writing to a string can't fail.
+    if !group.strategy.is_empty() {
+        let _ = writeln!(text, "strategy  {}", escaped(&group.strategy));
+    }
+    let _ = writeln!(text, "lag       {lag}");
+    if !group.members.is_empty() {
+        let head = [
+            ("MEMBER", Align::Left),
+            ("INSTANCE", Align::Left),
+            ("CLIENT", Align::Left),
+            ("ADDRESS", Align::Left),
+            ("PARTITIONS", Align::Right),
+        ];
+        text.push('\n');
+        text.push_str(&table(head, group.members.iter().map(member).collect()));
+    }
+    if !group.offsets.is_empty() {
+        let readers: BTreeMap<(&str, u32), &str> = group.members.iter().flat_map(readers).collect();
+        let head = [
+            ("TOPIC", Align::Left),
+            ("PARTITION", Align::Right),
+            ("OFFSET", Align::Right),
+            ("NEXT OFFSET", Align::Right),
+            ("LAG", Align::Right),
+            ("MEMBER", Align::Left),
+        ];
+        let row = |at: &GroupOffset| {
+            let reader = readers.get(&(at.topic.as_str(), at.partition)).copied();
+            let [offset, next_offset, lag] = [at.offset, at.next_offset, at.lag].map(|number| number.to_string());
+            [escaped(&at.topic), at.partition.to_string(), offset, next_offset, lag, reader.map_or("-".into(), escaped)]
+        };
+        text.push('\n');
+        text.push_str(&table(head, group.offsets.iter().map(row).collect()));
+    }
+    text
+}
+
+fn member(member: &MemberInfo) -> [String; 5] {
+    [
+        escaped(&member.member),
+        member.instance.as_deref().map_or("-".to_owned(), escaped),
+        escaped(&member.client),
+        member.address.clone(),
+        member.partitions.len().to_string(),
+    ]
+}
+
+/// A member's partitions, each with the member's id.
+fn readers(member: &MemberInfo) -> impl Iterator<Item = ((&str, u32), &str)> {
+    let partition = |at: &'_ GroupPartition| at.partition;
+    member.partitions.iter().map(move |at| ((at.topic.as_str(), partition(at)), member.member.as_str()))
+}
+
+async fn reset(
+    client: &Client,
+    group: &str,
+    topic: &str,
+    partitions: Vec<u32>,
+    start: Start,
+) -> Result<(), CommandError> {
+    let extents = client.topic(topic).await?.extents();
+    let partitions = if partitions.is_empty() { (0..extents.len() as u32).collect() } else { partitions };
+    let mut offsets = Vec::with_capacity(partitions.len());
+    for partition in partitions {
+        let Some(extent) = extents.get(partition as usize) else {
+            let (topic, partitions) = (topic.to_owned(), extents.len() as u32);
+            return Err(ClientError::NoPartition { topic, partition, partitions }.into());
+        };
+        let offset = match start {
+            Start::Offset(offset) => offset,
+            Start::Earliest => extent.first_offset,
+            Start::Latest => extent.next_offset,
+            Start::Time(time) => client.offset_at((topic, partition), time).await?,
+        };
+        offsets.push(CommitOffset { topic: topic.to_owned(), partition, offset, metadata: String::new() });
+    }
+    client.set_group_offsets(group, offsets).await?;
+    print(&shown(&client.group(group).await?))
+}
+
+async fn delete(client: &Client, group: &str, topic: Option<&str>, yes: bool) -> Result<(), CommandError> {
+    let found = client.group(group).await?;
+    let offsets = found.offsets.iter().filter(|at| topic.is_none_or(|topic| at.topic == topic));
+    let partitions: Vec<(&str, u32)> = offsets.map(|at| (at.topic.as_str(), at.partition)).collect();
+    let what = match topic {
+        Some(topic) => format!("the offsets of group {group:?} in topic {topic:?}"),
+        None => format!("group {group:?}"),
+    };
+    if topic.is_some() && partitions.is_empty() {
+        return Err(CommandError::Failed(format!("{what} don't exist")));
+    }
+    if !yes {
+        needs_terminal(&format!("the deletion of {what}"))?;
+        let count = partitions.len();
+        if !confirmed(&format!("Delete {what}, with offsets in {count} partitions, for good?"))? {
+            return Err(CommandError::Failed(format!("{what}: not deleted")));
+        }
+    }
+    match topic {
+        None => client.delete_group(group).await?,
+        Some(_) => {
+            for partition in partitions {
+                client.delete_group_offset(group, partition).await?;
+            }
+        }
+    }
+    print(&format!("deleted {what}\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_is_shown_with_who_reads_what() {
+        let group: GroupInfo = serde_json::from_str(
+            r#"{"name":"nightly","state":"stable","strategy":"range",
+            "members":[{"member":"shell-1","client":"shell","address":"127.0.0.1",
+                "partitions":[{"topic":"dns","partition":0}]}],
+            "offsets":[{"topic":"dns","partition":0,"offset":5,"next_offset":12,"lag":7},
+                {"topic":"dns","partition":1,"offset":0,"next_offset":100,"lag":100}]}"#,
+        )
+        .unwrap();
+        let want = "\
+name      nightly
+state     stable
+strategy  range
+lag       107
+
+MEMBER   INSTANCE  CLIENT  ADDRESS    PARTITIONS
+shell-1  -         shell   127.0.0.1           1
+
+TOPIC  PARTITION  OFFSET  NEXT OFFSET  LAG  MEMBER
+dns            0       5           12    7  shell-1
+dns            1       0          100  100  -
+";
+        assert_eq!(shown(&group), want);
+    }
+}
