@@ -312,6 +312,13 @@ impl BatchIterator {
         self.next.load(Ordering::Relaxed) < self.batch.get().records()
     }
 
+    /// Partition and offset of the next record, if there is one.
+    pub fn next_record(&self) -> Option<(u32, u64)> {
+        let batch = self.batch.get();
+        let next = self.next.load(Ordering::Relaxed);
+        (next < batch.records()).then(|| (batch.partition, batch.first_offset_value() + next as u64))
+    }
+
     /// Returns these records; afterwards the iterator is empty.
     pub fn take_rest(&self) -> Option<Batch> {
         let batch = self.batch.get();

@@ -4,7 +4,8 @@ use crate::arguments::{seconds, whole, whole_option};
 use crate::batch::{Batch, Batches};
 use crate::buffer::Held;
 use crate::consumer::{ConsumerCore, Plan};
-use crate::error::{client_error, config_error};
+use crate::error::{client_error, config_error, nothing};
+use crate::group::{Membership, group_of, member_of, offsets_of, summary_of};
 use crate::kafka::KafkaBatch;
 use crate::producer::{Fields, ProducerCore, PyFields};
 use crate::received::{BufferPool, stored_batches};
@@ -14,8 +15,8 @@ use bytes::Bytes;
 use pyo3::prelude::*;
 use rawline_batch::{Builder, BuilderFull, Codec, Limits};
 use rawline_client::{
-    Appended, Client, ClientConfig, ClientError, ConsumerConfig, Hours, Partitions, Payload, Producer, ProducerConfig,
-    ReadOptions, RecordBatchBuilder, RetryPolicy, Settings, Start, TopicInfo, Trimmed,
+    Appended, Client, ClientConfig, ClientError, ConsumerConfig, GroupConfig, Hours, Partitions, Payload, Producer,
+    ProducerConfig, ReadOptions, RecordBatchBuilder, RetryPolicy, Settings, Start, TopicInfo, Trimmed,
 };
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
@@ -206,9 +207,41 @@ impl ClientCore {
 
     fn delete_topic(&self, py: Python<'_>, asynchronous: bool, topic: String) -> PyResult<Py<PyAny>> {
         let client = self.client()?;
-        finish(py, asynchronous, First::Spawn, async move { client.delete_topic(&topic).await }, |py, deleted| {
-            deleted.map(|()| py.None()).map_err(client_error)
+        finish(py, asynchronous, First::Spawn, async move { client.delete_topic(&topic).await }, nothing)
+    }
+
+    fn groups(&self, py: Python<'_>, asynchronous: bool) -> PyResult<Py<PyAny>> {
+        let client = self.client()?;
+        finish(py, asynchronous, First::Spawn, async move { client.groups().await }, |py, groups| {
+            let groups: Vec<_> = groups.map_err(client_error)?.into_iter().map(summary_of).collect();
+            Ok(groups.into_pyobject(py)?.into_any().unbind())
         })
+    }
+
+    fn group(&self, py: Python<'_>, asynchronous: bool, group: String) -> PyResult<Py<PyAny>> {
+        let client = self.client()?;
+        finish(py, asynchronous, First::Spawn, async move { client.group(&group).await }, |py, group| {
+            Ok(group_of(group.map_err(client_error)?).into_pyobject(py)?.into_any().unbind())
+        })
+    }
+
+    fn set_group_offsets(
+        &self,
+        py: Python<'_>,
+        asynchronous: bool,
+        group: String,
+        topic: &str,
+        offsets: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
+    ) -> PyResult<Py<PyAny>> {
+        let client = self.client()?;
+        let offsets = offsets_of(topic, offsets)?;
+        let set = async move { client.set_group_offsets(&group, offsets).await };
+        finish(py, asynchronous, First::Spawn, set, nothing)
+    }
+
+    fn delete_group(&self, py: Python<'_>, asynchronous: bool, group: String) -> PyResult<Py<PyAny>> {
+        let client = self.client()?;
+        finish(py, asynchronous, First::Spawn, async move { client.delete_group(&group).await }, nothing)
     }
 
     /// Sets both limits; `None` is no limit.
@@ -441,7 +474,7 @@ impl ClientCore {
     }
 
     /// `start` is `earliest`, `latest`, `offset` or `time`; the number is the offset, or microseconds since 1970. No
-    /// partitions are all. The last two have the offsets of partitions that start or end elsewhere.
+    /// partitions are all. `starts` and `ends` have the offsets of partitions that start or end elsewhere.
     #[expect(clippy::too_many_arguments, reason = "a consumer's settings")]
     fn consumer(
         &self,
@@ -456,6 +489,7 @@ impl ClientCore {
         partitions: Vec<Bound<'_, PyAny>>,
         starts: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
         ends: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
+        membership: Option<Membership>,
     ) -> PyResult<ConsumerCore> {
         let partitions = partitions.iter().map(|number| whole("partitions", number)).collect::<PyResult<_>>()?;
         let start = match start {
@@ -478,8 +512,21 @@ impl ClientCore {
             retries: retries(retry_for)?,
             values_only: false,
         };
-        let plan =
-            Plan { config, starts: by_partition("start", starts)?, ends: by_partition("end", ends)?, wait_for_topic };
+        let group = match membership {
+            Some(membership) => {
+                let (group, member) = member_of(membership)?;
+                let ConsumerConfig { start, bytes_max, wait, retries, .. } = config;
+                Some((group, GroupConfig { start, bytes_max, wait, retries, ..member }))
+            }
+            None => None,
+        };
+        let plan = Plan {
+            config,
+            starts: by_partition("start", starts)?,
+            ends: by_partition("end", ends)?,
+            wait_for_topic,
+            group,
+        };
         Ok(ConsumerCore::new(self.client()?, topic, plan, self.pool.clone()))
     }
 }

@@ -5,12 +5,15 @@
 
 use crate::arguments::seconds_option;
 use crate::batch::{Batch, BatchIterator, Batches};
-use crate::error::{client_error, config_error};
+use crate::error::{client_error, config_error, nothing};
 use crate::producer::within;
 use crate::received::{BufferPool, stored_batches};
 use crate::runtime::{First, Process, finish};
 use pyo3::prelude::*;
-use rawline_client::{Client, ClientError, Consumer, ConsumerConfig, Fetched, PartitionRange, Start};
+use rawline_client::{
+    Client, ClientError, CommitOffset, Consumer, ConsumerConfig, Fetched, GroupConfig, GroupConsumer, PartitionRange,
+    Start,
+};
 use std::collections::{BTreeMap, VecDeque};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -41,6 +44,8 @@ pub struct Plan {
     /// The end offsets of partitions that end elsewhere.
     pub ends: BTreeMap<u32, u64>,
     pub wait_for_topic: bool,
+    /// The group whose member it is: it then reads the partitions that it gets there.
+    pub group: Option<(String, GroupConfig)>,
 }
 
 struct Shared {
@@ -63,6 +68,7 @@ enum State {
     /// The first offsets are unknown.
     New,
     Open(Box<Consumer>),
+    Member(Box<GroupConsumer>),
     Closed,
 }
 
@@ -92,10 +98,10 @@ impl Shared {
         if !self.waiting().is_empty() {
             return Ok(true);
         }
-        let fetched = self.next(&mut state).await?;
-        let State::Open(consumer) = &mut *state else { return Ok(false) };
-        let Some(fetched) = fetched else {
-            self.ended.store(true, Ordering::Release);
+        let Some(fetched) = self.next(&mut state).await? else {
+            if matches!(*state, State::Open(_)) {
+                self.ended.store(true, Ordering::Release);
+            }
             return Ok(false);
         };
         let (partition, requested) = (fetched.partition(), fetched.requested_offset());
@@ -103,20 +109,52 @@ impl Shared {
             Ok(received) => received,
             Err(error) => {
                 // As after any error, the next call continues at the same offset.
-                **consumer = self.moved(consumer, &BTreeMap::from([(partition, requested)]));
+                self.seek(&mut state, partition, requested)?;
                 return Err(error);
             }
         };
         let end = self.end_of(partition).unwrap_or(u64::MAX);
         let received = received.into_iter().map(|placed| Batch::new(partition, placed).within(requested, end));
         self.waiting().extend(received.filter(|batch| batch.records() > 0));
-        match damaged_at {
+        match (damaged_at, &*state) {
             // The damaged batch is read again, and reported then.
-            Some(damaged_at) => **consumer = self.moved(consumer, &BTreeMap::from([(partition, damaged_at)])),
-            None if self.has_ended(consumer) => self.ended.store(true, Ordering::Release),
-            None => {}
+            (Some(damaged_at), _) => self.seek(&mut state, partition, damaged_at)?,
+            (None, State::Open(consumer)) if self.has_ended(consumer) => self.ended.store(true, Ordering::Release),
+            _ => {}
         }
         Ok(true)
+    }
+
+    /// The next read of a partition is at this offset.
+    fn seek(&self, state: &mut State, partition: u32, offset: u64) -> Result<(), ClientError> {
+        match state {
+            State::Open(consumer) => **consumer = self.moved(consumer, &BTreeMap::from([(partition, offset)])),
+            State::Member(consumer) => consumer.seek(&self.topic, partition, offset)?,
+            State::New | State::Closed => {}
+        }
+        Ok(())
+    }
+
+    /// Commits the offsets after what was taken. `untaken` has the first offsets of what was received and not taken.
+    async fn commit(&self, untaken: &BTreeMap<u32, u64>) -> Result<(), ClientError> {
+        match &mut *self.state.lock().await {
+            State::Member(consumer) => commit(consumer, untaken).await,
+            // It has read nothing.
+            State::New | State::Open(_) | State::Closed => Ok(()),
+        }
+    }
+
+    /// Leaves the group. If what was taken is processed, it is committed before, unless the caller does so.
+    async fn leave(&self, untaken: &BTreeMap<u32, u64>, is_processed: bool) -> Result<(), ClientError> {
+        let state = std::mem::replace(&mut *self.state.lock().await, State::Closed);
+        self.waiting().clear();
+        let State::Member(mut consumer) = state else { return Ok(()) };
+        let is_automatic = self.plan.group.as_ref().is_some_and(|(_, config)| config.commit_interval.is_some());
+        let committed = match is_automatic && is_processed {
+            true => commit(&mut consumer, untaken).await,
+            false => Ok(()),
+        };
+        committed.and(consumer.leave().await)
     }
 
     /// The next read with records; `None` at the end.
@@ -124,6 +162,11 @@ impl Shared {
         let mut topic_wait = TOPIC_WAIT_MIN;
         loop {
             let next = match state {
+                State::New if let Some((group, config)) = &self.plan.group => {
+                    let consumer = GroupConsumer::new(self.client.clone(), group, [&self.topic], config.clone());
+                    *state = State::Member(Box::new(consumer));
+                    continue;
+                }
                 State::New => match self.begin().await {
                     Ok(consumer) => {
                         *state = State::Open(Box::new(consumer));
@@ -135,6 +178,9 @@ impl Shared {
                     Ok(fetched) => return Ok(fetched.map(|fetched| std::mem::replace(fetched, self.pool.take()))),
                     Err(error) => Err(error),
                 },
+                State::Member(consumer) => {
+                    return Ok(Some(std::mem::replace(consumer.next().await?, self.pool.take())));
+                }
                 State::Closed => return Ok(None),
             };
             match next {
@@ -197,10 +243,25 @@ impl Shared {
             return;
         }
         self.waiting().clear();
-        if let Ok(mut state) = self.state.try_lock() {
-            *state = State::Closed;
+        match self.state.try_lock() {
+            // It leaves its group first.
+            Ok(state) if matches!(*state, State::Member(_)) => {}
+            Ok(mut state) => *state = State::Closed,
+            Err(_) => {}
         }
     }
+}
+
+/// Commits the offsets after what was taken.
+async fn commit(consumer: &mut GroupConsumer, untaken: &BTreeMap<u32, u64>) -> Result<(), ClientError> {
+    let taken = |(topic, partition, received): (&str, u32, u64)| CommitOffset {
+        topic: topic.to_owned(),
+        partition,
+        offset: untaken.get(&partition).copied().unwrap_or(received),
+        metadata: String::new(),
+    };
+    let offsets = consumer.positions().map(taken).collect();
+    consumer.commit_offsets(offsets).await
 }
 
 #[pymethods]
@@ -279,6 +340,32 @@ impl ConsumerCore {
         !has_rest && self.shared.waiting().is_empty() && self.shared.ended.load(Ordering::Acquire)
     }
 
+    /// The group whose member it is.
+    #[getter]
+    fn group(&self) -> Option<&str> {
+        self.shared.plan.group.as_ref().map(|(group, _)| group.as_str())
+    }
+
+    /// Commits the offsets after what was taken.
+    fn commit(&self, py: Python<'_>, asynchronous: bool) -> PyResult<Py<PyAny>> {
+        self.check()?;
+        if self.shared.plan.group.is_none() {
+            return Err(config_error("this consumer is no member of a group; create it with group=NAME to commit"));
+        }
+        let (shared, untaken) = (self.shared.clone(), self.untaken());
+        let commit = async move { shared.commit(&untaken).await };
+        finish(py, asynchronous, First::Spawn, commit, nothing)
+    }
+
+    /// Closes a member of a group, and leaves the group.
+    fn leave(&self, py: Python<'_>, asynchronous: bool, is_processed: bool) -> PyResult<Py<PyAny>> {
+        self.process.check()?;
+        let (shared, untaken) = (self.shared.clone(), self.untaken());
+        self.close();
+        let leave = async move { shared.leave(&untaken, is_processed).await };
+        finish(py, asynchronous, First::Spawn, leave, nothing)
+    }
+
     /// Ends the read in flight, and the calls that wait for it.
     fn close(&self) {
         self.shared.closed.store(true, Ordering::Release);
@@ -311,6 +398,18 @@ impl ConsumerCore {
             return Err(config_error("the consumer is closed; create a new one"));
         }
         Ok(())
+    }
+
+    /// By partition, the offset of the first record that was received and not taken.
+    fn untaken(&self) -> BTreeMap<u32, u64> {
+        let mut untaken = BTreeMap::new();
+        if let Some((partition, offset)) = self.reading().as_ref().and_then(|iterator| iterator.get().next_record()) {
+            untaken.insert(partition, offset);
+        }
+        for batch in self.shared.waiting().iter() {
+            untaken.entry(batch.partition_number()).or_insert(batch.first_offset_value());
+        }
+        untaken
     }
 
     fn reading(&self) -> MutexGuard<'_, Option<Py<BatchIterator>>> {

@@ -93,3 +93,8 @@ pub fn value_error(error: impl ToString) -> PyErr {
 pub fn avro_error(error: impl ToString) -> PyErr {
     raise("AvroError", (error.to_string(), FIX_REQUEST, None, None, None))
 }
+
+/// The result of a request that returns nothing.
+pub fn nothing(py: Python<'_>, done: Result<(), ClientError>) -> PyResult<Py<PyAny>> {
+    done.map(|()| py.None()).map_err(client_error)
+}

@@ -22,6 +22,7 @@ mod client;
 mod completions;
 mod consumer;
 mod error;
+mod group;
 mod kafka;
 mod measurement;
 mod producer;

@@ -1,5 +1,7 @@
 """The examples do what they say, each in a separate process against a real broker."""
 
+import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -32,6 +34,21 @@ def test_values(broker: Broker, tmp_path: Path) -> None:
 
 def test_measurements(broker: Broker, tmp_path: Path) -> None:
     assert "2.59" in broker.run_example(EXAMPLES / "measurements.py", tmp_path)
+
+
+def test_groups(broker: Broker, tmp_path: Path) -> None:
+    example = (EXAMPLES / "groups.py").read_text()
+    assert f"```python\n{example}```" in (EXAMPLES.parents[1] / "docs/clients.md").read_text()
+    client = rawline.Client(broker.url)
+    client.create_topic("visits", partitions=4)
+    for number in range(100):
+        client.append("visits", [b"visit"], partition=number % 4)
+    with ThreadPoolExecutor() as threads:
+        running = [threads.submit(broker.run_example, EXAMPLES / "groups.py", tmp_path, "visits", "g") for _ in "ab"]
+        printed = "".join(member.result() for member in running)
+    assert sum(int(count) for count in re.findall(r"(\d+) records of", printed)) == 100
+    assert printed.count("nothing new") == 2
+    assert client.group("g").lag == 0
 
 
 @pytest.mark.parametrize("work", ["write", "read"])

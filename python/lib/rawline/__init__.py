@@ -39,6 +39,7 @@ from rawline.errors import (
     ValueFormatError,
     WaitTimeoutError,
 )
+from rawline.group import GroupInfo, GroupMember, GroupOffset, GroupSummary
 from rawline.producer import Producer
 
 if hasattr(_os, "register_at_fork"):
@@ -62,6 +63,10 @@ __all__ = [
     "Consumer",
     "Extent",
     "FencedError",
+    "GroupInfo",
+    "GroupMember",
+    "GroupOffset",
+    "GroupSummary",
     "Limits",
     "Message",
     "Producer",

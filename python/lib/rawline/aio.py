@@ -2,13 +2,26 @@
 
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from types import TracebackType
 
 from rawline._rawline import Batch, Batches, ConsumerCore, Message, ProducerCore, Receipt, RecordSource
 from rawline.batch import Codec
-from rawline.client import Appended, Payload, TopicInfo, Trimmed, consumer_core, core, time_us, topic_info
+from rawline.client import (
+    Appended,
+    Payload,
+    TopicInfo,
+    Trimmed,
+    consumer_core,
+    core,
+    membership_of,
+    time_us,
+    topic_info,
+)
 from rawline.consumer import Deadline, Start, state_of
+from rawline.errors import RawlineError
+from rawline.group import GroupInfo, GroupSummary, group_info
 from rawline.producer import fields_of, warn_of_loss
 from rawline.types import BytesLike, Headers, Records
 
@@ -68,6 +81,22 @@ class AsyncClient:
     async def delete_topic(self, topic: str) -> None:
         """Deletes a topic with all its records, for good; see `Client.delete_topic`."""
         await self._core.delete_topic(True, topic)
+
+    async def groups(self) -> list[GroupSummary]:
+        """All groups of consumers, by name."""
+        return [GroupSummary(*group) for group in await self._core.groups(True)]
+
+    async def group(self, group: str) -> GroupInfo:
+        """A group's members and offsets; see `Client.group`."""
+        return group_info(await self._core.group(True, group))
+
+    async def set_group_offsets(self, group: str, topic: str, offsets: Mapping[int, int]) -> None:
+        """Sets where a group without members goes on in partitions of a topic; see `Client.set_group_offsets`."""
+        await self._core.set_group_offsets(True, group, topic, list(offsets.items()))
+
+    async def delete_group(self, group: str) -> None:
+        """Deletes all offsets of a group that has no members."""
+        await self._core.delete_group(True, group)
 
     async def set_payload(self, topic: str, payload: Payload) -> TopicInfo:
         """Sets the type of a topic's records, for programs that show them. Creates the topic if that is allowed."""
@@ -174,10 +203,18 @@ class AsyncClient:
         wait: float = 20.0,
         retry_for: float = 30.0,
         wait_for_topic: bool = False,
+        group: str | None = None,
+        instance: str | None = None,
+        commit_interval: float | None = 5.0,
+        session: float = 30.0,
+        poll_interval_max: float = 300.0,
     ) -> "AsyncConsumer":
         """A consumer of a topic; see `Client.consumer`."""
+        membership = membership_of(group, instance, commit_interval, session, poll_interval_max)
         return AsyncConsumer(
-            consumer_core(self._core, topic, start, partitions, end, bytes_max, wait, retry_for, wait_for_topic)
+            consumer_core(
+                self._core, topic, start, partitions, end, bytes_max, wait, retry_for, wait_for_topic, membership
+            )
         )
 
 
@@ -277,7 +314,12 @@ class AsyncConsumer:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self.close()
+        if kind is None or self._core.group is None:
+            await self.close()
+            return
+        # What was returned last may not be processed. If leaving fails as well, the first error matters.
+        with suppress(RawlineError):
+            await self._core.leave(True, False)
 
     async def __aiter__(self) -> AsyncIterator[Batch]:
         while True:
@@ -333,9 +375,19 @@ class AsyncConsumer:
         """Whether everything before `end` was returned."""
         return self._core.ended
 
+    async def commit(self) -> None:
+        """Commits the offsets after everything that was returned; see `Consumer.commit`."""
+        await self._core.commit(True)
+
     async def close(self) -> None:
-        """Ends the read in flight. A task that waits for it sees the end of the topic; later calls raise."""
-        self._core.close()
+        """Ends the read in flight. A task that waits for it sees the end of the topic; later calls raise.
+
+        A member of a group commits and leaves the group; see `Consumer.close`.
+        """
+        if self._core.group is None:
+            self._core.close()
+        else:
+            await self._core.leave(True, True)
 
 
 __all__ = ["AsyncClient", "AsyncConsumer", "AsyncProducer"]

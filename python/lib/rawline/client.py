@@ -11,6 +11,7 @@ from rawline._rawline import Batches, ClientCore, ConsumerCore
 from rawline.batch import Codec
 from rawline.consumer import Consumer, Start, start_of
 from rawline.errors import ConfigError
+from rawline.group import GroupInfo, GroupSummary, Membership, group_info
 from rawline.producer import Producer, fields_of
 from rawline.types import BytesLike, Headers, Records
 
@@ -124,8 +125,15 @@ def consumer_core(
     wait: float,
     retry_for: float,
     wait_for_topic: bool,
+    membership: Membership | None,
 ) -> ConsumerCore:
     """Creates the native half of a consumer."""
+    if membership is not None and (partitions is not None or end is not None or isinstance(start, Mapping)):
+        raise ConfigError(
+            "a member of a group gets its partitions from the group; leave out partitions, end and the offsets of "
+            "single partitions",
+            "fix_request",
+        )
     numbers = [] if partitions is None else list(partitions)
     if partitions is not None and not numbers:
         raise ConfigError("partitions is empty; name those to read, or leave it out to read all", "fix_request")
@@ -148,7 +156,23 @@ def consumer_core(
         numbers,
         list(starts.items()),
         list(ends.items()),
+        membership,
     )
+
+
+def membership_of(
+    group: str | None,
+    instance: str | None,
+    commit_interval: float | None,
+    session: float,
+    poll_interval_max: float,
+) -> Membership | None:
+    """What a consumer is a member of."""
+    if group is not None:
+        return Membership(group, instance, commit_interval, session, poll_interval_max)
+    if instance is not None:
+        raise ConfigError("an instance is a member of a group; name the group: group=NAME", "fix_request")
+    return None
 
 
 def core(
@@ -231,6 +255,25 @@ class Client:
         Raises `RefusedError` with the code `topic_not_found` if the topic doesn't exist.
         """
         self._core.delete_topic(False, topic)
+
+    def groups(self) -> list[GroupSummary]:
+        """All groups of consumers, by name."""
+        return [GroupSummary(*group) for group in self._core.groups(False)]
+
+    def group(self, group: str) -> GroupInfo:
+        """A group's members and offsets. Raises `RefusedError` with the code `group_not_found` if it has neither."""
+        return group_info(self._core.group(False, group))
+
+    def set_group_offsets(self, group: str, topic: str, offsets: Mapping[int, int]) -> None:
+        """Sets where a group without members goes on in partitions of a topic: the offset of each.
+
+        Raises `RefusedError` with the code `group_not_empty` if it has members.
+        """
+        self._core.set_group_offsets(False, group, topic, list(offsets.items()))
+
+    def delete_group(self, group: str) -> None:
+        """Deletes all offsets of a group that has no members."""
+        self._core.delete_group(False, group)
 
     def set_payload(self, topic: str, payload: Payload) -> TopicInfo:
         """Sets the type of a topic's records, for programs that show them. Creates the topic if that is allowed."""
@@ -373,6 +416,11 @@ class Client:
         wait: float = 20.0,
         retry_for: float = 30.0,
         wait_for_topic: bool = False,
+        group: str | None = None,
+        instance: str | None = None,
+        commit_interval: float | None = 5.0,
+        session: float = 30.0,
+        poll_interval_max: float = 300.0,
     ) -> Consumer:
         """A consumer of a topic, from `start` (`"earliest"`, `"latest"`, an offset, a time) to before `end`.
 
@@ -386,9 +434,21 @@ class Client:
         - `retry_for`: seconds that a failing read is retried
         - `wait_for_topic`: waits for a topic that doesn't exist yet; otherwise that is a `RefusedError` with the code
           `topic_not_found`. A consumer that has waited starts at the topic's first record, unless `start` is an offset
+        - `group`: reads as a member of this group, whose members share the topic's partitions and commit how far they
+          have come; `start` is for partitions where the group has committed nothing. The topic need not exist. The
+          remaining settings are about members
+        - `instance`: a name under which this member comes back to its partitions after a restart
+        - `commit_interval`: seconds between commits of what is processed: all that was returned before the last call;
+          with `None`, only `Consumer.commit` commits
+        - `session`: seconds after which the other members get the partitions of one that is not heard of, 6 to 1800
+        - `poll_interval_max`: seconds between two calls after which a member is assumed to hang, and leaves the group
+          until the next call
         """
+        membership = membership_of(group, instance, commit_interval, session, poll_interval_max)
         return Consumer(
-            consumer_core(self._core, topic, start, partitions, end, bytes_max, wait, retry_for, wait_for_topic)
+            consumer_core(
+                self._core, topic, start, partitions, end, bytes_max, wait, retry_for, wait_for_topic, membership
+            )
         )
 
 

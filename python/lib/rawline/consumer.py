@@ -2,12 +2,14 @@
 
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime
 from operator import index
 from types import TracebackType
 from typing import Literal
 
 from rawline._rawline import Batch, Batches, ConsumerCore, Message
+from rawline.errors import RawlineError
 
 Place = int | datetime | Literal["earliest", "latest"]
 
@@ -56,6 +58,11 @@ class Consumer:
     from, `batch.next_offset` where to continue there. No partition waits for one that always has records. A batch's
     records are views of the received bytes; the memory is reused when no view of it is left. After an error, the next
     call continues at the same offset.
+
+    A member of a group reads the partitions that the group's other members don't. Records are processed at least once:
+    those that were returned count as processed when more are asked for, and are committed from time to time, before
+    other members get a partition, and by `close`. If a `with` block ends with an exception, what was returned last is
+    not committed. While the partitions are divided anew, calls wait.
     """
 
     def __init__(self, core: ConsumerCore) -> None:
@@ -67,7 +74,12 @@ class Consumer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        if kind is None or self._core.group is None:
+            self.close()
+            return
+        # What was returned last may not be processed. If leaving fails as well, the first error matters.
+        with suppress(RawlineError):
+            self._core.leave(False, False)
 
     def __iter__(self) -> Iterator[Batch]:
         while True:
@@ -127,9 +139,24 @@ class Consumer:
         """Whether everything before `end` was returned."""
         return self._core.ended
 
+    def commit(self) -> None:
+        """Commits the offsets after everything that was returned, as a member of a group.
+
+        Of `records` and `messages`, what the loop has taken counts. Raises `RefusedError` with the code
+        `group_rebalancing`, `member_not_found` or `member_fenced` if the partitions are others' by now.
+        """
+        self._core.commit(False)
+
     def close(self) -> None:
-        """Ends the read in flight. A thread that waits for it sees the end of the topic; later calls raise."""
-        self._core.close()
+        """Ends the read in flight. A thread that waits for it sees the end of the topic; later calls raise.
+
+        A member of a group commits what was returned, unless it has no `commit_interval`, and leaves the group. One
+        with an `instance` doesn't leave, because it may come back.
+        """
+        if self._core.group is None:
+            self._core.close()
+        else:
+            self._core.leave(False, True)
 
 
 __all__ = ["Batch", "Batches", "Consumer", "Start"]
