@@ -39,15 +39,15 @@ macro_rules! apis {
 }
 
 // Clients take the newest version that both sides know. What is read but not advertised waits for the rest of the
-// broker: topic ids in OffsetCommit 10 and OffsetFetch 10, transactions, and groups of the new protocol. Produce is
-// advertised from 0 on, though nothing below 3 is read: librdkafka sends no compressed batches otherwise.
+// broker: transactions, and groups of the new protocol. Produce is advertised from 0 on, though nothing below 3 is
+// read: librdkafka sends no compressed batches otherwise.
 apis! {
     Produce = 0, reads 3..=13, advertises Some(0..=13), flexible from Some(9);
     Fetch = 1, reads 4..=18, advertises Some(4..=18), flexible from Some(12);
     ListOffsets = 2, reads 1..=10, advertises Some(1..=10), flexible from Some(6);
     Metadata = 3, reads 0..=13, advertises Some(0..=13), flexible from Some(9);
-    OffsetCommit = 8, reads 2..=10, advertises Some(2..=9), flexible from Some(8);
-    OffsetFetch = 9, reads 1..=10, advertises Some(1..=9), flexible from Some(6);
+    OffsetCommit = 8, reads 2..=10, advertises Some(2..=10), flexible from Some(8);
+    OffsetFetch = 9, reads 1..=10, advertises Some(1..=10), flexible from Some(6);
     FindCoordinator = 10, reads 0..=6, advertises Some(0..=6), flexible from Some(3);
     JoinGroup = 11, reads 0..=9, advertises Some(0..=9), flexible from Some(6);
     Heartbeat = 12, reads 0..=4, advertises Some(0..=4), flexible from Some(4);

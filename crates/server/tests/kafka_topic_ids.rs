@@ -222,6 +222,48 @@ async fn records_are_produced_and_fetched_by_id_until_the_topic_is_deleted() {
     assert_eq!(delete(&mut client, vec![state(Some("t"), NO_ID)]).await, [(0, Some("t".to_owned()), NO_ID)]);
 }
 
+/// Commits an offset in partition 0: the error.
+async fn commit(client: &mut Client, id: Uuid, committed_offset: i64) -> i16 {
+    let partition = OffsetCommitRequestPartition { committed_offset, ..OffsetCommitRequestPartition::default() };
+    let topic = OffsetCommitRequestTopic { name: String::new(), topic_id: id, partitions: vec![partition] };
+    // One that has no partition, so that results are those of the right topics.
+    let unknown = OffsetCommitRequestTopic { topic_id: Uuid([9; 16]), ..topic.clone() };
+    let topics = vec![unknown, topic];
+    let request = OffsetCommitRequest { group_id: "g".to_owned(), topics, ..OffsetCommitRequest::default() };
+    let found = call!(client, OffsetCommit, 10, request).topics;
+    assert_eq!((found[0].topic_id, found[1].topic_id), (Uuid([9; 16]), id));
+    assert_eq!(found[0].partitions[0].error_code, i16::from(ErrorCode::UnknownTopicId));
+    found[1].partitions[0].error_code
+}
+
+/// The committed offsets in partition 0: id, offset, error.
+async fn committed(client: &mut Client, wanted: Option<&[Uuid]>) -> Vec<(Uuid, i64, i16)> {
+    let topic = |id: &Uuid| OffsetFetchRequestTopic { name: String::new(), topic_id: *id, partition_indexes: vec![0] };
+    let topics = wanted.map(|wanted| wanted.iter().map(topic).collect());
+    let group = OffsetFetchRequestGroup { group_id: "g".to_owned(), topics, ..OffsetFetchRequestGroup::default() };
+    let request = OffsetFetchRequest { groups: vec![group], ..OffsetFetchRequest::default() };
+    let found = call!(client, OffsetFetch, 10, request).groups.remove(0).topics.into_iter();
+    found.map(|topic| (topic.topic_id, topic.partitions[0].committed_offset, topic.partitions[0].error_code)).collect()
+}
+
+#[tokio::test]
+async fn offsets_of_groups_are_those_of_ids() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = served(dir.path()).await;
+    let mut client = Client::connect(&server).await;
+    let id = created(&mut client, "t", false).await;
+    assert_eq!(commit(&mut client, id, 7).await, 0);
+    assert_eq!(committed(&mut client, None).await, [(id, 7, 0)]);
+    let (other, unknown) = (Uuid([8; 16]), i16::from(ErrorCode::UnknownTopicId));
+    assert_eq!(committed(&mut client, Some(&[id, other])).await, [(other, -1, unknown), (id, 7, 0)]);
+    let state = DeleteTopicState { name: None, topic_id: id };
+    delete(&mut client, vec![state]).await;
+    let again = created(&mut client, "t", false).await;
+    assert_eq!(commit(&mut client, id, 8).await, unknown);
+    assert_eq!(committed(&mut client, Some(&[id, again])).await, [(id, -1, unknown), (again, -1, 0)]);
+    assert_eq!(committed(&mut client, None).await, []);
+}
+
 /// Its topics have ids by their names.
 #[tokio::test]
 async fn a_storage_without_a_journal_has_ids_too() {

@@ -2,13 +2,15 @@
 
 use super::{code_of_offset, member};
 use crate::kafka::Client;
+use crate::kafka::error::Refusal;
+use crate::kafka::lookup::{NO_ID, id_of, topic_with_id};
 use rawline_broker::{Commit, Committed, Membership, OffsetError};
 use rawline_kafka::ErrorCode;
 use rawline_kafka::messages::{
     OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitResponse, OffsetCommitResponsePartition,
     OffsetCommitResponseTopic, OffsetDeleteRequest, OffsetDeleteResponse, OffsetDeleteResponsePartition,
     OffsetDeleteResponseTopic, OffsetFetchRequest, OffsetFetchRequestTopic, OffsetFetchResponse,
-    OffsetFetchResponseGroup, OffsetFetchResponsePartition, OffsetFetchResponseTopic,
+    OffsetFetchResponseGroup, OffsetFetchResponsePartition, OffsetFetchResponseTopic, Uuid,
 };
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
@@ -16,19 +18,33 @@ use std::sync::Arc;
 /// From this version on, a request asks for several groups.
 const GROUPS_FROM: i16 = 8;
 
+/// From this version on, topics are named by their ids.
+const IDS_FROM: i16 = 10;
+
 fn code(done: &Result<(), OffsetError>) -> i16 {
     done.as_ref().map_or_else(code_of_offset, |()| ErrorCode::None).into()
 }
 
-pub(super) async fn commit(client: &Client, request: OffsetCommitRequest) -> OffsetCommitResponse {
+/// The name of a topic, as a request of this version calls it.
+async fn name_of(client: &Client, version: i16, name: &str, id: Uuid) -> Result<Arc<str>, Refusal> {
+    match version < IDS_FROM {
+        true => Ok(name.into()),
+        false => Ok(topic_with_id(client, id).await?.status().name.into()),
+    }
+}
+
+pub(super) async fn commit(client: &Client, version: i16, request: OffsetCommitRequest) -> OffsetCommitResponse {
     let group: Arc<str> = request.group_id.into();
     let generation = request.generation_id_or_member_epoch;
     let is_member = generation >= 0 || !request.member_id.is_empty();
     let membership: Option<Membership> =
         is_member.then(|| member::of(request.member_id, request.group_instance_id, generation));
     let mut commits = Vec::new();
+    let mut names = Vec::with_capacity(request.topics.len());
     for topic in &request.topics {
-        let name: Arc<str> = topic.name.as_str().into();
+        let name = name_of(client, version, &topic.name, topic.topic_id).await;
+        names.push(name.as_ref().map(drop).map_err(|refusal| refusal.code));
+        let Ok(name) = name else { continue };
         commits.extend(topic.partitions.iter().filter_map(|partition| {
             Some(Commit {
                 topic: name.clone(),
@@ -41,38 +57,48 @@ pub(super) async fn commit(client: &Client, request: OffsetCommitRequest) -> Off
     let committed = client.kafka.broker.commit_offsets(&group, membership.as_ref(), &commits).await;
     let committed = committed.unwrap_or_else(|error| commits.iter().map(|_| Err(error.clone())).collect());
     let mut committed = committed.into_iter();
-    let mut result = |asked: &OffsetCommitRequestPartition| {
-        // Negative offsets were left out.
-        let committed = if asked.committed_offset >= 0 { committed.next() } else { None };
-        let error_code = committed.map_or(ErrorCode::OffsetOutOfRange.into(), |committed| code(&committed));
+    let mut result = |asked: &OffsetCommitRequestPartition, named: Result<(), ErrorCode>| {
+        // Topics that don't exist were left out, and so were negative offsets.
+        let error_code = match named {
+            Err(unknown) => unknown.into(),
+            Ok(()) if asked.committed_offset < 0 => ErrorCode::OffsetOutOfRange.into(),
+            Ok(()) => committed.next().map_or(ErrorCode::OffsetOutOfRange.into(), |committed| code(&committed)),
+        };
         OffsetCommitResponsePartition { partition_index: asked.partition_index, error_code }
     };
-    let topics = request.topics.into_iter().map(|topic| OffsetCommitResponseTopic {
-        partitions: topic.partitions.iter().map(&mut result).collect(),
+    let topics = request.topics.into_iter().zip(names).map(|(topic, named)| OffsetCommitResponseTopic {
+        partitions: topic.partitions.iter().map(|asked| result(asked, named)).collect(),
         name: topic.name,
         topic_id: topic.topic_id,
     });
     OffsetCommitResponse { topics: topics.collect(), ..OffsetCommitResponse::default() }
 }
 
-pub(super) fn fetch(client: &Client, version: i16, request: OffsetFetchRequest) -> OffsetFetchResponse {
+pub(super) async fn fetch(client: &Client, version: i16, request: OffsetFetchRequest) -> OffsetFetchResponse {
     if version < GROUPS_FROM {
-        let topics = fetched(client, &request.group_id, request.topics);
+        let topics = fetched(client, version, &request.group_id, request.topics).await;
         return OffsetFetchResponse { topics, ..OffsetFetchResponse::default() };
     }
     // A group or a partition that a request repeats is answered once: it may stand for much metadata.
     let mut seen = HashSet::new();
-    let groups = request.groups.into_iter().filter(|group| seen.insert(group.group_id.clone()));
-    let groups = groups.map(|group| OffsetFetchResponseGroup {
-        topics: fetched(client, &group.group_id, group.topics),
-        group_id: group.group_id,
-        ..OffsetFetchResponseGroup::default()
-    });
-    OffsetFetchResponse { groups: groups.collect(), ..OffsetFetchResponse::default() }
+    let mut groups = Vec::new();
+    for group in request.groups {
+        if seen.insert(group.group_id.clone()) {
+            let topics = fetched(client, version, &group.group_id, group.topics).await;
+            let group_id = group.group_id;
+            groups.push(OffsetFetchResponseGroup { group_id, topics, ..OffsetFetchResponseGroup::default() });
+        }
+    }
+    OffsetFetchResponse { groups, ..OffsetFetchResponse::default() }
 }
 
 /// The offsets of a group: those that are asked for, or all.
-fn fetched(client: &Client, group: &str, asked: Option<Vec<OffsetFetchRequestTopic>>) -> Vec<OffsetFetchResponseTopic> {
+async fn fetched(
+    client: &Client,
+    version: i16,
+    group: &str,
+    asked: Option<Vec<OffsetFetchRequestTopic>>,
+) -> Vec<OffsetFetchResponseTopic> {
     let mut by_topic: BTreeMap<Arc<str>, BTreeMap<i32, Committed>> = BTreeMap::new();
     for (topic, partition, committed) in client.kafka.broker.committed_offsets(group) {
         by_topic.entry(topic).or_default().insert(partition as i32, committed);
@@ -85,25 +111,41 @@ fn fetched(client: &Client, group: &str, asked: Option<Vec<OffsetFetchRequestTop
         ),
         ..OffsetFetchResponsePartition::default()
     };
+    let mut topics = Vec::new();
     let Some(asked) = asked else {
-        let topics = by_topic.iter().map(|(name, committed)| OffsetFetchResponseTopic {
-            name: name.to_string(),
-            partitions: committed.iter().map(|(number, committed)| partition(*number, Some(committed))).collect(),
-            ..OffsetFetchResponseTopic::default()
-        });
-        return topics.collect();
+        for (name, committed) in &by_topic {
+            let topic_id = match version < IDS_FROM {
+                true => NO_ID,
+                false => match client.kafka.broker.topic(name).await {
+                    Ok(topic) => id_of(&topic),
+                    // Deleted meanwhile, and with it its offsets.
+                    Err(_) => continue,
+                },
+            };
+            let partitions = committed.iter().map(|(number, committed)| partition(*number, Some(committed))).collect();
+            topics.push(OffsetFetchResponseTopic { name: name.to_string(), topic_id, partitions });
+        }
+        return topics;
     };
-    let mut wanted: BTreeMap<String, BTreeSet<i32>> = BTreeMap::new();
-    for topic in asked {
-        wanted.entry(topic.name).or_default().extend(topic.partition_indexes);
+    let mut wanted: BTreeMap<Arc<str>, (Uuid, BTreeSet<i32>)> = BTreeMap::new();
+    for OffsetFetchRequestTopic { name, topic_id, partition_indexes } in asked {
+        match name_of(client, version, &name, topic_id).await {
+            Ok(name) => wanted.entry(name).or_insert((topic_id, BTreeSet::new())).1.extend(partition_indexes),
+            Err(Refusal { code, .. }) => {
+                let error_code = code.into();
+                let unknown = |number| OffsetFetchResponsePartition { error_code, ..partition(number, None) };
+                let partitions = partition_indexes.into_iter().map(unknown).collect();
+                topics.push(OffsetFetchResponseTopic { name, topic_id, partitions });
+            }
+        }
     }
-    let topics = wanted.into_iter().map(|(name, numbers)| {
-        let committed = by_topic.get(name.as_str());
+    topics.extend(wanted.into_iter().map(|(name, (topic_id, numbers))| {
+        let committed = by_topic.get(&name);
         let found = |number: i32| partition(number, committed.and_then(|committed| committed.get(&number)));
         let partitions = numbers.into_iter().map(found).collect();
-        OffsetFetchResponseTopic { name, partitions, ..OffsetFetchResponseTopic::default() }
-    });
-    topics.collect()
+        OffsetFetchResponseTopic { name: name.to_string(), topic_id, partitions }
+    }));
+    topics
 }
 
 pub(super) async fn delete(client: &Client, request: OffsetDeleteRequest) -> OffsetDeleteResponse {
