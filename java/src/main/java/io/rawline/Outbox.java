@@ -16,6 +16,7 @@ import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.function.IntUnaryOperator;
 import java.util.function.LongSupplier;
 
@@ -39,6 +40,8 @@ final class Outbox {
      * it make the cost of a request negligible, and a person doesn't notice it.
      */
     private static final long LINGER_NS_MAX = 5_000_000;
+    /** Number of appends of a producer that a partition remembers: it recognizes these when they are sent again. */
+    private static final int REMEMBERED_MAX = 5;
 
     private final ProducerConfig config;
     private final Limits limits;
@@ -87,8 +90,10 @@ final class Outbox {
         private OpenBatch open;
         /** The sequence of the next batch, counted from the number that the one before it has. */
         private long nextSequence;
-        /** Number of requests in flight. */
-        private int inFlight;
+        /** Number of requests so far. */
+        private long requests;
+        /** The numbers of those in flight. */
+        private final TreeSet<Long> inFlight = new TreeSet<>();
         /** Whether a request has ended. */
         private boolean begun;
         /** Whether it waits for its turn. */
@@ -121,8 +126,12 @@ final class Outbox {
     record QueuedBatch(
             SealedBatch batch, boolean isKafka, boolean startsOver, int records, long heldBytes, Delivery delivery) {}
 
-    /** What one request sends to a partition: one or more consecutive batches of one kind. */
-    record Due(int partition, List<QueuedBatch> batches) {
+    /**
+     * What one request sends to a partition: one or more consecutive batches of one kind.
+     *
+     * @param number the number of the partition's requests before it
+     */
+    record Due(int partition, long number, List<QueuedBatch> batches) {
         /** Whether they are Kafka's. */
         boolean isKafka() {
             return batches.get(0).isKafka;
@@ -345,10 +354,17 @@ final class Outbox {
 
     /**
      * Whether a request to the partition can begin. The first one is alone: a broker that doesn't know the producer
-     * takes whatever arrives first as the beginning of its sequence.
+     * takes whatever arrives first as the beginning of its sequence. Others wait for one that is sent again while the
+     * broker can still tell that it was stored.
      */
     private boolean hasCapacity(Lane lane) {
-        return lane.inFlight < (lane.begun || !config.exactlyOnce ? config.inFlightMax : 1);
+        if (!config.exactlyOnce || lane.inFlight.isEmpty()) {
+            return lane.inFlight.size() < config.inFlightMax;
+        }
+        long sinceOldest = lane.requests - lane.inFlight.first();
+        return lane.begun
+                && lane.inFlight.size() < config.inFlightMax
+                && sinceOldest < Math.max(REMEMBERED_MAX, config.inFlightMax);
     }
 
     private void makeReady(Lane lane) {
@@ -445,9 +461,10 @@ final class Outbox {
             throw new IllegalStateException("partition " + lane.partition + " had its turn without a batch");
         }
         sealedCount -= batches.size();
-        lane.inFlight++;
+        long number = lane.requests++;
+        lane.inFlight.add(number);
         makeReady(lane);
-        return new Due(lane.partition, batches);
+        return new Due(lane.partition, number, batches);
     }
 
     private boolean hasLingered(OpenBatch open, long nowNs) {
@@ -457,7 +474,7 @@ final class Outbox {
     /** Gives back what a request held, whose outcome is known. */
     void finish(Due due) {
         Lane lane = lanes[due.partition];
-        lane.inFlight--;
+        lane.inFlight.remove(due.number);
         lane.begun = true;
         for (QueuedBatch batch : due.batches) {
             if (!unresolved.remove(batch.delivery)) {

@@ -185,6 +185,28 @@ class OutboxTest {
     }
 
     @Test
+    void requestsWaitForOneThatIsSentAgainWhileTheBrokerRemembersIt() {
+        ProducerConfig config =
+                new ProducerConfig().batchRecordsMax(1).requestBytesMax(0).inFlightMax(2);
+        Outbox outbox = outbox(config);
+        outbox.place(1);
+        for (int i = 0; i < 8; i++) {
+            add(outbox, Route.partition(0), 1);
+        }
+        outbox.finish(outbox.take());
+        Outbox.Due lost = outbox.take();
+        for (int sequence = 2; sequence < 6; sequence++) {
+            Outbox.Due next = outbox.take();
+            assertEquals(sequence, sequence(next.batches().get(0)));
+            outbox.finish(next);
+        }
+        assertNull(outbox.take());
+        outbox.finish(lost);
+        assertEquals(6, sequence(outbox.take().batches().get(0)));
+        assertEquals(7, sequence(outbox.take().batches().get(0)));
+    }
+
+    @Test
     void aPartitionThatAlwaysHasMoreTakesTurns() {
         Outbox outbox = outbox(
                 new ProducerConfig().batchRecordsMax(1).requestBytesMax(0).linger(Duration.ZERO));
