@@ -6,8 +6,8 @@ mod bodies;
 
 use bodies::record_batch::HEADERS;
 use rawline_batch::record_batch::{
-    Headers, RECORD_BATCH_HEADER_BYTES, Record, RecordBatchBuilder, RecordBatchChecker, RecordBatchHeader, RecordCodec,
-    RecordError, RecordProducer, Records,
+    Headers, RECORD_BATCH_HEADER_BYTES, Record, RecordBatchBuilder, RecordBatchChecker, RecordBatchError,
+    RecordBatchHeader, RecordCodec, RecordCursor, RecordError, RecordProducer, Records, unpack, without_records,
 };
 use rawline_batch::{BuilderFull, Limits};
 
@@ -66,7 +66,7 @@ fn section_of(batch: &[u8]) -> &[u8] {
 
 /// The only error of a section of `records` records, the first of which may be read.
 fn error_of(records: u32, section: &str) -> RecordError {
-    let header = RecordBatchHeader { records, ..header_of(&bytes_of(GOLDEN)) };
+    let header = RecordBatchHeader { records, offsets: records, ..header_of(&bytes_of(GOLDEN)) };
     let section = hex(&section.replace(' ', ""));
     let found: Vec<_> = Records::new(&header, &section).collect();
     let (last, before) = found.split_last().unwrap();
@@ -207,7 +207,8 @@ fn what_is_wrong_with_records_is_reported() {
 
 #[test]
 fn times_that_no_number_holds_are_refused() {
-    let header = RecordBatchHeader { records: 1, base_timestamp_ms: i64::MAX, ..header_of(&bytes_of(GOLDEN)) };
+    let header =
+        RecordBatchHeader { records: 1, offsets: 1, base_timestamp_ms: i64::MAX, ..header_of(&bytes_of(GOLDEN)) };
     let section = hex("0c0002000100 00".replace(' ', "").as_str());
     let expected = RecordError::Timestamp { record: 0, base_ms: i64::MAX, delta_ms: 1 };
     assert_eq!(Records::new(&header, &section).next(), Some(Err(expected)));
@@ -249,4 +250,66 @@ fn headers_are_as_they_were_given() {
     assert_eq!(record.headers.size_hint(), (HEADERS.len(), Some(HEADERS.len())));
     assert!(record.headers.eq(HEADERS));
     assert_eq!(record.timestamp_ms, -1);
+}
+
+/// A batch of a compacted log: records at these offsets.
+fn sparse(codec: RecordCodec, deltas: &[u32], horizon_ms: Option<i64>) -> Vec<u8> {
+    let mut builder = RecordBatchBuilder::new(codec, Limits::FORMAT);
+    horizon_ms.iter().for_each(|horizon_ms| builder.set_delete_horizon(*horizon_ms));
+    let mut next = 0;
+    for delta in deltas {
+        builder.skip(delta - next);
+        builder.push(BASE_MS + i64::from(*delta), Some(b"k"), None, []).unwrap();
+        next = delta + 1;
+    }
+    builder.skip(7);
+    builder.finish(None).unwrap().to_vec()
+}
+
+#[test]
+fn offsets_without_records_are_legal_in_a_log() {
+    let deltas = [3, 4, 9, 100_000, i32::MAX as u32];
+    for (codec, horizon_ms) in [(RecordCodec::None, None), (RecordCodec::Zstd, Some(BASE_MS + 5))] {
+        let batch = sparse(codec, &deltas, horizon_ms);
+        let front = batch.first_chunk().unwrap();
+        let refused = RecordBatchHeader::parse(front, &Limits::FORMAT);
+        assert_eq!(refused, Err(RecordBatchError::Records { records: 5, last_offset_delta: i32::MAX }));
+        let mut checker = RecordBatchChecker::stored(Limits::default());
+        checker.push(&batch).unwrap();
+        let header = checker.finish().unwrap()[0].header;
+        assert_eq!(header, RecordBatchHeader::parse_stored(front, &Limits::FORMAT).unwrap());
+        assert_eq!((header.records, header.offsets), (5, 1 << 31));
+        assert_eq!((header.has_delete_horizon, &header.encode()[..]), (horizon_ms.is_some(), &batch[..61]));
+        let mut unpacked = Vec::new();
+        let section = unpack(header.codec, section_of(&batch), 1 << 20, &mut unpacked).unwrap();
+        let found: Vec<_> = Records::new(&header, section).map(|record| record.unwrap()).collect();
+        assert!(found.iter().map(|record| record.offset_delta).eq(deltas));
+        assert!(found.iter().all(|record| record.timestamp_ms == BASE_MS + i64::from(record.offset_delta)));
+        // From an offset on, whether it has a record or not.
+        for from in [0, 3, 5, 9, 10, 100_001, 1 << 31] {
+            let mut cursor = RecordCursor::new(&header);
+            cursor.skip_before(from, section).unwrap();
+            let expected = deltas.iter().copied().find(|delta| u64::from(*delta) >= from);
+            assert_eq!(cursor.has_next(), expected.is_some(), "{from}");
+            assert_eq!(cursor.read(section).map(|record| record.unwrap().offset_delta), expected, "{from}");
+        }
+    }
+    let none = without_records(9);
+    let header = RecordBatchHeader::parse_stored(&none, &Limits::FORMAT).unwrap();
+    assert_eq!((header.records, header.offsets, header.crc32c), (0, 9, rawline_batch::crc32c(&none[21..])));
+    assert!(Records::new(&header, &[]).next().is_none() && !RecordCursor::new(&header).has_next());
+}
+
+#[test]
+fn offsets_that_do_not_increase_or_leave_no_room_are_refused() {
+    for (deltas, wrong, change) in [([1, 3], 1, 1), ([1, 3], 1, 4), ([1, 3], 0, 3)] {
+        let mut batch = sparse(RecordCodec::None, &deltas, None);
+        let header = RecordBatchHeader::parse_stored(batch.first_chunk().unwrap(), &Limits::FORMAT).unwrap();
+        let length = (batch.len() - RECORD_BATCH_HEADER_BYTES) / 2;
+        // Length, attributes, time; then the offset.
+        batch[RECORD_BATCH_HEADER_BYTES + wrong * length + 3] = change * 2;
+        let found: Vec<_> = Records::new(&header, section_of(&batch)).collect();
+        let expected = RecordError::OffsetDelta { record: wrong as u32, found: i64::from(change) };
+        assert_eq!(found.last(), Some(&Err(expected)), "{deltas:?} {wrong} {change}");
+    }
 }

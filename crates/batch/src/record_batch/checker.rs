@@ -20,6 +20,8 @@ pub struct CheckedRecordBatch {
 #[derive(Debug, Clone)]
 pub struct RecordBatchChecker {
     limits: Limits,
+    /// Whether the batches come from a log, not from a producer.
+    is_stored: bool,
     /// The header of the current batch, as far as it has arrived.
     held: [u8; RECORD_BATCH_HEADER_BYTES],
     have: usize,
@@ -37,6 +39,7 @@ impl RecordBatchChecker {
     pub fn new(limits: Limits) -> Self {
         RecordBatchChecker {
             limits,
+            is_stored: false,
             held: [0; RECORD_BATCH_HEADER_BYTES],
             have: 0,
             body: None,
@@ -45,6 +48,11 @@ impl RecordBatchChecker {
             batches: Vec::new(),
             failed: None,
         }
+    }
+
+    /// The same for batches that a broker has stored, which may be compacted.
+    pub fn stored(limits: Limits) -> Self {
+        RecordBatchChecker { is_stored: true, ..RecordBatchChecker::new(limits) }
     }
 
     /// Batches that have been checked completely so far.
@@ -96,7 +104,8 @@ impl RecordBatchChecker {
         free.split_at_mut(taken).0.copy_from_slice(piece.split_at(taken).0);
         self.have += taken;
         if self.have == RECORD_BATCH_HEADER_BYTES {
-            let header = RecordBatchHeader::parse(&self.held, &self.limits)?;
+            let parse = if self.is_stored { RecordBatchHeader::parse_stored } else { RecordBatchHeader::parse };
+            let header = parse(&self.held, &self.limits)?;
             self.crc.reset();
             self.crc.update(self.held.split_at(CRC_FROM).1);
             self.have = 0;

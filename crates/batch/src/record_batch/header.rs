@@ -16,6 +16,7 @@ const CODEC_MASK: i16 = 0b111;
 const TIME_OF_APPEND: i16 = 1 << 3;
 const TRANSACTIONAL: i16 = 1 << 4;
 const CONTROL: i16 = 1 << 5;
+const DELETE_HORIZON: i16 = 1 << 6;
 
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
 #[repr(C)]
@@ -41,6 +42,9 @@ const _: () = assert!(std::mem::offset_of!(Raw, attributes) == CRC_FROM);
 
 /// Maximum size of a batch in bytes. Its length, which counts from [`LENGTH_FROM`], is an i32.
 pub(super) const BATCH_BYTES_MAX: u32 = i32::MAX as u32;
+
+/// Maximum number of offsets that a batch takes. That of the last, counted from the first, is an i32.
+pub const OFFSETS_MAX: u32 = i32::MAX as u32 + 1;
 
 /// How the records are compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -106,8 +110,10 @@ pub struct RecordBatchHeader {
     pub base_offset: i64,
     /// Size of the whole batch in bytes.
     pub batch_bytes: u32,
-    /// Number of records.
+    /// Number of records; 0 only in a compacted log.
     pub records: u32,
+    /// Number of offsets that the batch takes, at least 1: as many as records, or more in a compacted log.
+    pub offsets: u32,
     /// CRC32C of the bytes from 21 on.
     pub crc32c: u32,
     /// How the records are compressed.
@@ -118,6 +124,8 @@ pub struct RecordBatchHeader {
     pub is_control: bool,
     /// Whether the time of all records is `max_timestamp_ms`, the time of append; never in what a producer sends.
     pub has_append_time: bool,
+    /// Whether `base_timestamp_ms` is also the time from which on a compaction may remove the batch's tombstones.
+    pub has_delete_horizon: bool,
     /// What the records' times count from, in milliseconds since the Unix epoch.
     pub base_timestamp_ms: i64,
     /// The greatest time of its records, in milliseconds since the Unix epoch; -1 if it has none.
@@ -247,11 +255,15 @@ impl RecordBatchHeader {
         if header.has_append_time {
             return Err(RecordBatchError::TimeOfAppend);
         }
+        if header.records != header.offsets {
+            let (records, last_offset_delta) = (header.records as i32, (header.offsets - 1) as i32);
+            return Err(RecordBatchError::Records { records, last_offset_delta });
+        }
         Ok(header)
     }
 
     /// As [`RecordBatchHeader::parse`], for a batch from a log: control batches and the time of append, which only
-    /// brokers write, are accepted.
+    /// brokers write, are accepted, and so are offsets without a record, from which a compaction has removed it.
     pub fn parse_stored(
         bytes: &[u8; RECORD_BATCH_HEADER_BYTES],
         limits: &Limits,
@@ -273,8 +285,11 @@ impl RecordBatchHeader {
         let attributes = raw.attributes.get();
         let codec = codec(attributes)?;
         let (count, last_offset_delta) = (raw.records.get(), raw.last_offset_delta.get());
-        let records = u32::try_from(count).ok().filter(|_| count > 0 && last_offset_delta == count - 1);
-        let records = records.ok_or(RecordBatchError::Records { records: count, last_offset_delta })?;
+        let is_sound = count >= 0 && last_offset_delta >= 0 && i64::from(count) <= i64::from(last_offset_delta) + 1;
+        if !is_sound {
+            return Err(RecordBatchError::Records { records: count, last_offset_delta });
+        }
+        let (records, offsets) = (count as u32, last_offset_delta as u32 + 1);
         if records > limits.records_max {
             return Err(RecordBatchError::TooManyRecords { records, limit: limits.records_max });
         }
@@ -282,11 +297,13 @@ impl RecordBatchHeader {
             base_offset: raw.base_offset.get(),
             batch_bytes,
             records,
+            offsets,
             crc32c: raw.crc32c.get(),
             codec,
             is_transactional: attributes & TRANSACTIONAL != 0,
             is_control: attributes & CONTROL != 0,
             has_append_time: attributes & TIME_OF_APPEND != 0,
+            has_delete_horizon: attributes & DELETE_HORIZON != 0,
             base_timestamp_ms: raw.base_timestamp.get(),
             max_timestamp_ms: raw.max_timestamp.get(),
             producer: producer(&raw)?,
@@ -295,8 +312,9 @@ impl RecordBatchHeader {
 
     /// The header's bytes. The leader's epoch is 0.
     pub fn encode(&self) -> [u8; RECORD_BATCH_HEADER_BYTES] {
-        let (length, records) = (self.batch_bytes - LENGTH_FROM as u32, self.records);
-        assert!(i32::try_from(length.max(records)).is_ok() && records > 0, "no batch can be {self:?}");
+        let (length, records, offsets) = (self.batch_bytes - LENGTH_FROM as u32, self.records, self.offsets);
+        assert!(i32::try_from(length).is_ok(), "no batch can be {self:?}");
+        assert!((1..=OFFSETS_MAX).contains(&offsets) && records <= offsets, "no batch can be {self:?}");
         let (producer_id, producer_epoch, base_sequence) = match self.producer {
             Some(producer) => producer.fields(),
             None => (-1, -1, -1),
@@ -305,7 +323,8 @@ impl RecordBatchHeader {
         let attributes = self.codec as i16
             | flag(self.has_append_time, TIME_OF_APPEND)
             | flag(self.is_transactional, TRANSACTIONAL)
-            | flag(self.is_control, CONTROL);
+            | flag(self.is_control, CONTROL)
+            | flag(self.has_delete_horizon, DELETE_HORIZON);
         zerocopy::transmute!(Raw {
             base_offset: I64::new(self.base_offset),
             length: I32::new(length as i32),
@@ -313,7 +332,7 @@ impl RecordBatchHeader {
             magic: MAGIC,
             crc32c: U32::new(self.crc32c),
             attributes: I16::new(attributes),
-            last_offset_delta: I32::new(records as i32 - 1),
+            last_offset_delta: I32::new((offsets - 1) as i32),
             base_timestamp: I64::new(self.base_timestamp_ms),
             max_timestamp: I64::new(self.max_timestamp_ms),
             producer_id: I64::new(producer_id),

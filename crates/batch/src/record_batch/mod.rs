@@ -23,6 +23,9 @@
 //! 57              61
 //! attributes: codec (3 bits) │ time of append │ transactional │ control │ delete horizon
 //! ```
+//!
+//! A compaction removes records and keeps the offsets of the others: such a batch takes more offsets than it has
+//! records.
 
 mod builder;
 mod checker;
@@ -36,11 +39,11 @@ mod stored;
 mod unpack;
 mod varint;
 
-pub use builder::RecordBatchBuilder;
+pub use builder::{RecordBatchBuilder, without_records};
 pub use checker::{CheckedRecordBatch, RecordBatchChecker};
 pub use convert::{convert, converted_bytes};
 pub use error::RecordError;
-pub use header::{RecordBatchError, RecordBatchHeader, RecordCodec, RecordProducer};
+pub use header::{OFFSETS_MAX, RecordBatchError, RecordBatchHeader, RecordCodec, RecordProducer};
 pub use records::{Headers, Record, RecordCursor, Records};
 pub use stored::check_stored;
 pub use unpack::unpack;

@@ -18,7 +18,7 @@ const HEADER_BYTES_MIN: u64 = 2;
 /// A record, borrowed from its batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record<'a> {
-    /// Its offset, counted from the batch's; also its number in the batch.
+    /// Its offset, counted from the batch's; also its number in the batch, unless the log is compacted.
     pub offset_delta: u32,
     /// Its time in milliseconds since the Unix epoch; usually -1 if its producer gave none.
     pub timestamp_ms: i64,
@@ -67,7 +67,11 @@ pub struct RecordCursor {
     /// The time of every record, if it isn't the producer's.
     append_time_ms: Option<i64>,
     records: u32,
+    /// Number of offsets that the batch takes.
+    offsets: u32,
     next: u32,
+    /// The lowest offset that the next record can have, counted from the batch's.
+    next_delta: u32,
     /// Where the next record begins in the section.
     position: usize,
     has_ended: bool,
@@ -80,7 +84,9 @@ impl RecordCursor {
             base_timestamp_ms: header.base_timestamp_ms,
             append_time_ms: header.has_append_time.then_some(header.max_timestamp_ms),
             records: header.records,
+            offsets: header.offsets,
             next: 0,
+            next_delta: 0,
             position: 0,
             has_ended: false,
         }
@@ -91,10 +97,33 @@ impl RecordCursor {
         self.position
     }
 
+    /// Whether a record follows that wasn't read, if it is valid.
+    pub fn has_next(&self) -> bool {
+        self.next < self.records && !self.has_ended
+    }
+
+    /// Goes to the first record with this offset, counted from the batch's, or a higher one, if it is further on.
+    pub fn skip_before(&mut self, offset_delta: u64, section: &[u8]) -> Result<(), RecordError> {
+        while u64::from(self.next_delta) < offset_delta {
+            let before = self.clone();
+            match self.read(section).transpose()? {
+                Some(record) if u64::from(record.offset_delta) < offset_delta => {}
+                Some(_) => {
+                    *self = before;
+                    break;
+                }
+                None => break,
+            }
+        }
+        Ok(())
+    }
+
     /// Goes to a record by its number in the batch, and by the position at which it begins.
     pub fn seek(&mut self, record: u32, position: usize) {
         assert!(record <= self.records, "record {record} of {}", self.records);
         (self.next, self.position, self.has_ended) = (record, position, false);
+        // At least as many offsets are before it as records.
+        self.next_delta = record;
     }
 
     /// The next record of `section`, which must be the same each time; `None` after the last one, and after an error.
@@ -131,6 +160,7 @@ impl RecordCursor {
         }
         self.position += bytes.len() - rest.bytes.len();
         self.next += 1;
+        self.next_delta = read.offset_delta + 1;
         Ok(Some(read))
     }
 
@@ -138,16 +168,21 @@ impl RecordCursor {
         fields.attributes()?;
         let delta_ms = fields.varint(64)?;
         let found = fields.varint(32)?;
-        if found != i64::from(fields.record) {
-            return Err(RecordError::OffsetDelta { record: fields.record, found });
-        }
+        let offset_delta = u32::try_from(found).ok().filter(|delta| self.can_be_next(*delta));
+        let offset_delta = offset_delta.ok_or(RecordError::OffsetDelta { record: fields.record, found })?;
         Ok(Record {
-            offset_delta: fields.record,
+            offset_delta,
             timestamp_ms: self.timestamp_ms(fields.record, delta_ms)?,
             key: fields.nullable("a key")?,
             value: fields.nullable("a value")?,
             headers: fields.headers()?,
         })
+    }
+
+    /// Whether the next record can have this offset: every record after it needs one too.
+    fn can_be_next(&self, delta: u32) -> bool {
+        let after = self.records - self.next - 1;
+        (self.next_delta..self.offsets - after).contains(&delta)
     }
 
     fn timestamp_ms(&self, record: u32, delta_ms: i64) -> Result<i64, RecordError> {

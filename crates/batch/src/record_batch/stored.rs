@@ -11,7 +11,7 @@ pub fn check_stored(bytes: &[u8], first_offset: u64) -> Result<RecordBatchHeader
     let have = bytes.len() as u64;
     let truncated = |need: u64| RecordBatchError::Truncated { have, need };
     let front = bytes.first_chunk().ok_or(truncated(RECORD_BATCH_HEADER_BYTES as u64))?;
-    let header = RecordBatchHeader::parse(front, &Limits::FORMAT)?;
+    let header = RecordBatchHeader::parse_stored(front, &Limits::FORMAT)?;
     let need = u64::from(header.batch_bytes);
     if have < need {
         return Err(truncated(need));

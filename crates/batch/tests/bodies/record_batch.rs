@@ -21,9 +21,10 @@ pub const HEADERS: [(&[u8], Option<&[u8]>); 4] =
 pub fn any(input: &[u8]) {
     let Some((front, section)) = input.split_first_chunk::<RECORD_BATCH_HEADER_BYTES>() else { return };
     let mut random = Rng::with_seed(u64::from(crc32c(input)));
-    let header = RecordBatchHeader::parse_stored(front, &LIMITS).unwrap_or_else(|_| RecordBatchHeader {
-        records: random.u32(1..10),
-        ..sample(RecordCodec::None, &mut random).0
+    let header = RecordBatchHeader::parse_stored(front, &LIMITS).unwrap_or_else(|_| {
+        let records = random.u32(1..10);
+        let offsets = records + random.u32(0..2);
+        RecordBatchHeader { records, offsets, ..sample(RecordCodec::None, &mut random).0 }
     });
     let _ = walk(&header, section);
     for &codec in CODECS {
@@ -80,11 +81,14 @@ fn unpacked(header: &RecordBatchHeader, section: &[u8], raw_bytes_max: u32) -> O
 
 /// Walks over records, which borrow from `section` in its order, and returns how many there are, or the first error.
 pub fn walk(header: &RecordBatchHeader, section: &[u8]) -> Result<u32, RecordError> {
-    let (mut position, mut count) = (0, 0);
+    let (mut position, mut count, mut least) = (0, 0, 0);
     let mut records = Records::new(header, section);
     for record in records.by_ref() {
         let record = record.inspect_err(|error| assert!(!error.to_string().is_empty()))?;
-        assert_eq!(record.offset_delta, count);
+        let delta = record.offset_delta;
+        assert!(least <= delta && delta < header.offsets, "offset {delta} of {least}..{}", header.offsets);
+        assert!(header.records < header.offsets || delta == count, "offset {delta} of record {count}");
+        least = delta + 1;
         let headers = record.headers.flat_map(|(key, value)| [Some(key), value]);
         for part in [record.key, record.value].into_iter().chain(headers).flatten() {
             let start = part.as_ptr().addr() - section.as_ptr().addr();
