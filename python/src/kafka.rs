@@ -11,20 +11,33 @@ use rawline_batch::record_batch::{
 };
 use rawline_batch::{Builder, Codec, Limits, header::MAGIC};
 use rawline_client::ClientError;
+use std::sync::Arc;
 
 /// Position of the number of Kafka's message format, which is 2.
 const FORMAT_POSITION: usize = 16;
 
-/// One of Kafka's batches, unpacked, all its records checked.
+/// Records of one of Kafka's batches, unpacked and checked: all of them, or in a compacted topic those up to the next
+/// gap.
 pub struct KafkaBatch {
     source: Source,
     /// The first byte of the batch in its source.
     position: usize,
     header: RecordBatchHeader,
     /// The records, if they were compressed.
-    unpacked: Option<Vec<u8>>,
+    unpacked: Option<Arc<Vec<u8>>>,
+    /// The number of the first record in the batch.
+    number_first: u32,
     /// Start of each record in what holds them: a section has fewer than 2^31 bytes.
     starts: Vec<u32>,
+}
+
+/// Records of a batch whose offsets follow each other.
+pub struct Run {
+    /// The offset of the first, counted from the batch's.
+    pub offset_delta: u32,
+    pub batch: KafkaBatch,
+    /// The values as a batch in our format.
+    pub values: Vec<u8>,
 }
 
 impl KafkaBatch {
@@ -33,40 +46,67 @@ impl KafkaBatch {
         !bytes.starts_with(&MAGIC) && bytes.get(FORMAT_POSITION) == Some(&2)
     }
 
-    /// A batch that was checked, and its values as a batch in our format. The records may unpack to `raw_bytes_max`
-    /// bytes.
-    pub fn new(
-        source: Source,
+    /// The records of a batch that was checked. They may unpack to `raw_bytes_max` bytes.
+    pub fn runs(
+        source: &Source,
         position: usize,
         header: RecordBatchHeader,
         raw_bytes_max: u32,
-    ) -> Result<(KafkaBatch, Vec<u8>), ClientError> {
-        let mut batch = KafkaBatch { source, position, header, unpacked: None, starts: Vec::new() };
+    ) -> Result<Vec<Run>, ClientError> {
+        let mut batch = KafkaBatch {
+            source: source.clone(),
+            position,
+            header,
+            unpacked: None,
+            number_first: 0,
+            starts: Vec::new(),
+        };
         if header.codec != RecordCodec::None {
             let mut unpacked = Vec::new();
             unpack(header.codec, batch.section(), raw_bytes_max, &mut unpacked)?;
-            batch.unpacked = Some(unpacked);
+            batch.unpacked = Some(Arc::new(unpacked));
         }
-        let mut starts = Vec::with_capacity(header.records as usize);
+        let mut runs = Vec::new();
+        let (mut begins_at, mut starts) = ((0, 0), Vec::with_capacity(header.records as usize));
         let mut values = Builder::new(Codec::None, Limits::FORMAT);
         let mut cursor = RecordCursor::new(&header);
-        loop {
+        for number in 0.. {
             let start = cursor.position() as u32;
-            let Some(record) = cursor.read(batch.section()) else { break };
-            let pushed = values.push(record?.value.unwrap_or_default());
+            let record = cursor.read(batch.section()).transpose()?;
+            let follows = |delta: u32| delta - begins_at.1 == starts.len() as u32;
+            if !starts.is_empty() && record.is_none_or(|record| !follows(record.offset_delta)) {
+                runs.push(batch.run(begins_at, std::mem::take(&mut starts), &mut values)?);
+            }
+            let Some(record) = record else { break };
+            if starts.is_empty() {
+                begins_at = (number, record.offset_delta);
+            }
+            let pushed = values.push(record.value.unwrap_or_default());
             pushed.map_err(|full| ClientError::Config { reason: full.to_string() })?;
             starts.push(start);
         }
-        batch.starts = starts;
+        Ok(runs)
+    }
+
+    /// The records that begin with this number and this offset.
+    fn run(
+        &self,
+        (number_first, offset_delta): (u32, u32),
+        starts: Vec<u32>,
+        values: &mut Builder,
+    ) -> Result<Run, ClientError> {
+        let KafkaBatch { source, position, header, unpacked, .. } = self;
         let (producer_id, sequence) =
             header.producer.map_or((0, 0), |producer| (producer.id, u64::from(producer.base_sequence)));
         let mut made = Vec::new();
         values.finish_into(time_us(header.max_timestamp_ms), producer_id, sequence, &mut made)?;
-        Ok((batch, made))
+        let (source, unpacked) = (source.clone(), unpacked.clone());
+        let batch = KafkaBatch { source, position: *position, header: *header, unpacked, number_first, starts };
+        Ok(Run { offset_delta, batch, values: made })
     }
 
-    /// Checks the batch at `position`.
-    pub fn parse(source: Source, position: usize, limits: &Limits) -> Result<(KafkaBatch, Vec<u8>), ClientError> {
+    /// Checks the batch at `position`, which has all its records.
+    pub fn parse(source: &Source, position: usize, limits: &Limits) -> Result<Run, ClientError> {
         let bytes = source.bytes().get(position..).unwrap_or_default();
         let have = bytes.len() as u64;
         let truncated = |need: u64| RecordBatchError::Truncated { have, need };
@@ -76,7 +116,11 @@ impl KafkaBatch {
         let mut checker = RecordBatchChecker::new(*limits);
         checker.push(batch)?;
         checker.finish()?;
-        KafkaBatch::new(source, position, header, limits.raw_bytes_max)
+        let mut runs = KafkaBatch::runs(source, position, header, limits.raw_bytes_max)?;
+        match runs.pop() {
+            Some(run) if runs.is_empty() => Ok(run),
+            _ => unreachable!("{header:?} has as many offsets as records, which are not one run"),
+        }
     }
 
     pub fn header(&self) -> &RecordBatchHeader {
@@ -101,14 +145,14 @@ impl KafkaBatch {
     /// What holds the records.
     fn section(&self) -> &[u8] {
         let received = || self.wire().1.get(RECORD_BATCH_HEADER_BYTES..).unwrap_or_default();
-        self.unpacked.as_deref().unwrap_or_else(received)
+        self.unpacked.as_ref().map_or_else(received, |unpacked| unpacked.as_slice())
     }
 
     /// A record by its number. `None` if there is no such record, or if Python has changed its bytes.
     pub fn record(&self, number: usize) -> Option<Record<'_>> {
         let start = *self.starts.get(number)?;
         let mut cursor = RecordCursor::new(&self.header);
-        cursor.seek(number as u32, start as usize);
+        cursor.seek(self.number_first + number as u32, start as usize);
         cursor.read(self.section())?.ok()
     }
 }

@@ -1,7 +1,7 @@
 //! Received batches: the memory that holds them, and the positions of their records in it.
 
 use crate::buffer::{Held, Owner};
-use crate::kafka::KafkaBatch;
+use crate::kafka::{KafkaBatch, Run};
 use arrow_buffer::Buffer;
 use rawline_batch::{Batch, BatchError, Codec, Header, Limits, decompress_into};
 use rawline_client::{ClientError, Fetched};
@@ -109,9 +109,16 @@ pub fn stored_batches(fetched: Fetched, pool: Arc<BufferPool>) -> Result<(Vec<Pl
     });
     let mut kafka_position = 0;
     let kafkas = received.fetched.record_batches().map(|(first_offset, header, bytes)| {
-        let stored = KafkaBatch::new(source(), kafka_position, *header, limit).and_then(Stored::of_kafka);
+        let runs = KafkaBatch::runs(&source(), kafka_position, *header, limit);
         kafka_position += bytes.len();
-        (first_offset, stored)
+        (first_offset, runs)
+    });
+    let kafkas = kafkas.flat_map(|(first_offset, runs)| match runs {
+        Ok(runs) => {
+            let stored = |run: Run| (first_offset + u64::from(run.offset_delta), Stored::of_kafka(run));
+            runs.into_iter().map(stored).collect()
+        }
+        Err(error) => vec![(first_offset, Err(error))],
     });
     for (first_offset, stored) in ours.chain(kafkas) {
         match stored {
@@ -138,7 +145,7 @@ impl Stored {
     }
 
     /// One of Kafka's batches: its values are the records.
-    fn of_kafka((kafka, values): (KafkaBatch, Vec<u8>)) -> Result<Stored, ClientError> {
+    fn of_kafka(Run { batch: kafka, values, .. }: Run) -> Result<Stored, ClientError> {
         let made = Arc::new(values);
         let (batch, _) = Batch::parse_prefix_trusted(&made, &Limits::FORMAT)?;
         Ok(Stored { kafka: Some(kafka), ..Stored::new(Source::Made(made.clone()), 0, &batch)? })
@@ -152,7 +159,7 @@ impl Stored {
         }
         let source = Source::Python(held.clone());
         if KafkaBatch::is_kafkas(bytes) {
-            return KafkaBatch::parse(source, position, limits).and_then(Stored::of_kafka);
+            return KafkaBatch::parse(&source, position, limits).and_then(Stored::of_kafka);
         }
         let (batch, _) = Batch::parse_prefix(bytes, limits)?;
         Ok(Stored::new(source, position, &batch)?)

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 import urllib.request
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -166,15 +167,68 @@ def refusal(future: Future[None]) -> KafkaError:
     return error
 
 
+def test_compacted_topics_keep_the_newest_of_each_key(kafka: Broker) -> None:
+    admin = AdminClient({"bootstrap.servers": kafka.kafka})
+    config = {"cleanup.policy": "compact"}
+    admin.create_topics([NewTopic("c", num_partitions=1, replication_factor=1, config=config)])["c"].result(30)
+    assert settings_of(admin, ResourceType.TOPIC, "c")["cleanup.policy"] == "compact"
+    producer = Producer({"bootstrap.servers": kafka.kafka, "batch.size": 200_000, "compression.type": "none"})
+    sent: list[str] = []
+
+    def delivered(error: KafkaError | None, message: Message) -> None:
+        assert error is None and message.offset() == len(sent)
+        sent.append(str(message.key(), "ascii"))
+
+    left: list[tuple[int, str]] = []
+    deadline = time.monotonic() + 60
+    with rawline.Client(kafka.url) as client:
+        # Until a compaction has removed the second record. It waits for some MiB.
+        while not left or left[1][0] == 1:
+            assert time.monotonic() < deadline, "nothing is compacted"
+            for number in range(len(sent), len(sent) + 500):
+                value = os.urandom(2_000) if number % 50 else None
+                producer.produce("c", key=f"key {number % 23}", value=value, on_delivery=delivered)
+                producer.poll(0)
+            assert producer.flush(60) == 0
+            left = [(message.offset, str(message.key or b"", "ascii")) for message in messages(client, 0, len(sent))]
+        newest = {key: offset for offset, key in enumerate(sent)}
+        assert set(newest.items()) <= {(key, offset) for offset, key in left}
+        assert len(left) < len(sent) / 2 and all(sent[offset] == key for offset, key in left)
+        offsets = [offset for offset, _ in left]
+        # From the start, and from offsets whose records are gone.
+        gone = sorted(set(range(len(sent))) - set(offsets))
+        for start in [0, 1, *gone[:: len(gone) // 8], offsets[1]]:
+            expected = [offset for offset in offsets if offset >= start]
+            found = [message.offset() for message in consume(kafka, "c", start, len(expected))]
+            assert found == expected, start
+            assert [message.offset for message in messages(client, start, len(sent))] == expected
+
+    error = None
+
+    def refused(found: KafkaError | None, _: Message) -> None:
+        nonlocal error
+        error = found
+
+    producer.produce("c", value=b"without a key", on_delivery=refused)
+    producer.flush(60)
+    assert error is not None and error.code() == KafkaError.INVALID_RECORD
+
+
+def messages(client: rawline.Client, start: int, end: int) -> list[rawline.Message]:
+    """What our client reads of a compacted topic."""
+    with client.consumer("c", start=start, end=end) as consumer:
+        return list(consumer.messages())
+
+
 def test_topics_are_administered(kafka: Broker) -> None:
     admin = AdminClient({"bootstrap.servers": kafka.kafka})
     # Librdkafka wants a number of replicas.
     new = NewTopic("t", num_partitions=3, replication_factor=1, config={"retention.ms": "7200000"})
-    compacted = NewTopic("c", num_partitions=1, replication_factor=1, config={"cleanup.policy": "compact"})
-    created = admin.create_topics([new, compacted])
+    unknown = NewTopic("c", num_partitions=1, replication_factor=1, config={"cleanup.policy": "keep"})
+    created = admin.create_topics([new, unknown])
     created["t"].result(30)
     error = refusal(created["c"])
-    assert error.code() == KafkaError.INVALID_CONFIG and "compaction" in error.str()
+    assert error.code() == KafkaError.INVALID_CONFIG and "compact,delete" in error.str()
     assert refusal(admin.create_topics([new])["t"]).code() == KafkaError.TOPIC_ALREADY_EXISTS
     listed = admin.list_topics(timeout=30)
     assert {name: len(topic.partitions) for name, topic in listed.topics.items()} == {"t": 3}
@@ -246,7 +300,7 @@ def test_offsets_are_found_by_the_times_of_records(kafka: Broker) -> None:
 def test_the_documented_commands_work(kafka: Broker, start_broker: Callable[..., Broker]) -> None:
     if not shutil.which("kcat"):
         pytest.skip("no kcat: apt-get install kcat")
-    start, numbers, pairs, start_with_key, secured, group = documented("sh")
+    start, numbers, pairs, start_with_key, secured, compacted, group = documented("sh")
     assert start == "rawline serve --kafka 127.0.0.1:9092\n"
     assert start_with_key == "rawline serve --kafka 127.0.0.1:9092 --api-key SECRET\n"
 
@@ -261,6 +315,7 @@ def test_the_documented_commands_work(kafka: Broker, start_broker: Callable[...,
     assert run(numbers) == [str(number) for number in [*range(1, 1001), 1, 2, 3]]
     (record,) = json.loads("".join(run(pairs)))
     assert (record["key"], record["record"], record["headers"]) == ("k1", "v1", [{"key": "source", "value": "shell"}])
+    assert "cleanup policy compact" in run(compacted)
     assert run(group) == [str(number) for number in range(1, 1001)]
     assert run(group) == []
 

@@ -47,6 +47,9 @@ pub enum AppendError {
         /// The broker's time, in milliseconds since the Unix epoch.
         now_ms: u64,
     },
+    /// The topic is compacted by key, and the records have no keys.
+    #[error("this topic is compacted: every record needs a key; send records with keys, or a topic without compaction")]
+    NoKeys,
     /// Too many requests wait for this partition's next commit.
     #[error("too many pending appends to this topic; wait, then retry")]
     Busy,
@@ -119,6 +122,7 @@ impl AppendError {
             AppendError::TooLarge { .. }
             | AppendError::NoJournal
             | AppendError::Future { .. }
+            | AppendError::NoKeys
             | AppendError::TopicDeleted { .. }
             | AppendError::Fenced { .. }
             | AppendError::NotOpen { .. }
@@ -160,6 +164,9 @@ impl Partition {
         let now_ms = self.topic.shared.clock.now_us() / 1000;
         if let Some(newest_ms) = received.newest_ms().filter(|&newest_ms| is_future(newest_ms, now_ms)) {
             return Err(AppendError::Future { newest_ms, now_ms });
+        }
+        if received.batches.kind() == BatchKind::Rawline && self.settings().compaction().is_some() {
+            return Err(AppendError::NoKeys);
         }
         let records = received.records();
         let inbox = match &self.end {

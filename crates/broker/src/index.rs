@@ -3,7 +3,7 @@
 use crate::limits::{OBJECT_BYTES_MAX, PIECES_PER_VISIT};
 use crate::object::index_bytes;
 use crate::store::{Known, Listed, Location, ObjectAt};
-use rawline_journal::{BatchKind, Piece};
+use rawline_journal::{BatchKind, Piece, Place};
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
 use std::ops::Range;
@@ -52,7 +52,24 @@ pub(crate) struct Found {
     pub newest_us: Option<NonZeroU64>,
 }
 
+/// The number of a piece's batches and their size in bytes.
+fn batches_of(place: &Place) -> (u64, u64) {
+    (place.batches.count().into(), place.bytes.into())
+}
+
+fn sum(one: (u64, u64), next: (u64, u64)) -> (u64, u64) {
+    (one.0 + next.0, one.1 + next.1)
+}
+
 impl ObjectEntry {
+    /// The number of its batches and their size in bytes, if it is a piece of a journal object.
+    fn batches(&self) -> (u64, u64) {
+        match &self.location {
+            Location::Journal(place) => batches_of(place),
+            Location::Memory | Location::Segment { .. } | Location::Key { .. } => (0, 0),
+        }
+    }
+
     /// Whether all its records are known to be older.
     fn is_older(&self, time_us: u64) -> bool {
         self.newest_us.is_some_and(|newest_us| newest_us.get() < time_us)
@@ -187,9 +204,13 @@ impl TopicIndex {
         let begins_at = first.first_offset;
         assert!(begins_at == merged.first_offset || start == 0, "{merged:?} begins at {begins_at} of a topic");
         let rest = self.entries.split_off(end);
+        // A compaction changes the batches, and may have removed the newest record.
+        let is_copy =
+            self.entries.range(start..).map(ObjectEntry::batches).fold((0, 0), sum) == batches_of(&merged.place);
         let newest = self.entries.range(start..).map(|entry| entry.newest_us);
         // `None`, unless all are known.
         let newest_us = newest.reduce(|one, next| one.zip(next).map(|(one, next)| one.max(next))).flatten();
+        let newest_us = newest_us.filter(|_| is_copy);
         let replaced: u64 = self.entries.drain(start..).map(|entry| u64::from(entry.bytes)).sum();
         assert!(replaced <= self.bytes, "{replaced} of {} bytes are merged", self.bytes);
         self.bytes -= replaced;

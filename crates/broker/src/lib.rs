@@ -55,7 +55,7 @@ pub use rawline_journal::{BatchKind, Committed};
 pub use read::{Piece, ReadAnswer, ReadError, ReadRequest};
 pub use received::{ProducerError, Received};
 pub use record_times::{DatedBatch, SearchBudget, SearchError};
-pub use settings::{Retention, Settings};
+pub use settings::{Compaction, Retention, Settings};
 pub use stage::STAGES;
 pub use topic::{Topic, TopicError, check_name};
 pub use topic_id::TopicId;

@@ -260,6 +260,25 @@ pub const PIECES_PER_VISIT: usize = 4096;
 /// A walk over all pieces of a journal yields to other tasks after this many topics, about a tenth of a millisecond.
 pub const MERGE_TOPICS_PER_YIELD: usize = 32;
 
+/// A compaction of a partition keeps the newest offsets of so many keys at once, in 13 MiB. A partition with more keys
+/// takes several passes, each of which reads all before it once more.
+pub const COMPACT_KEYS_MAX: usize = 7 << 16;
+
+/// A partition is compacted once so many bytes were not. A small one costs its readers little.
+pub const COMPACT_DIRTY_BYTES_MIN: u64 = 1 << 20;
+
+/// A compaction stores what it has rewritten once it has so many bytes in memory.
+pub const COMPACT_HELD_BYTES: u64 = 8 << 20;
+
+/// Uncompressed size of the batches that a compaction makes, in bytes. A consumer gets several at a time by default.
+pub const COMPACT_BATCH_BYTES: u64 = 256 << 10;
+
+/// Maximum size of what a compaction unpacks of one batch: four times what producers may send by default.
+pub const COMPACT_RAW_BYTES_MAX: u32 = 256 << 20;
+
+/// How long a tombstone stays in a compacted topic by default, once it is compacted: as in Kafka.
+pub const TOMBSTONE_AGE: Duration = Duration::from_secs(24 * 3600);
+
 /// Batches of a piece with at most so many bytes are checked by the task that copies them, longer ones on a thread that
 /// may block.
 pub const MERGED_BATCHES_INLINE_BYTES_MAX: usize = 256 << 10;

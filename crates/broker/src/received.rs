@@ -1,10 +1,14 @@
 //! The batches of one request, checked.
 
 use crate::log::Size;
+use crate::pool::take_front;
 use bytes::Bytes;
-use rawline_batch::record_batch::{CheckedRecordBatch, RecordProducer};
+use rawline_batch::record_batch::{
+    CheckedRecordBatch, RECORD_BATCH_HEADER_BYTES, RecordError, RecordProducer, Records, unpack,
+};
 use rawline_batch::{BatchError, BatchMeta, Checker};
 use rawline_journal::{BatchKind, Producer};
+use std::collections::VecDeque;
 use thiserror::Error;
 
 /// The batches of one request, all of them checked.
@@ -164,6 +168,26 @@ impl Received {
         }
         assert_eq!(expected, Some(sequence + self.records), "numbers of {} batches", batches.len());
         Ok(Received { producer: Some(Producer { id, epoch, sequence, wraps: false }), ..self })
+    }
+
+    /// Whether every record has a key. Our own batches have none. A batch may unpack to `raw_bytes_max` bytes.
+    pub fn has_keys(&self, raw_bytes_max: u32) -> Result<bool, RecordError> {
+        let Checked::Kafka(batches) = &self.batches else { return Ok(false) };
+        let mut left: VecDeque<Bytes> = self.parts.iter().cloned().collect();
+        let (mut whole, mut unpacked) = (Vec::new(), Vec::new());
+        for CheckedRecordBatch { header, .. } in batches {
+            let mut parts = Vec::new();
+            take_front(&mut left, header.batch_bytes as usize, &mut parts);
+            whole.clear();
+            parts.iter().for_each(|part| whole.extend_from_slice(part));
+            let section = whole.split_at(RECORD_BATCH_HEADER_BYTES).1;
+            for record in Records::new(header, unpack(header.codec, section, raw_bytes_max, &mut unpacked)?) {
+                if record?.key.is_none() {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
     }
 
     /// Number of records.

@@ -73,7 +73,7 @@ async fn apply(topic: &Topic, clock: &dyn Clock, is_stopped: &watch::Receiver<bo
         partitions.extend(attempt(topic, number, open).await.flatten());
     }
     // All that may have something to delete are open, so their sizes are known.
-    let bytes_max = topic.settings().retention().bytes.map(|bytes| share(bytes, topic.partitions_bytes()));
+    let bytes_max = topic.settings().expiry().bytes.map(|bytes| share(bytes, topic.partitions_bytes()));
     for partition in partitions {
         if *is_stopped.borrow() {
             return;
@@ -129,7 +129,7 @@ enum RetentionError {
 impl Partition {
     /// `bytes_max` is the partition's share of the topic's limit.
     async fn apply_retention(&self, clock: &dyn Clock, bytes_max: Option<u64>) -> Result<(), RetentionError> {
-        let retention = Retention { bytes: bytes_max, ..self.settings().retention() };
+        let retention = Retention { bytes: bytes_max, ..self.settings().expiry() };
         if retention != Retention::default() {
             let expired = self.expired(retention, clock).await?;
             if expired > self.index().first_offset() {

@@ -1,6 +1,6 @@
-//! A topic's settings as they are stored: a JSON object. The broker reads six of its members and keeps the others.
+//! A topic's settings as they are stored: a JSON object. The broker reads eight of its members and keeps the others.
 
-use crate::limits::{SETTINGS_BYTES_MAX, TOPIC_PARTITIONS_MAX};
+use crate::limits::{SETTINGS_BYTES_MAX, TOMBSTONE_AGE, TOPIC_PARTITIONS_MAX};
 use crate::store::{SETTINGS_NAME, StoreError};
 use crate::topic_id::TopicId;
 use bytes::Bytes;
@@ -19,6 +19,18 @@ const RETAIN_HOURS: &str = "retain_hours";
 /// A partition's oldest records are deleted while its objects have more bytes than this.
 const RETAIN_BYTES: &str = "retain_bytes";
 
+/// What becomes of old records: [`DELETE`], which is the default, [`COMPACT`], or both, separated by a comma.
+const CLEANUP_POLICY: &str = "cleanup_policy";
+
+/// Records beyond the limits are deleted.
+const DELETE: &str = "delete";
+
+/// Of the records with one key, all but the newest are removed.
+const COMPACT: &str = "compact";
+
+/// In a compacted topic, tombstones stay for this many hours.
+const TOMBSTONE_HOURS: &str = "tombstone_hours";
+
 /// Number of partitions, if there are several. In a journal it isn't among the settings.
 const PARTITIONS: &str = "partitions";
 
@@ -34,6 +46,13 @@ pub struct Retention {
     pub bytes: Option<u64>,
 }
 
+/// How a topic is compacted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Compaction {
+    /// Tombstones stay for this long once they are compacted, so that readers see them.
+    pub tombstone_age: Duration,
+}
+
 /// A topic's settings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
@@ -41,12 +60,24 @@ pub struct Settings {
     first_offset: u64,
     partitions: u32,
     retention: Retention,
+    compacts: bool,
+    tombstone_age: Duration,
+    /// Whether records beyond the limits are deleted.
+    deletes: bool,
 }
 
 impl Default for Settings {
     /// Those of a topic whose settings never changed.
     fn default() -> Self {
-        Settings { members: Map::new(), first_offset: 0, partitions: 1, retention: Retention::default() }
+        Settings {
+            members: Map::new(),
+            first_offset: 0,
+            partitions: 1,
+            retention: Retention::default(),
+            compacts: false,
+            tombstone_age: TOMBSTONE_AGE,
+            deletes: true,
+        }
     }
 }
 
@@ -77,8 +108,7 @@ impl Settings {
                 unusable(format!("has {partitions} {PARTITIONS}, where 1 to {TOPIC_PARTITIONS_MAX} are possible"))
             })?,
         };
-        let retention = retention(topic, &members);
-        Ok(Settings { members, first_offset, partitions, retention })
+        Ok(Settings { first_offset, partitions, ..Settings::of(topic, members) })
     }
 
     /// What is stored in place of the settings of a topic that `by` deletes.
@@ -99,7 +129,7 @@ impl Settings {
         self.members.get(name)
     }
 
-    /// Which records the topic keeps.
+    /// The limits of what the topic keeps. They have an effect if [`Settings::deletes`].
     pub fn retention(&self) -> Retention {
         self.retention
     }
@@ -114,6 +144,26 @@ impl Settings {
         let before = self.members.insert(TOPIC_ID.to_owned(), id.to_json());
         assert!(before.is_none(), "a topic with two ids, {before:?} and {id:?}");
         self
+    }
+
+    /// Whether records beyond the limits are deleted. Not if the topic is only compacted.
+    pub fn deletes(&self) -> bool {
+        self.deletes
+    }
+
+    /// How the topic is compacted, if it is.
+    pub fn compaction(&self) -> Option<Compaction> {
+        self.compacts.then_some(Compaction { tombstone_age: self.tombstone_age })
+    }
+
+    /// How long tombstones stay if the topic is compacted.
+    pub fn tombstone_age(&self) -> Duration {
+        self.tombstone_age
+    }
+
+    /// The limits that have an effect.
+    pub(crate) fn expiry(&self) -> Retention {
+        if self.deletes { self.retention } else { Retention::default() }
     }
 
     /// Records below this offset are deleted; 0 if none were deleted by a trim.
@@ -147,8 +197,14 @@ impl Settings {
                 value => drop(members.insert(name, value)),
             }
         }
+        Settings { first_offset: self.first_offset, partitions: self.partitions, ..Settings::of(topic, members) }
+    }
+
+    fn of(topic: &str, members: Map<String, Value>) -> Settings {
         let retention = retention(topic, &members);
-        Settings { members, retention, ..*self }
+        let (compacts, deletes) = policy(topic, &members);
+        let tombstone_age = tombstone_age(topic, &members);
+        Settings { members, retention, compacts, tombstone_age, deletes, ..Settings::default() }
     }
 
     /// These settings with another number of partitions.
@@ -201,27 +257,57 @@ fn as_partitions(value: &Value) -> Option<u32> {
     partitions.filter(|partitions| (1..=TOPIC_PARTITIONS_MAX).contains(partitions))
 }
 
+/// A member that is there, and not null.
+fn member<'a>(members: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+    members.get(name).filter(|value| !value.is_null())
+}
+
+/// A time in hours among a topic's settings, if it is one.
+fn hours(value: &Value) -> Option<Duration> {
+    let hours = value.as_f64().filter(|&hours| hours > 0.0)?;
+    Duration::try_from_secs_f64(hours * 3600.0).ok()
+}
+
 /// The limits among a topic's settings. Those that this version doesn't understand count as absent.
 fn retention(topic: &str, members: &Map<String, Value>) -> Retention {
-    let member = |name| members.get(name).filter(|value| !value.is_null());
-    let warn = |name, value: &Value| {
-        tracing::warn!(topic, setting = name, %value, "this limit is not understood and deletes nothing; set it again");
+    let warn = |setting, value: &Value| {
+        tracing::warn!(topic, setting, %value, "this limit is not understood and deletes nothing; set it again");
     };
-    let age = member(RETAIN_HOURS).and_then(|value| {
-        let age = value.as_f64().filter(|&hours| hours > 0.0);
-        let age = age.and_then(|hours| Duration::try_from_secs_f64(hours * 3600.0).ok());
-        age.or_else(|| {
+    let age = member(members, RETAIN_HOURS).and_then(|value| {
+        hours(value).or_else(|| {
             warn(RETAIN_HOURS, value);
             None
         })
     });
-    let bytes = member(RETAIN_BYTES).and_then(|value| {
+    let bytes = member(members, RETAIN_BYTES).and_then(|value| {
         value.as_u64().filter(|&bytes| bytes > 0).or_else(|| {
             warn(RETAIN_BYTES, value);
             None
         })
     });
     Retention { age, bytes }
+}
+
+/// Whether a topic is compacted, and whether records beyond the limits are deleted. Neither, if this version doesn't
+/// understand the policy.
+fn policy(topic: &str, members: &Map<String, Value>) -> (bool, bool) {
+    let Some(value) = member(members, CLEANUP_POLICY) else { return (false, true) };
+    let policies: Vec<&str> = value.as_str().unwrap_or_default().split(',').collect();
+    if policies.iter().all(|policy| [COMPACT, DELETE].contains(policy)) {
+        return (policies.contains(&COMPACT), policies.contains(&DELETE));
+    }
+    tracing::warn!(topic, %value, "this {CLEANUP_POLICY} is not understood and removes nothing; set it again");
+    (false, false)
+}
+
+/// How long tombstones stay; the default if this version doesn't understand it.
+fn tombstone_age(topic: &str, members: &Map<String, Value>) -> Duration {
+    let Some(value) = member(members, TOMBSTONE_HOURS) else { return TOMBSTONE_AGE };
+    let is_none = value.as_f64() == Some(0.0);
+    hours(value).or(is_none.then_some(Duration::ZERO)).unwrap_or_else(|| {
+        tracing::warn!(topic, %value, "these {TOMBSTONE_HOURS} are not understood; tombstones stay for a day");
+        TOMBSTONE_AGE
+    })
 }
 
 #[cfg(test)]
@@ -290,6 +376,32 @@ mod tests {
         ] {
             assert_eq!(parse(text).unwrap().retention(), Retention::default(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_topic_is_compacted_or_deletes_or_both() {
+        let compaction = |hours: u64| Some(Compaction { tombstone_age: Duration::from_secs(hours * 3600) });
+        let limits = Retention { age: None, bytes: Some(7) };
+        for (policy, expected, deletes) in [
+            ("null", None, true),
+            (r#""delete""#, None, true),
+            (r#""compact""#, compaction(24), false),
+            (r#""compact,delete""#, compaction(24), true),
+            (r#""delete,compact""#, compaction(24), true),
+            (r#""both""#, None, false),
+            ("7", None, false),
+        ] {
+            let text = format!(r#"{{"cleanup_policy":{policy},"retain_bytes":7}}"#);
+            let settings = Settings::parse("t", Some(&Bytes::from(text))).unwrap();
+            assert_eq!((settings.compaction(), settings.deletes()), (expected, deletes), "{policy}");
+            let expiry = if deletes { limits } else { Retention::default() };
+            assert_eq!((settings.retention(), settings.expiry()), (limits, expiry), "{policy}");
+        }
+        let settings = parse(r#"{"cleanup_policy":"compact","tombstone_hours":2}"#).unwrap();
+        assert_eq!(settings.compaction(), compaction(2));
+        assert_eq!(settings.changed("t", changes(r#"{"tombstone_hours":0}"#)).compaction(), compaction(0));
+        assert_eq!(settings.changed("t", changes(r#"{"tombstone_hours":"1"}"#)).compaction(), compaction(24));
+        assert_eq!(settings.changed("t", changes(r#"{"cleanup_policy":null}"#)).compaction(), None);
     }
 
     #[test]

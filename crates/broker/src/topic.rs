@@ -250,7 +250,7 @@ impl Topic {
         if number == 0 {
             return Ok(Some(self.first.clone()));
         }
-        let has_limits = self.settings().retention() != Retention::default();
+        let has_limits = self.settings().expiry() != Retention::default();
         let is_wanted = has_limits
             && match &self.end {
                 End::Own(_) => true,

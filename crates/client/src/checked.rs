@@ -15,7 +15,7 @@ impl Checking {
     /// Ready for the first byte of batches that the response says it has. What it doesn't call Kafka's is ours.
     pub(crate) fn new(media_type: Option<MediaType>, limits: Limits) -> Checking {
         match media_type {
-            Some(MediaType::RecordBatch) => Checking::Kafka(RecordBatchChecker::new(limits)),
+            Some(MediaType::RecordBatch) => Checking::Kafka(RecordBatchChecker::stored(limits)),
             _ => Checking::Rawline(Checker::new(limits)),
         }
     }
@@ -58,11 +58,11 @@ impl Checked {
         }
     }
 
-    /// Number of records.
+    /// Number of records. Of batches from which a compaction has removed records, the number of their offsets.
     pub(crate) fn records(&self) -> u64 {
         match self {
             Checked::Rawline(batches) => batches.iter().map(|batch| u64::from(batch.records)).sum(),
-            Checked::Kafka(batches) => batches.iter().map(|batch| u64::from(batch.header.records)).sum(),
+            Checked::Kafka(batches) => batches.iter().map(|batch| u64::from(batch.header.offsets)).sum(),
         }
     }
 
@@ -84,7 +84,7 @@ impl Checked {
         let mut offset = first_offset;
         batches.iter().find_map(|CheckedRecordBatch { header, .. }| {
             let expected = offset;
-            offset = offset.saturating_add(u64::from(header.records));
+            offset = offset.saturating_add(u64::from(header.offsets));
             (u64::try_from(header.base_offset) != Ok(expected)).then_some((header.base_offset, expected))
         })
     }

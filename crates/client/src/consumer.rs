@@ -268,7 +268,8 @@ impl Consumer {
             }
         };
         let (requested, next) = (fetched.requested_offset(), fetched.next_offset());
-        assert_eq!(requested, range.offset, "the read in flight is not at the consumer's offset");
+        // A read goes on after records that a compaction has removed.
+        assert!(requested >= range.offset, "a read at {requested} of a consumer at {}", range.offset);
         assert_eq!(partition, fetched.partition(), "a read of another partition");
         if !fetched.is_empty() {
             assert!(next > requested, "records up to {next} for a read at {requested}");

@@ -35,6 +35,12 @@ impl Fetched {
         &self.topic
     }
 
+    /// Whether a compaction has removed all records that were asked for: the next read begins after them.
+    pub(crate) fn is_gap(&self) -> bool {
+        let Checked::Kafka(batches) = &self.batches else { return false };
+        !batches.is_empty() && batches.iter().all(|batch| batch.header.records == 0)
+    }
+
     /// The partition that was read.
     pub fn partition(&self) -> u32 {
         self.partition
@@ -85,7 +91,7 @@ impl Fetched {
         self.topic_next_offset
     }
 
-    /// Number of records from the requested offset on.
+    /// Number of offsets from the requested one on: as many as records, or more in a compacted topic.
     pub fn records_count(&self) -> u64 {
         self.next_offset - self.requested_offset
     }
@@ -116,7 +122,7 @@ impl Fetched {
         let mut offset = self.first_offset;
         batches.iter().map(move |batch| {
             let first_offset = offset;
-            offset += u64::from(batch.header.records);
+            offset += u64::from(batch.header.offsets);
             let begin = batch.position as usize;
             let Some(bytes) = self.buffer.get(begin..begin + batch.header.batch_bytes as usize) else {
                 unreachable!("{batch:?} is not in {} received bytes", self.buffer.len())
@@ -173,10 +179,7 @@ impl Fetched {
             "bytes in checked batches that follow each other, and in the buffer"
         );
         let requested = self.requested_offset;
-        assert!(
-            first_offset <= requested && requested <= next_offset,
-            "{first_offset}..{next_offset} for offset {requested}"
-        );
+        assert!(requested <= next_offset, "{first_offset}..{next_offset} for offset {requested}");
         self.first_offset = first_offset;
         self.next_offset = next_offset;
         self.topic_next_offset = topic_next_offset;

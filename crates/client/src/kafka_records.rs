@@ -22,8 +22,8 @@ struct Current {
     /// Where its records are in the received bytes; `None` if they were unpacked.
     received: Option<Range<usize>>,
     cursor: RecordCursor,
-    offset: u64,
-    end_offset: u64,
+    /// The offset of the batch.
+    first_offset: u64,
 }
 
 impl Current {
@@ -53,11 +53,8 @@ impl<'a> KafkaRecords<'a> {
     ) -> Result<Option<(u64, Record<'r>)>, ClientError> {
         loop {
             match &mut self.current {
-                Some(current) if current.offset >= current.end_offset => self.end_batch(received, unpacked)?,
-                Some(current) if current.offset >= from => break,
-                Some(_) => {
-                    self.read(received, unpacked)?;
-                }
+                Some(current) if current.cursor.has_next() => break,
+                Some(_) => self.end_batch(received, unpacked)?,
                 None => {
                     if !self.begin_batch(received, unpacked, from)? {
                         return Ok(None);
@@ -71,15 +68,14 @@ impl<'a> KafkaRecords<'a> {
     /// The next record of the current batch, which has one.
     fn read<'r>(&mut self, received: &'r [u8], unpacked: &'r [u8]) -> Result<(u64, Record<'r>), ClientError> {
         let Some(current) = &mut self.current else { unreachable!("a record of no batch") };
-        let (offset, section) = (current.offset, current.section(received, unpacked));
-        current.offset += 1;
+        let section = current.section(received, unpacked);
         match current.cursor.read(section) {
-            Some(Ok(record)) => Ok((offset, record)),
+            Some(Ok(record)) => Ok((current.first_offset + u64::from(record.offset_delta), record)),
             Some(Err(error)) => {
                 self.abandon();
                 Err(error.into())
             }
-            None => unreachable!("a batch ends before offset {offset}"),
+            None => unreachable!("a batch has no record, and has a next one"),
         }
     }
 
@@ -89,19 +85,15 @@ impl<'a> KafkaRecords<'a> {
         let (batch, offset) = loop {
             let Some(batch) = self.batches.next() else { return Ok(false) };
             let offset = self.next_batch_offset;
-            self.next_batch_offset += u64::from(batch.header.records);
+            self.next_batch_offset += u64::from(batch.header.offsets);
             if self.next_batch_offset > from {
                 break (batch, offset);
             }
         };
         let begin = batch.position as usize + RECORD_BATCH_HEADER_BYTES;
         let end = batch.position as usize + batch.header.batch_bytes as usize;
-        let mut current = Current {
-            received: Some(begin..end),
-            cursor: RecordCursor::new(&batch.header),
-            offset,
-            end_offset: self.next_batch_offset,
-        };
+        let mut current =
+            Current { received: Some(begin..end), cursor: RecordCursor::new(&batch.header), first_offset: offset };
         if batch.header.codec != RecordCodec::None {
             let section = current.section(received, &[]);
             if let Err(error) = unpack(batch.header.codec, section, self.raw_bytes_max, unpacked) {
@@ -109,6 +101,12 @@ impl<'a> KafkaRecords<'a> {
                 return Err(error.into());
             }
             current.received = None;
+        }
+        let section = current.section(received, unpacked);
+        let skipped = from.checked_sub(offset).map(|before| current.cursor.skip_before(before, section));
+        if let Some(Err(error)) = skipped {
+            self.abandon();
+            return Err(error.into());
         }
         self.current = Some(current);
         Ok(true)

@@ -49,8 +49,8 @@ pub use producer::{Message, Position, Producer, ProducerConfig, Receipt};
 pub use rawline_batch::record_batch::{Headers, RecordBatchBuilder, RecordCodec};
 pub use rawline_batch::{Batch, Codec, Kind};
 pub use rawline_contract::{
-    Appended, CommitOffset, Extent, GroupInfo, GroupOffset, GroupPartition, GroupState, GroupSummary, Hours,
-    MemberInfo, Partitions, Payload, ProducerInstance, Settings, TopicInfo, Trimmed,
+    Appended, CleanupPolicy, CommitOffset, Extent, GroupInfo, GroupOffset, GroupPartition, GroupState, GroupSummary,
+    Hours, MemberInfo, Partitions, Payload, ProducerInstance, Settings, TopicInfo, Trimmed,
 };
 pub use read::ReadOptions;
 pub use retry::RetryPolicy;

@@ -40,7 +40,8 @@ impl Default for ReadOptions {
 }
 
 impl Client {
-    /// Reads the records at `options.offset`. The result is empty if no record was available in time.
+    /// Reads the records at `options.offset`, or after it where a compaction has removed them. The result is empty if
+    /// no record was available in time.
     ///
     /// `buffer` is the result of an earlier read, or `Fetched::default()`: its memory is reused. When this returns, the
     /// checksum of every batch has been checked.
@@ -51,10 +52,12 @@ impl Client {
         mut buffer: Fetched,
     ) -> Result<Fetched, ClientError> {
         let from = from.into();
-        let call = call(from, options);
+        let mut options = *options;
         let mut attempts = self.attempts();
         loop {
-            match self.within(options.wait, self.read_once(&call, options, &mut buffer)).await {
+            let call = call(from, &options);
+            match self.within(options.wait, self.read_once(&call, &options, &mut buffer)).await {
+                Ok(()) if buffer.is_gap() => options.offset = buffer.next_offset(),
                 Ok(()) => {
                     buffer.set_partition(from);
                     return Ok(buffer);
@@ -100,9 +103,10 @@ impl Client {
         assert_eq!(received, held, "{held} bytes of a response of {received} are in the buffer");
         let batches = checker.finish()?;
         let records = batches.records();
-        // If records began after the requested offset, the gap would go unnoticed.
+        // If records began after the requested offset, the gap would go unnoticed. Batches as they are stored have all
+        // offsets; those that are converted begin after the gaps of a compacted topic.
         let end_offset = first_offset.checked_add(records);
-        if first_offset > options.offset || end_offset.is_none_or(|end| end <= options.offset) {
+        if first_offset > options.offset && !options.values_only || end_offset.is_none_or(|end| end <= options.offset) {
             let end_offset = first_offset.saturating_add(records);
             let reason = format!("records {first_offset}..{end_offset} for offset {}", options.offset);
             return Err(exchange.not_a_brokers(reason));

@@ -80,6 +80,8 @@ codes! {
     RECORD_BATCH_DAMAGED = "record_batch_damaged", TryAgain;
     /// Kafka's batches are stored in a journal only.
     JOURNAL_MISSING = "journal_missing", FixRequest, 409;
+    /// A record without a key, in a topic that is compacted by key.
+    KEY_MISSING = "key_missing", FixRequest;
     /// A body of lines without a line.
     RECORDS_MISSING = "records_missing", FixRequest;
     /// `multipart/form-data` without a boundary.

@@ -25,7 +25,7 @@ pub use partitions::{PARTITIONS_MAX, Partitions};
 pub use rawline_batch::Kind;
 pub use record::{JsonRecord, timestamp};
 pub use retention::Hours;
-pub use topic::{Extent, Payload, Settings, TopicInfo, TopicList};
+pub use topic::{CleanupPolicy, Extent, Payload, Settings, TopicInfo, TopicList};
 
 use serde::{Deserialize, Serialize};
 

@@ -35,6 +35,12 @@ pub struct TopicInfo {
     /// The oldest records are deleted while the objects of all partitions have more bytes; none keeps them.
     #[serde(default)]
     pub retain_bytes: Option<u64>,
+    /// What becomes of old records.
+    #[serde(default, skip_serializing_if = "CleanupPolicy::is_default")]
+    pub cleanup_policy: CleanupPolicy,
+    /// In a compacted topic, tombstones stay for this long; none: a day.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tombstone_hours: Option<Hours>,
     /// The extent of each partition, in order. Empty in a list of topics, and from a broker of an older version.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub offsets: Vec<Extent>,
@@ -95,6 +101,12 @@ pub struct Settings {
     /// Size of the objects of all its partitions in bytes from which on the oldest are deleted.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "mentioned")]
     pub retain_bytes: Option<Option<NonZeroU64>>,
+    /// What becomes of old records.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "mentioned")]
+    pub cleanup_policy: Option<Option<CleanupPolicy>>,
+    /// How long tombstones stay in a compacted topic.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "mentioned")]
+    pub tombstone_hours: Option<Option<Hours>>,
     /// Number of partitions; it can only grow.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "mentioned")]
     pub partitions: Option<Partitions>,
@@ -138,6 +150,49 @@ impl std::str::FromStr for Payload {
     }
 }
 
+/// What becomes of a topic's old records.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum CleanupPolicy {
+    /// Those beyond the limits are deleted.
+    #[default]
+    #[serde(rename = "delete")]
+    Delete,
+    /// Of the records with one key, all but the newest are removed; the limits have no effect.
+    #[serde(rename = "compact")]
+    Compact,
+    /// Both.
+    #[serde(rename = "compact,delete", alias = "delete,compact")]
+    CompactDelete,
+}
+
+impl CleanupPolicy {
+    const ALL: [CleanupPolicy; 3] = [CleanupPolicy::Delete, CleanupPolicy::Compact, CleanupPolicy::CompactDelete];
+
+    fn is_default(&self) -> bool {
+        *self == CleanupPolicy::default()
+    }
+}
+
+impl std::fmt::Display for CleanupPolicy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            CleanupPolicy::Delete => "delete",
+            CleanupPolicy::Compact => "compact",
+            CleanupPolicy::CompactDelete => "compact,delete",
+        })
+    }
+}
+
+impl std::str::FromStr for CleanupPolicy {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let found = CleanupPolicy::ALL.into_iter().find(|policy| policy.to_string() == name);
+        found.ok_or_else(|| format!("unknown policy {name:?}; use delete, compact or compact,delete"))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -175,6 +230,14 @@ mod tests {
                 },
             ),
             (r#"{"retain_bytes":null}"#, Settings { retain_bytes: Some(None), ..Settings::default() }),
+            (
+                r#"{"cleanup_policy":"compact,delete","tombstone_hours":2}"#,
+                Settings {
+                    cleanup_policy: Some(Some(CleanupPolicy::CompactDelete)),
+                    tombstone_hours: Some(Hours::new(2.0)),
+                    ..Settings::default()
+                },
+            ),
             (r#"{"partitions":4}"#, Settings { partitions: Partitions::new(4), ..Settings::default() }),
         ] {
             assert_eq!(serde_json::from_str::<Settings>(json).unwrap(), settings);

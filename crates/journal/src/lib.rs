@@ -34,7 +34,7 @@ pub use chain::{Chain, Id, Link};
 pub use control::{Control, Refused};
 pub use garbage::{Garbage, Key, Listing};
 pub use limits::{Limits, MERGED_PIECES_MAX, NAME_BYTES_MAX, PARTITIONS_MAX, PRODUCER_NAMES_MAX};
-pub use merge::{Joined, MergeLimits, Used, Uses, choose, join};
+pub use merge::{Joined, MergeLimits, Used, Uses, choose, join, join_adjacent};
 pub use merges::Merges;
 pub use object::{
     Batch, BatchKind, HEADER_BYTES, Header, Index, ObjectError, Section, build_index, build_merged_index, index_bytes,

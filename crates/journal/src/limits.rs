@@ -15,6 +15,9 @@ pub const OBJECT_CONTROL_BYTES_MAX: u64 = 1 << 20;
 /// control records.
 pub const MERGED_PIECES_MAX: usize = 8192;
 
+/// Pieces are joined while they take at most so many offsets: readers number the records of a piece with 32 bits.
+pub const PIECE_OFFSETS_MAX: u64 = u32::MAX as u64;
+
 /// Maximum size of an object in bytes.
 pub const OBJECT_BYTES_MAX: u64 = 1 << 30;
 

@@ -1,7 +1,7 @@
 //! Which objects a merge copies, and which pieces of them become one. Pure functions of what the objects hold: the same
 //! for every broker, without a clock.
 
-use crate::limits::{MERGED_PIECES_MAX, OBJECT_APPENDS_MAX, OBJECT_BYTES_MAX};
+use crate::limits::{MERGED_PIECES_MAX, OBJECT_APPENDS_MAX, OBJECT_BYTES_MAX, PIECE_OFFSETS_MAX};
 use crate::place::{Piece, Place, Source};
 use crate::state::PartitionId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -187,6 +187,15 @@ pub struct Joined {
     pub next_offset: u64,
 }
 
+impl Joined {
+    /// Whether a piece can have the records from its first to just before `next_offset`. The bytes of a compacted topic
+    /// don't say.
+    pub fn has_offsets_for(&self, next_offset: u64) -> bool {
+        let first_offset = self.pieces.first().map_or(next_offset, |first| first.first_offset);
+        next_offset - first_offset <= PIECE_OFFSETS_MAX
+    }
+}
+
 /// Joins the pieces of the chosen objects, each with the offset after its last record, in order of partition and
 /// offset. If a merged object can't have so many pieces, it takes as many of the first objects as it can.
 pub fn join(chosen: &[Source], pieces: &[(PartitionId, Piece, u64)], limits: &MergeLimits) -> Vec<Joined> {
@@ -202,6 +211,11 @@ pub fn join(chosen: &[Source], pieces: &[(PartitionId, Piece, u64)], limits: &Me
     }
 }
 
+/// Joins adjacent pieces, which are in order of partition and offset, each with the offset after its last record.
+pub fn join_adjacent(pieces: &[(PartitionId, Piece, u64)], limits: &MergeLimits) -> Vec<Joined> {
+    join_all(pieces.iter(), limits)
+}
+
 fn join_all<'a>(pieces: impl Iterator<Item = &'a (PartitionId, Piece, u64)>, limits: &MergeLimits) -> Vec<Joined> {
     let mut all: Vec<Joined> = Vec::new();
     let mut bytes = 0;
@@ -213,6 +227,7 @@ fn join_all<'a>(pieces: impl Iterator<Item = &'a (PartitionId, Piece, u64)>, lim
                 if joined.partition == *partition
                     && joined.next_offset == piece.first_offset
                     && bytes + more <= limits.piece_bytes
+                    && joined.has_offsets_for(*next_offset)
                     && piece.appended_us.saturating_sub(begins_at) <= limits.piece_span_us =>
             {
                 bytes += more;

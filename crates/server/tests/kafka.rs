@@ -16,9 +16,8 @@ use rawline_kafka::messages::{
 };
 use rawline_kafka::{Api, ErrorCode, Response};
 use rawline_testkit::served::Served;
-use support::exchange;
-use support::http;
 use support::kafka::{Client, Fetched, TIME_MS, batch, fetch_body, produce_body, produced, served};
+use support::{exchange, http};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 

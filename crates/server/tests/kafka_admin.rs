@@ -163,9 +163,8 @@ async fn topics_that_cannot_be_are_not_created() {
         (with_brokers(topic("t", -1), &[0, 0], &[1]), ErrorCode::InvalidReplicaAssignment, "from 0 to 1"),
         (with_brokers(topic("t", -1), &[0], &[1, 2]), ErrorCode::InvalidReplicaAssignment, "to broker 1"),
         (with_brokers(topic("t", -1), &[0], &[]), ErrorCode::InvalidReplicaAssignment, "to broker 1"),
-        (config("cleanup.policy", "compact"), ErrorCode::InvalidConfig, "doesn't have compaction yet"),
-        (config("cleanup.policy", "delete, compact"), ErrorCode::InvalidConfig, "doesn't have compaction yet"),
-        (config("cleanup.policy", "none"), ErrorCode::InvalidConfig, "leave it out"),
+        (config("cleanup.policy", "none"), ErrorCode::InvalidConfig, "use delete, compact or"),
+        (config("delete.retention.ms", "-1"), ErrorCode::InvalidConfig, "0 or more"),
         (config("message.timestamp.type", "LogAppendTime"), ErrorCode::InvalidConfig, "producers' times"),
         (config("max.message.bytes", "1000"), ErrorCode::InvalidConfig, "33554432"),
         (config("retention.ms", "0"), ErrorCode::InvalidConfig, "1 or more"),
@@ -337,7 +336,8 @@ async fn settings_are_described() {
                 assert_eq!(found.value.as_deref(), Some(value));
                 let source = if name == "retention.bytes" { FROM_TOPIC } else { FROM_DEFAULT };
                 assert_eq!((found.config_source, found.is_sensitive), (source, false), "{name}");
-                assert_eq!(found.read_only, name != "retention.bytes", "{name}");
+                let is_fixed = !["retention.bytes", "cleanup.policy"].contains(&name);
+                assert_eq!(found.read_only, is_fixed, "{name}");
                 assert_eq!(found.synonyms, []);
             }
         }
@@ -421,20 +421,30 @@ async fn some_settings_are_changed() {
     // What changes nothing is allowed.
     for nothing in [
         (set, "cleanup.policy", Some("DELETE")),
-        (append, "cleanup.policy", Some("delete")),
-        (subtract, "cleanup.policy", Some("compact")),
         (delete, "cleanup.policy", None),
         (delete, "segment.ms", None),
         (set, "min.insync.replicas", Some("1")),
     ] {
         assert_eq!(change(&mut client, 1, (TOPIC, "t"), &[nothing], false).await, (0, None), "{nothing:?}");
     }
+    for (value, found) in [("compact", "compact"), ("Delete, compact", "compact,delete"), ("compact", "compact")] {
+        let policy = [(set, "cleanup.policy", Some(value)), (set, "delete.retention.ms", Some("7200000"))];
+        assert_eq!(change(&mut client, 1, (TOPIC, "t"), &policy, false).await, (0, None));
+        assert_eq!(setting(&mut client, "t", "cleanup.policy").await, (found.to_owned(), FROM_TOPIC));
+        assert_eq!(setting(&mut client, "t", "delete.retention.ms").await, ("7200000".to_owned(), FROM_TOPIC));
+    }
+    let described = info(&server, "t").await.unwrap();
+    assert_eq!((&described["cleanup_policy"], &described["tombstone_hours"]), (&"compact".into(), &2.into()));
+    let undone = [(delete, "cleanup.policy", None), (delete, "delete.retention.ms", None)];
+    assert_eq!(change(&mut client, 1, (TOPIC, "t"), &undone, false).await, (0, None));
+    assert_eq!(setting(&mut client, "t", "cleanup.policy").await, ("delete".to_owned(), FROM_DEFAULT));
     let topic = (TOPIC, "t");
     let (config, request) = (ErrorCode::InvalidConfig, ErrorCode::InvalidRequest);
     for (resource, wanted, code, part) in [
-        (topic, (set, "cleanup.policy", Some("compact")), config, "compaction"),
-        (topic, (append, "cleanup.policy", Some("compact")), config, "compaction"),
-        (topic, (subtract, "cleanup.policy", Some("delete")), config, "can't be without"),
+        (topic, (set, "cleanup.policy", Some("compact, none")), config, "use delete, compact or"),
+        (topic, (append, "cleanup.policy", Some("compact")), config, "whole list"),
+        (topic, (subtract, "cleanup.policy", Some("delete")), config, "whole list"),
+        (topic, (set, "delete.retention.ms", Some("-1")), config, "0 or more"),
         (topic, (append, "retention.ms", Some("1")), config, "isn't a list"),
         (topic, (subtract, "retention.ms", Some("1")), config, "isn't a list"),
         (topic, (set, "retention.ms", None), config, "has no value"),
@@ -488,7 +498,7 @@ async fn all_settings_are_replaced() {
         assert_eq!(setting(&mut client, "t", "retention.bytes").await, ("-1".to_owned(), FROM_DEFAULT));
     }
     for (request, code, part) in [
-        (altered("t", "cleanup.policy", "compact", false), ErrorCode::InvalidConfig, "compaction"),
+        (altered("t", "cleanup.policy", "none", false), ErrorCode::InvalidConfig, "use delete, compact or"),
         (altered("none", "retention.ms", "1", false), ErrorCode::UnknownTopicOrPartition, "does not exist"),
     ] {
         let found = call!(client, AlterConfigs, 2, request).responses.remove(0);

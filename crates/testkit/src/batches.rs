@@ -1,7 +1,9 @@
 //! Batches for tests, and their records.
 
 use bytes::Bytes;
-use rawline_batch::record_batch::{RecordBatchChecker, RecordProducer, STAMPED_BYTES, stamp};
+use rawline_batch::record_batch::{
+    RecordBatchBuilder, RecordBatchChecker, RecordCodec, RecordProducer, STAMPED_BYTES, stamp,
+};
 use rawline_batch::{Batch, Builder, Checker, Codec, Limits, crc32c};
 use rawline_broker::Received;
 
@@ -38,6 +40,16 @@ pub fn record_batch(records: u32, bytes: &[u8], producer: Option<RecordProducer>
     batch.extend(crc32c(&covered).to_be_bytes());
     batch.extend(covered);
     batch
+}
+
+/// One of Kafka's batches with these records: keys, and values or tombstones.
+pub fn keyed_batch(codec: RecordCodec, records: &[(Vec<u8>, Option<Vec<u8>>)]) -> Vec<u8> {
+    let mut builder = RecordBatchBuilder::new(codec, Limits::FORMAT);
+    for (number, (key, value)) in records.iter().enumerate() {
+        let header = (&b"number"[..], Some(&key[..]));
+        builder.push(1_700_000_000_000 + number as i64, Some(key), value.as_deref(), [header]).unwrap();
+    }
+    builder.finish(None).unwrap().to_vec()
 }
 
 /// One of Kafka's batches as it is stored.

@@ -4,7 +4,7 @@ use crate::pool::take_front;
 use crate::received::{Checked, Received};
 use bytes::Bytes;
 use rawline_batch::BatchMeta;
-use rawline_batch::record_batch::{CheckedRecordBatch, STAMPED_BYTES, stamp};
+use rawline_batch::record_batch::{CheckedRecordBatch, RecordBatchHeader, STAMPED_BYTES, stamp};
 use rawline_journal::{Batch, BatchKind, Changes, Entry, Link, PartitionId, Section, build_index};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -45,15 +45,20 @@ fn describe(meta: &BatchMeta, at: usize, entry: &Entry) -> Batch {
 }
 
 fn describe_kafka(CheckedRecordBatch { header, .. }: &CheckedRecordBatch, at: usize, entry: &Entry) -> Batch {
+    Batch { continues: at > 0, producer: entry.producer.filter(|_| at == 0), ..describe_header(header) }
+}
+
+/// One of Kafka's batches, without what is known of its append.
+pub(super) fn describe_header(header: &RecordBatchHeader) -> Batch {
     // -1 stands for none.
     let max_timestamp_ms = u64::try_from(header.max_timestamp_ms).unwrap_or_default();
     Batch {
         kind: BatchKind::Kafka,
-        records: header.records,
+        records: header.offsets,
         bytes: header.batch_bytes,
         crc32c: header.crc32c,
-        continues: at > 0,
-        producer: entry.producer.filter(|_| at == 0),
+        continues: false,
+        producer: None,
         max_timestamp_us: max_timestamp_ms.saturating_mul(1000),
     }
 }

@@ -33,10 +33,23 @@ pub(super) enum CopyError {
 }
 
 /// A piece with the offset after its last record.
-type Wanted = (PartitionId, Piece, u64);
+pub(super) type Wanted = (PartitionId, Piece, u64);
 
 /// The batches of a piece as the index describes them, and their bytes.
-type Read = (Vec<Batch>, Bytes);
+pub(super) type Read = (Vec<Batch>, Bytes);
+
+/// A piece of a merged object that is about to be laid out.
+pub(super) struct Made {
+    pub partition: PartitionId,
+    pub first_offset: u64,
+    /// Offset after the last record.
+    pub next_offset: u64,
+    /// The time of the newest piece that it is made of.
+    pub appended_us: u64,
+    pub batches: Vec<Batch>,
+    /// The batches' bytes.
+    pub parts: Vec<Bytes>,
+}
 
 /// Copies pieces, of which each list makes one.
 pub(super) async fn copy(store: &dyn JournalStore, merge: u64, id: Id, joined: &[Joined]) -> Result<Copied, CopyError> {
@@ -54,53 +67,59 @@ pub(super) async fn copy(store: &dyn JournalStore, merge: u64, id: Id, joined: &
             read.insert((*partition, piece.first_offset), found);
         }
     }
-    Ok(lay_out(merge, id, joined, &read))
+    Ok(lay_out(merge, id, joined.iter().map(|joined| made(joined, &read)).collect()))
 }
 
-fn lay_out(merge: u64, id: Id, joined: &[Joined], read: &BTreeMap<(PartitionId, u64), Read>) -> Copied {
-    let mut sections = Vec::with_capacity(joined.len());
-    let (mut parts, mut newest_us) = (vec![Bytes::new()], 0);
-    for Joined { partition, pieces, .. } in joined {
-        let Some(first) = pieces.first() else { unreachable!("a piece of {partition:?} that is made of nothing") };
-        let mut all = Vec::new();
-        for piece in pieces {
-            let Some((batches, bytes)) = read.get(&(*partition, piece.first_offset)) else {
-                unreachable!("{piece:?} of {partition:?} was not read")
-            };
-            all.extend(batches.iter().map(|batch| dated(batch, piece.appended_us)));
-            parts.push(bytes.clone());
-            newest_us = newest_us.max(piece.appended_us);
-        }
-        sections.push((Section { partition: *partition, first_offset: first.first_offset }, all));
+/// The batches of these pieces, one after the other.
+fn made(joined: &Joined, read: &BTreeMap<(PartitionId, u64), Read>) -> Made {
+    let Joined { partition, pieces, next_offset } = joined;
+    let Some(first) = pieces.first() else { unreachable!("a piece of {partition:?} that is made of nothing") };
+    let (mut batches, mut parts) = (Vec::new(), Vec::with_capacity(pieces.len()));
+    for piece in pieces {
+        let Some((of_piece, bytes)) = read.get(&(*partition, piece.first_offset)) else {
+            unreachable!("{piece:?} of {partition:?} was not read")
+        };
+        batches.extend(of_piece.iter().map(|batch| dated(batch, piece.appended_us)));
+        parts.push(bytes.clone());
     }
-    let batches: usize = sections.iter().map(|(_, batches)| batches.len()).sum();
+    let appended_us = pieces.iter().map(|piece| piece.appended_us).max().unwrap_or_default();
+    let (partition, next_offset) = (*partition, *next_offset);
+    Made { partition, first_offset: first.first_offset, next_offset, appended_us, batches, parts }
+}
+
+/// Puts an index before these pieces, which are in order of partition and offset.
+pub(super) fn lay_out(merge: u64, id: Id, made: Vec<Made>) -> Copied {
+    let batches: usize = made.iter().map(|made| made.batches.len()).sum();
     assert!(batches <= OBJECT_BATCHES_MAX, "merge {merge} has {batches} batches");
-    let described: Vec<_> = sections.iter().map(|(section, batches)| (*section, &batches[..])).collect();
+    let section = |made: &Made| Section { partition: made.partition, first_offset: made.first_offset };
+    let described: Vec<_> = made.iter().map(|made| (section(made), &made.batches[..])).collect();
+    let newest_us = made.iter().map(|made| made.appended_us).max().unwrap_or_default();
     let index = build_merged_index(merge, id, newest_us, &described);
     let parsed = Index::parse(&index);
     let Ok(parsed) = parsed else { unreachable!("merge {merge} is not what it was built of: {parsed:?}") };
-    let pieces = parsed.pieces().zip(joined).map(|((partition, piece, next_offset), joined)| {
-        let expected = (joined.partition, joined.next_offset);
+    let pieces = parsed.pieces().zip(&made).map(|((partition, piece, next_offset), made)| {
+        let expected = (made.partition, made.next_offset);
         assert_eq!((partition, next_offset), expected, "a piece of merge {merge}");
-        let appended_us = joined.pieces.iter().map(|piece| piece.appended_us).max().unwrap_or_default();
-        MergedPiece { partition, piece: Piece { appended_us, ..piece }, next_offset }
+        MergedPiece { partition, piece: Piece { appended_us: made.appended_us, ..piece }, next_offset }
     });
     let pieces: Arc<[MergedPiece]> = pieces.collect();
-    assert_eq!(pieces.len(), joined.len(), "pieces of merge {merge}");
-    if let Some(front) = parts.first_mut() {
-        *front = index.into();
-    }
+    assert_eq!(pieces.len(), made.len(), "pieces of merge {merge}");
+    let parts = std::iter::once(index.into()).chain(made.into_iter().flat_map(|made| made.parts)).collect();
     Copied { parts, pieces }
 }
 
 /// A batch that keeps the time of the object that it was appended with.
-fn dated(batch: &Batch, appended_us: u64) -> Batch {
+pub(super) fn dated(batch: &Batch, appended_us: u64) -> Batch {
     let is_dated = batch.kind != BatchKind::Rawline || batch.max_timestamp_us > 0;
     if is_dated { *batch } else { Batch { max_timestamp_us: appended_us, ..*batch } }
 }
 
 /// Reads pieces of an object. A local copy that turns out to be damaged is fetched again.
-async fn read_source(store: &dyn JournalStore, source: Source, wanted: &[Wanted]) -> Result<Vec<Read>, CopyError> {
+pub(super) async fn read_source(
+    store: &dyn JournalStore,
+    source: Source,
+    wanted: &[Wanted],
+) -> Result<Vec<Read>, CopyError> {
     let Some((_, Piece { place, .. }, _)) = wanted.first() else { return Ok(Vec::new()) };
     let mut is_retry = false;
     loop {

@@ -269,9 +269,8 @@ impl Journal {
         let (progress, progress_now) = watch::channel(Progress::Reading);
         let (published, published_now) = watch::channel(Published::default());
         let merger = config.merge.clone().map(|merge| {
-            let (retry_after, run) = (config.limits.retry_after, config.run);
             let (store, inbox, catalog) = (store.clone(), inbox.downgrade(), catalog.clone());
-            Merger::new(store, inbox, catalog, published_now, merge, retry_after, run)
+            Merger::new(store, clock.clone(), inbox, catalog, published_now, &config, merge)
         });
         let task = Task::new(store.clone(), clock, config, catalog.clone(), progress, published).run(requests);
         let until_ready = progress_now.clone();

@@ -1,21 +1,28 @@
 //! Merges a journal's small objects into large ones, in a task next to the journal's: it copies batches and stores
-//! them, and asks the journal's task to begin, end or abandon a merge. Appends never wait for it.
+//! them, and asks the journal's task to begin, end or abandon a merge. Appends never wait for it. `compact.rs` removes
+//! records from topics that are compacted, by way of the same merges.
 
+mod compact;
+mod keys;
+mod rewrite;
+
+use crate::Clock;
 use crate::journal::catalog::Catalog;
 use crate::journal::copy::{Copied, CopyError, copy};
 use crate::journal::task::{Progress, Request};
-use crate::journal::{JournalError, JournalStore};
+use crate::journal::{JournalConfig, JournalError, JournalStore};
 use crate::limits::{
-    MERGE_ABANDON_AFTER, MERGE_FAILURES_MAX, MERGE_LOOK_OBJECTS, MERGE_NEWS_PARTS, MERGE_PIECES_PER_OBJECT,
-    MERGE_PUTS_MAX, MERGE_TOPICS_PER_YIELD,
+    COMPACT_DIRTY_BYTES_MIN, COMPACT_KEYS_MAX, MERGE_ABANDON_AFTER, MERGE_FAILURES_MAX, MERGE_LOOK_OBJECTS,
+    MERGE_NEWS_PARTS, MERGE_PIECES_PER_OBJECT, MERGE_PUTS_MAX, MERGE_TOPICS_PER_YIELD,
 };
 use crate::metrics::MergeMetrics;
 use crate::store::StoreError;
 use bytes::Bytes;
+use compact::Compacted;
 use rawline_journal::{
     Control, Id, Joined, MergeLimits, PartitionId, Piece, PutResult, Refused, Source, Uses, choose, join,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -30,6 +37,17 @@ pub struct MergeConfig {
     pub look_objects: u64,
     /// A merge that has been open for so long is abandoned, by any broker.
     pub abandon_after: Duration,
+    /// When topics are compacted.
+    pub compact: CompactLimits,
+}
+
+/// When a compacted topic's partitions are compacted, and in how much memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CompactLimits {
+    /// A partition is compacted once it has so many bytes that were not, and they are half of it.
+    pub dirty_bytes_min: u64,
+    /// So many keys are looked at in one pass.
+    pub keys_max: usize,
 }
 
 impl Default for MergeConfig {
@@ -38,6 +56,7 @@ impl Default for MergeConfig {
             limits: MergeLimits::default(),
             look_objects: MERGE_LOOK_OBJECTS,
             abandon_after: MERGE_ABANDON_AFTER,
+            compact: CompactLimits { dirty_bytes_min: COMPACT_DIRTY_BYTES_MIN, keys_max: COMPACT_KEYS_MAX },
         }
     }
 }
@@ -69,6 +88,7 @@ enum Failed {
 /// The task.
 pub(super) struct Merger {
     store: Arc<dyn JournalStore>,
+    clock: Arc<dyn Clock>,
     /// Weak, so that the journal's task ends when every other handle is dropped.
     inbox: mpsc::WeakSender<Request>,
     catalog: Arc<RwLock<Catalog>>,
@@ -82,22 +102,39 @@ pub(super) struct Merger {
     failures: u32,
     /// Number of pieces when they were last visited.
     pieces: u64,
+    /// How far partitions are compacted.
+    compacted: BTreeMap<PartitionId, Compacted>,
     metrics: MergeMetrics,
 }
 
 impl Merger {
     pub fn new(
         store: Arc<dyn JournalStore>,
+        clock: Arc<dyn Clock>,
         inbox: mpsc::WeakSender<Request>,
         catalog: Arc<RwLock<Catalog>>,
         published: watch::Receiver<Published>,
+        settings: &JournalConfig,
         config: MergeConfig,
-        retry_after: Duration,
-        run: u64,
     ) -> Self {
+        let (retry_after, run) = (settings.limits.retry_after, settings.run);
         let (unreadable, metrics) = (BTreeSet::new(), MergeMetrics::new());
-        let (failures, pieces) = (0, 0);
-        Merger { store, inbox, catalog, published, config, retry_after, run, unreadable, failures, pieces, metrics }
+        let (failures, pieces, compacted) = (0, 0, BTreeMap::new());
+        Merger {
+            store,
+            clock,
+            inbox,
+            catalog,
+            published,
+            config,
+            retry_after,
+            run,
+            unreadable,
+            failures,
+            pieces,
+            compacted,
+            metrics,
+        }
     }
 
     /// Merges until the journal's task has ended, from when the journal's end is known.
@@ -105,6 +142,8 @@ impl Merger {
         // The error says that the task has ended.
         let _ = progress.wait_for(|progress| *progress != Progress::Reading).await;
         let mut looked = Published::default();
+        // Whether something was published since topics were compacted.
+        let mut has_news = false;
         // The open merge, and when this broker has seen it first.
         let mut open: Option<(u64, Instant)> = None;
         loop {
@@ -131,7 +170,7 @@ impl Merger {
                             Ok(())
                         }
                         Ok(false) => {
-                            looked = now;
+                            (looked, has_news) = (now, true);
                             Ok(())
                         }
                         Err(Failed::Abandoned) => {
@@ -142,7 +181,14 @@ impl Merger {
                         Err(Failed::Closed) => Err(Failed::Closed),
                     }
                 }
-                None => self.published.changed().await.map_err(|_| Failed::Closed),
+                None if has_news => {
+                    has_news = false;
+                    self.compact().await
+                }
+                None => {
+                    has_news = true;
+                    self.published.changed().await.map_err(|_| Failed::Closed)
+                }
             };
             if let Err(Failed::Closed) = proceeded {
                 return;
@@ -168,12 +214,24 @@ impl Merger {
         if self.choose().await.is_empty() {
             return Ok(false);
         }
-        let merge = match self.ask(Control::BeginMerge { merge: 0 }).await {
-            Ok(merge) => merge,
-            Err(JournalError::Refused(Refused::MergeOpen { .. })) => return Ok(false),
-            Err(error) => return Err(failed(&error)),
-        };
-        let (end, bytes) = match self.store_merged(merge).await {
+        let Some(merge) = self.begin().await? else { return Ok(false) };
+        let stored = self.store_merged(merge).await;
+        self.end(merge, stored).await
+    }
+
+    /// Begins a merge, unless another broker has one open.
+    async fn begin(&self) -> Result<Option<u64>, Failed> {
+        match self.ask(Control::BeginMerge { merge: 0 }).await {
+            Ok(merge) => Ok(Some(merge)),
+            Err(JournalError::Refused(Refused::MergeOpen { .. })) => Ok(None),
+            Err(error) => Err(failed(&error)),
+        }
+    }
+
+    /// Ends the open merge with the control record that says what was stored, or abandons it. False if there was
+    /// nothing to store.
+    async fn end(&self, merge: u64, stored: Result<Option<(Control, u64)>, StoreError>) -> Result<bool, Failed> {
+        let (end, bytes) = match stored {
             Ok(Some(stored)) => stored,
             // What was worth a merge has changed meanwhile.
             Ok(None) => return self.abandon(merge).await.map(|()| false),
@@ -213,10 +271,15 @@ impl Merger {
             }
             Err(CopyError::Failed(error)) => return Err(error),
         };
+        self.store_copied(merge, id, copied).await.map(Some)
+    }
+
+    /// Stores the object of the open merge. Returns the control record that ends the merge, and the object's size.
+    async fn store_copied(&self, merge: u64, id: Id, copied: Copied) -> Result<(Control, u64), StoreError> {
         let Copied { parts, pieces } = copied;
         let bytes = parts.iter().map(|part| part.len() as u64).sum();
         self.put(Source::Merged(merge), id, parts, bytes).await?;
-        Ok(Some((Control::EndMerge { merge, pieces }, bytes)))
+        Ok((Control::EndMerge { merge, pieces }, bytes))
     }
 
     /// Stores a merged object. When this returns without an error, the object is certainly there.

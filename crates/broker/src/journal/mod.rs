@@ -2,7 +2,8 @@
 //!
 //! The rules are `rawline-journal`'s; here is their driver. `task.rs` owns a [`Writer`](rawline_journal::Writer) and
 //! carries out what it asks for, `build.rs` lays out objects around the received batches, `catalog.rs` says where the
-//! records are. `merge.rs` merges small objects, which `copy.rs` copies, and `collect.rs` deletes what nobody needs.
+//! records are. `merge.rs` merges small objects, which `copy.rs` copies, and compacts topics by key; `collect.rs`
+//! deletes what nobody needs.
 //! `docs/storage.md` explains how it works.
 
 mod alarm;
@@ -19,7 +20,7 @@ mod task;
 pub(crate) use catalog::{Extent, JournalTopic};
 pub use handle::{Journal, JournalConfig, JournalError};
 pub use memory::MemoryJournal;
-pub use merge::MergeConfig;
+pub use merge::{CompactLimits, MergeConfig};
 
 use crate::limits::DELETION_DELAY;
 use crate::store::StoreError;

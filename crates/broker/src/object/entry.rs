@@ -55,7 +55,7 @@ impl From<BatchMeta> for Described {
 impl From<CheckedRecordBatch> for Described {
     fn from(batch: CheckedRecordBatch) -> Self {
         let header = batch.header;
-        let (records, bytes, crc32c) = (header.records, header.batch_bytes, header.crc32c);
+        let (records, bytes, crc32c) = (header.offsets, header.batch_bytes, header.crc32c);
         Described { kind: BatchKind::Kafka, records, bytes, crc32c }
     }
 }
@@ -80,7 +80,7 @@ impl Described {
             BatchKind::Kafka => {
                 let header = check_stored(bytes, offset);
                 let header = header.map_err(|error| ObjectError::RecordBatch { number, error })?;
-                let found = (header.crc32c, header.records, header.batch_bytes);
+                let found = (header.crc32c, header.offsets, header.batch_bytes);
                 if found == (self.crc32c, self.records, self.bytes) { Ok(()) } else { Err(ObjectError::Header) }
             }
         }
@@ -116,7 +116,7 @@ impl BatchEntry {
         self.record_first.get()
     }
 
-    /// Number of records in the batch.
+    /// Number of records in the batch. Of a compacted one, the number of offsets that it takes.
     pub fn records(&self) -> u32 {
         self.records.get()
     }

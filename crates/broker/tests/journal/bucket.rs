@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-async fn store(bucket: &Bucket) -> Arc<dyn JournalStore> {
+pub(crate) async fn store(bucket: &Bucket) -> Arc<dyn JournalStore> {
     store_with(bucket, bucket.cache_dir()).await
 }
 

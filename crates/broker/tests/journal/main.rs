@@ -3,6 +3,7 @@
 
 mod bucket;
 mod clouds;
+mod compacting;
 mod memory;
 mod merging;
 mod support;

@@ -36,7 +36,7 @@ pub(crate) fn merging(run: u64) -> JournalConfig {
         piece_bytes: 2_000,
         piece_span_us: 3_600_000_000,
     };
-    let merge = MergeConfig { limits, look_objects: 5, abandon_after: Duration::from_secs(600) };
+    let merge = MergeConfig { limits, look_objects: 5, ..MergeConfig::default() };
     JournalConfig { merge: Some(merge), snapshot_objects: 10, ..config(run) }
 }
 

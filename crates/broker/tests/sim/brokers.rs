@@ -68,6 +68,7 @@ impl Broker {
                 },
                 look_objects: 5,
                 abandon_after: Duration::from_secs(20),
+                ..MergeConfig::default()
             }),
             run: number as u64 * 1000 + self.runs,
         };

@@ -5,7 +5,7 @@ use super::{BrokerArgs, CommandError, parse_bytes, print, print_json};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, Subcommand};
 use indicatif::BinaryBytes;
-use rawline_client::{Client, ClientError, Hours, Partitions, Payload, Settings, TopicInfo};
+use rawline_client::{CleanupPolicy, Client, ClientError, Hours, Partitions, Payload, Settings, TopicInfo};
 use rawline_contract::code;
 use std::fmt::Write as _;
 use std::num::NonZeroU64;
@@ -62,11 +62,15 @@ Examples:
   # Delete the oldest records while there are more than 10 GiB, whatever their age
   rawline topic set dns --retain-hours none --retain-bytes 10GiB
 
+  # Keep the newest record of each key only
+  rawline topic set dns --cleanup-policy compact
+
   # Give the topic more partitions
   rawline topic set dns --partitions 8";
 
 /// What `set` can change.
-const CHANGES: [&str; 4] = ["payload", "retain_hours", "retain_bytes", "partitions"];
+const CHANGES: [&str; 6] =
+    ["payload", "retain_hours", "retain_bytes", "cleanup_policy", "tombstone_hours", "partitions"];
 
 const TRIM_EXAMPLES: &str = "\
 Examples:
@@ -187,6 +191,14 @@ struct Values {
     #[arg(long, value_name = "BYTES|none", value_parser = parse_retain_bytes)]
     retain_bytes: Option<Limit<NonZeroU64>>,
 
+    /// What becomes of old records: delete those beyond the limits, compact (keep the newest of each key), or both
+    #[arg(long, value_name = "POLICY", value_parser = cleanup_policy())]
+    cleanup_policy: Option<CleanupPolicy>,
+
+    /// Hours for which tombstones stay once they are compacted, such as 24; none keeps them for a day
+    #[arg(long, value_name = "HOURS|none", value_parser = parse_hours)]
+    tombstone_hours: Option<Limit<Hours>>,
+
     /// Number of partitions, from 1 to 1024; it can only grow
     #[arg(long, value_name = "N")]
     partitions: Option<Partitions>,
@@ -228,6 +240,8 @@ impl Values {
             payload: self.payload.map(Some),
             retain_hours: self.retain_hours.map(Limit::value),
             retain_bytes: self.retain_bytes.map(Limit::value),
+            cleanup_policy: self.cleanup_policy.map(Some),
+            tombstone_hours: self.tombstone_hours.map(Limit::value),
             partitions: self.partitions,
         }
     }
@@ -235,6 +249,19 @@ impl Values {
 
 fn payload() -> impl TypedValueParser<Value = Payload> {
     PossibleValuesParser::new(["bytes", "value"]).try_map(|name| name.parse())
+}
+
+fn cleanup_policy() -> impl TypedValueParser<Value = CleanupPolicy> {
+    PossibleValuesParser::new(["delete", "compact", "compact,delete"]).try_map(|name| name.parse())
+}
+
+/// The lines on compaction, of a topic that is compacted.
+fn compaction(topic: &TopicInfo) -> String {
+    if topic.cleanup_policy == CleanupPolicy::Delete {
+        return String::new();
+    }
+    let tombstone_hours = topic.tombstone_hours.map_or("24".to_owned(), |hours| hours.to_string());
+    format!("cleanup policy {}\ntombstone h.   {tombstone_hours}\n", topic.cleanup_policy)
 }
 
 /// Deletes a topic, after confirmation where a person can give it.
@@ -304,7 +331,8 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
          latest commit  {time}\n\
          payload        {}\n\
          retain hours   {retain_hours}\n\
-         retain bytes   {retain_bytes}\n",
+         retain bytes   {retain_bytes}\n\
+         {}",
         topic.name.escape_debug(),
         topic.records(),
         offsets(&topic),
@@ -312,6 +340,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         BinaryBytes(topic.bytes),
         topic.objects,
         topic.payload,
+        compaction(&topic),
     ))
 }
 

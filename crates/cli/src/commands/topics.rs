@@ -79,7 +79,7 @@ fn row(topic: &TopicInfo) -> [String; 7] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rawline_client::Partitions;
+    use rawline_client::{CleanupPolicy, Partitions};
 
     #[test]
     fn columns_are_aligned() {
@@ -95,6 +95,8 @@ mod tests {
             payload: rawline_client::Payload::Bytes,
             retain_hours: None,
             retain_bytes: None,
+            cleanup_policy: CleanupPolicy::default(),
+            tombstone_hours: None,
         };
         let four = TopicInfo { partitions: Partitions::new(4).unwrap(), ..topic("orders", 9, 13) };
         let text = topics_table(&[topic("dns", 53_615, 17 << 20), topic("größer\u{1b}[2J", 7, 12), four]);

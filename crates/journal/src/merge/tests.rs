@@ -172,6 +172,10 @@ fn adjacent_pieces_are_joined_up_to_a_size_and_a_time() {
     assert_eq!(joined(&[at(0, 0, 5, 1), at(0, 20, 6, 1)]), [(1, 10), (1, 30)], "other records are between them");
     assert_eq!(joined(&[at(0, 0, 5, 1), at(1, 10, 6, 1)]), [(1, 10), (1, 20)], "another partition");
     assert_eq!(joined(&[at(0, 0, 5, 1), at(0, 10, 105, 1), at(0, 20, 106, 1)]), [(2, 20), (1, 30)], "too late");
+    let far = |offset| (partition(0), Piece { first_offset: 10, ..at(0, 10, 6, 1).1 }, offset);
+    let most = u64::from(u32::MAX);
+    assert_eq!(joined(&[at(0, 0, 5, 1), far(most)]), [(2, most)]);
+    assert_eq!(joined(&[at(0, 0, 5, 1), far(most + 1)]), [(1, 10), (1, most + 1)], "too many offsets");
 }
 
 #[test]

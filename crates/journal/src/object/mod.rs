@@ -68,7 +68,8 @@ pub enum BatchKind {
 pub struct Batch {
     /// Who defines its bytes.
     pub kind: BatchKind,
-    /// Number of records, at least 1.
+    /// Number of records, at least 1. Of a batch from which a compaction has removed records, the number of offsets
+    /// that it takes.
     pub records: u32,
     /// Size in bytes, at least 1.
     pub bytes: u32,

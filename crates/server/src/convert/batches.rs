@@ -1,4 +1,7 @@
 //! Kafka's batches as batches of ours: their values are the records.
+//!
+//! A batch of ours has no gaps between its offsets, so that one of a compacted topic becomes several, of which each has
+//! the records up to the next gap.
 
 use super::ConvertError;
 use bytes::Bytes;
@@ -11,6 +14,9 @@ use rawline_broker::{BatchKind, Piece, ReadAnswer};
 use std::sync::Arc;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
+/// Maximum number of batches that are made for one response: of a compacted topic, each may have one record.
+const CONVERTED_MAX: usize = 2048;
+
 /// One of Kafka's batches, unpacked. All its records are checked before it is passed on.
 #[derive(Debug)]
 pub(crate) struct Unpacked {
@@ -19,21 +25,18 @@ pub(crate) struct Unpacked {
     pub(super) section: Bytes,
 }
 
-/// A batch that was made of one of Kafka's.
+/// A batch that was made of one of Kafka's, or of a part of it.
 pub(crate) struct Converted {
     /// Offset of its first record.
     pub first_offset: u64,
     /// The batch: the values of the records.
     pub batch: Bytes,
+    /// Number of its records.
+    pub records: u64,
     /// What it was made of.
     pub source: Arc<Unpacked>,
-}
-
-impl Converted {
-    /// Number of its records.
-    pub fn records(&self) -> u64 {
-        u64::from(self.source.header.records)
-    }
+    /// The number of its first record in the source.
+    pub number_first: u32,
 }
 
 /// Batches that were made of Kafka's, outside the pool: hold them briefly.
@@ -69,73 +72,135 @@ impl Unpacked {
     }
 }
 
-/// Converts what was read until it has `bytes_max` bytes of records, at least one batch. No batch may unpack to more
-/// than
-/// `raw_bytes_max` bytes.
+/// Converts what was read until it has `bytes_max` bytes of records, at least one batch if there is a record from
+/// `from` on. Records before are converted only where they are in one batch with others. No batch may unpack to more
+/// than `raw_bytes_max` bytes.
 pub(crate) async fn to_batches(
     unpacking: &Semaphore,
     read: ReadAnswer,
+    from: u64,
     bytes_max: u64,
     raw_bytes_max: u32,
 ) -> Result<Conversion<'_>, ConvertError> {
     assert_eq!(read.kind, BatchKind::Kafka, "batches that need no conversion");
-    let (batches, permit) = super::run(unpacking, move || convert_all(read, bytes_max, raw_bytes_max)).await?;
+    let (batches, permit) = super::run(unpacking, move || convert_all(read, from, bytes_max, raw_bytes_max)).await?;
     Ok(Conversion { batches, _permit: permit })
 }
 
-fn convert_all(read: ReadAnswer, bytes_max: u64, limit: u32) -> Result<Vec<Converted>, ConvertError> {
-    let (mut first_offset, mut bytes) = (read.first_offset, 0);
+fn convert_all(read: ReadAnswer, from: u64, bytes_max: u64, limit: u32) -> Result<Vec<Converted>, ConvertError> {
+    let mut bytes = 0;
     let mut all: Vec<Converted> = Vec::new();
-    for piece in read.pieces {
-        let Piece::Whole(mut left) = piece else { unreachable!("a part of one of Kafka's batches") };
-        while !left.is_empty() {
-            let header = RecordBatchHeader::parse(front(&left)?, &Limits::FORMAT)?;
-            let batch_bytes = header.batch_bytes as usize;
-            if left.len() < batch_bytes {
-                return Err(truncated(&left).into());
-            }
-            let batch = left.split_to(batch_bytes);
-            let converted = convert_one(first_offset, &batch, limit);
-            let converted = match converted {
-                Ok(converted) => converted,
-                // The read that begins there reports it.
-                Err(_) if !all.is_empty() => return Ok(all),
-                Err(error) => return Err(error),
-            };
+    for batch in batches(read.first_offset, read.pieces) {
+        let (first_offset, _, batch) = batch?;
+        let converted = match convert_one(first_offset, &batch, from, limit) {
+            Ok(converted) => converted,
+            // The read that begins there reports it.
+            Err(_) if !all.is_empty() => return Ok(all),
+            Err(error) => return Err(error),
+        };
+        for converted in converted {
             bytes += converted.batch.len() as u64;
-            if !all.is_empty() && bytes > bytes_max {
+            if !all.is_empty() && bytes > bytes_max || all.len() == CONVERTED_MAX {
                 return Ok(all);
             }
-            first_offset += u64::from(header.records);
             all.push(converted);
         }
     }
     Ok(all)
 }
 
-/// The header's bytes.
-pub(super) fn front(bytes: &[u8]) -> Result<&[u8; RECORD_BATCH_HEADER_BYTES], RecordBatchError> {
-    bytes.first_chunk().ok_or_else(|| truncated(bytes))
+/// One of Kafka's batches with its first offset and its header.
+type Placed = (u64, RecordBatchHeader, Bytes);
+
+/// The batches of a read, the first of which has this offset.
+fn batches(
+    mut offset: u64,
+    pieces: impl IntoIterator<Item = Piece>,
+) -> impl Iterator<Item = Result<Placed, RecordBatchError>> {
+    let whole = |piece| match piece {
+        Piece::Whole(bytes) => bytes,
+        Piece::Slice { .. } => unreachable!("a part of one of Kafka's batches"),
+    };
+    let split_all = |mut left: Bytes| std::iter::from_fn(move || (!left.is_empty()).then(|| split(&mut left)));
+    pieces.into_iter().map(whole).flat_map(split_all).map(move |split| {
+        let (header, batch) = split?;
+        let first_offset = offset;
+        offset += u64::from(header.offsets);
+        Ok((first_offset, header, batch))
+    })
 }
 
-fn truncated(bytes: &[u8]) -> RecordBatchError {
-    RecordBatchError::Truncated { have: bytes.len() as u64, need: RECORD_BATCH_HEADER_BYTES as u64 }
+/// Takes the batch at the front, or everything if it isn't one.
+pub(super) fn split(left: &mut Bytes) -> Result<(RecordBatchHeader, Bytes), RecordBatchError> {
+    let mut batch = std::mem::take(left);
+    let have = batch.len() as u64;
+    let truncated = RecordBatchError::Truncated { have, need: RECORD_BATCH_HEADER_BYTES as u64 };
+    let front = batch.first_chunk().ok_or(truncated)?;
+    let header = RecordBatchHeader::parse_stored(front, &Limits::FORMAT)?;
+    let need = u64::from(header.batch_bytes);
+    if have < need {
+        return Err(RecordBatchError::Truncated { have, need });
+    }
+    *left = batch.split_off(need as usize);
+    Ok((header, batch))
 }
 
-fn convert_one(first_offset: u64, batch: &Bytes, limit: u32) -> Result<Converted, ConvertError> {
-    let Unpacked { header, section } = Unpacked::new(first_offset, batch, limit)?;
+/// Whether the batches that were read have no record: a compaction has removed them.
+pub(crate) fn without_records(read: &ReadAnswer) -> Result<bool, RecordBatchError> {
+    for batch in batches(read.first_offset, read.pieces.iter().cloned()) {
+        if batch?.1.records > 0 {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The batches with records from `from` on, at most [`CONVERTED_MAX`].
+fn convert_one(first_offset: u64, batch: &Bytes, from: u64, limit: u32) -> Result<Vec<Converted>, ConvertError> {
+    let source = Arc::new(Unpacked::new(first_offset, batch, limit)?);
+    let mut runs = Runs { source: &source, first_offset, from, begins_at: (0, 0), all: Vec::new() };
     let mut builder = Builder::new(Codec::None, Limits::FORMAT);
-    for record in Records::new(&header, &section) {
-        if builder.push(record?.value.unwrap_or_default()).is_err() {
+    for (number, record) in (0..).zip(Records::new(&source.header, &source.section)) {
+        let record = record?;
+        if u64::from(record.offset_delta) != u64::from(runs.begins_at.1) + u64::from(builder.records()) {
+            runs.end(&mut builder);
+            runs.begins_at = (number, record.offset_delta);
+        }
+        if builder.push(record.value.unwrap_or_default()).is_err() {
             return Err(RecordError::TooLarge { limit }.into());
         }
     }
-    // -1 stands for none.
-    let created_us = u64::try_from(header.max_timestamp_ms).unwrap_or_default().saturating_mul(1000);
-    let mut made = Vec::new();
-    if let Err(error) = builder.finish_into(created_us, 0, 0, &mut made) {
-        unreachable!("{} records that are not compressed: {error}", header.records);
+    runs.end(&mut builder);
+    Ok(runs.all)
+}
+
+/// Makes batches of records whose offsets follow each other.
+struct Runs<'a> {
+    source: &'a Arc<Unpacked>,
+    first_offset: u64,
+    from: u64,
+    /// The number of the first record, and its offset counted from the batch's.
+    begins_at: (u32, u32),
+    all: Vec<Converted>,
+}
+
+impl Runs<'_> {
+    /// Ends the run of the records in the builder. Those that nobody wants are dropped.
+    fn end(&mut self, builder: &mut Builder) {
+        let (number_first, delta) = self.begins_at;
+        let (first_offset, records) = (self.first_offset + u64::from(delta), u64::from(builder.records()));
+        if records == 0 {
+            return;
+        }
+        // -1 stands for none.
+        let created_ms = u64::try_from(self.source.header.max_timestamp_ms).unwrap_or_default();
+        let mut made = Vec::new();
+        if let Err(error) = builder.finish_into(created_ms.saturating_mul(1000), 0, 0, &mut made) {
+            unreachable!("{records} records that are not compressed: {error}");
+        }
+        if first_offset + records > self.from && self.all.len() < CONVERTED_MAX {
+            let source = self.source.clone();
+            self.all.push(Converted { first_offset, batch: made.into(), records, source, number_first });
+        }
     }
-    let source = Arc::new(Unpacked { header, section });
-    Ok(Converted { first_offset, batch: made.into(), source })
 }

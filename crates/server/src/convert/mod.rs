@@ -3,10 +3,11 @@
 //! A batch is made the same way each time. Nothing of it is stored.
 
 mod batches;
+pub(crate) mod keys;
 mod record_batches;
 mod times;
 
-pub(crate) use batches::{Conversion, Converted, Unpacked, to_batches};
+pub(crate) use batches::{Conversion, Converted, Unpacked, to_batches, without_records};
 pub(crate) use record_batches::to_record_batches;
 pub(crate) use times::{DatedRecord, Wanted, find_time};
 

@@ -1,9 +1,8 @@
 //! The times of records in one of Kafka's batches.
 
 use super::ConvertError;
-use super::batches::Unpacked;
-use rawline_batch::Limits;
-use rawline_batch::record_batch::{RecordBatchHeader, Records};
+use super::batches::{Unpacked, split};
+use rawline_batch::record_batch::Records;
 use rawline_broker::{BatchKind, Piece, ReadAnswer};
 use tokio::sync::Semaphore;
 
@@ -44,9 +43,8 @@ fn find(
     raw_bytes_max: u32,
 ) -> Result<Option<DatedRecord>, ConvertError> {
     let Some(Piece::Whole(mut bytes)) = read.pieces.into_iter().next() else { return Ok(None) };
-    let batch_bytes = RecordBatchHeader::parse(super::batches::front(&bytes)?, &Limits::FORMAT)?.batch_bytes as usize;
-    bytes.truncate(batch_bytes);
-    let unpacked = Unpacked::new(read.first_offset, &bytes, raw_bytes_max)?;
+    let (_, batch) = split(&mut bytes)?;
+    let unpacked = Unpacked::new(read.first_offset, &batch, raw_bytes_max)?;
     let mut found: Option<DatedRecord> = None;
     for record in Records::new(&unpacked.header, &unpacked.section) {
         let record = record?;

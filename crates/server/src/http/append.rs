@@ -1,5 +1,6 @@
 //! `POST /records`: appends batches as they are, or records in other forms.
 
+use crate::convert::keys;
 use crate::http::body::BodyReader;
 use crate::http::error::ApiError;
 use crate::http::query::Query;
@@ -25,7 +26,10 @@ pub(crate) async fn append(api: &Api, peer: &Peer, request: Request<Incoming>) -
     let partition = api.broker.partition_or_create(&name, partition).await?;
     let received = match media_type {
         MediaType::Batch => receive::batches(api, peer, body).await?,
-        MediaType::RecordBatch => receive::record_batches(api, peer, body).await?,
+        MediaType::RecordBatch => {
+            let received = receive::record_batches(api, peer, body).await?;
+            keys::checked(&api.unpacking, &partition, received, api.config.batch_limits.raw_bytes_max).await?
+        }
         MediaType::Record => receive::record(api, peer, body).await?,
         MediaType::Lines => receive::lines(api, peer, body).await?,
         MediaType::Multipart if epoch.is_none() => {

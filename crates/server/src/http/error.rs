@@ -1,6 +1,7 @@
 //! The one place that turns errors into responses: a status, a stable code, a sentence that says what to do.
 
 use crate::convert::ConvertError;
+use crate::convert::keys::KeysError;
 use crate::http::response::{self, ApiResponse};
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use rawline_batch::BatchError;
@@ -132,6 +133,18 @@ impl From<ConvertError> for ApiError {
     }
 }
 
+impl From<KeysError> for ApiError {
+    fn from(error: KeysError) -> Self {
+        match error {
+            KeysError::Missing(error) => error.into(),
+            KeysError::Unreadable(ConvertError::Aborted(_)) => {
+                ApiError::new(code::STORE_UNAVAILABLE, error.to_string())
+            }
+            KeysError::Unreadable(_) => ApiError::new(code::RECORD_BATCH_INVALID, error.to_string()),
+        }
+    }
+}
+
 impl From<TopicError> for ApiError {
     fn from(error: TopicError) -> Self {
         let code = match error {
@@ -186,6 +199,7 @@ impl From<AppendError> for ApiError {
             AppendError::TooLarge { .. } => code::APPEND_TOO_LARGE,
             AppendError::NoJournal => code::JOURNAL_MISSING,
             AppendError::Future { .. } => code::RECORD_BATCH_INVALID,
+            AppendError::NoKeys => code::KEY_MISSING,
             AppendError::Busy => code::TOPIC_BUSY,
             AppendError::Closed => code::SHUTTING_DOWN,
             AppendError::TopicDeleted { .. } => code::TOPIC_NOT_FOUND,

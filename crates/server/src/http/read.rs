@@ -1,6 +1,6 @@
 //! `GET /records` and `GET /record`: reads records by offset.
 
-use crate::convert::{Converted, to_batches, to_record_batches};
+use crate::convert::{Converted, to_batches, to_record_batches, without_records};
 use crate::http::accept::ResponseForm;
 use crate::http::error::ApiError;
 use crate::http::query::Query;
@@ -49,12 +49,16 @@ pub(crate) async fn records(api: &Api, peer: &Peer, request: Request<Incoming>) 
     }
     let partition = api.broker.partition(&name, partition).await?;
     long_poll::wait(api, peer, &partition, wanted.offset, wait).await?;
-    let read = partition.read(&wanted).await?;
+    let mut read = partition.read(&wanted).await?;
+    while form != ResponseForm::Stored && is_gap(&read)? {
+        wanted.offset = read.end_offset;
+        read = partition.read(&wanted).await?;
+    }
     let next_offset = HeaderValue::from(read.next_offset);
     let (mut response, first_offset) = match form {
         ResponseForm::Batch | ResponseForm::RecordBatch | ResponseForm::Stored => {
             let (response, offsets) = match (form, read.kind) {
-                (ResponseForm::Batch, BatchKind::Kafka) => converted(api, peer, read).await?,
+                (ResponseForm::Batch, BatchKind::Kafka) => converted(api, peer, read, wanted.offset).await?,
                 (ResponseForm::RecordBatch, BatchKind::Rawline) if !read.pieces.is_empty() => {
                     record_batches(api, peer, read).await?
                 }
@@ -67,7 +71,7 @@ pub(crate) async fn records(api: &Api, peer: &Peer, request: Request<Incoming>) 
             (response, offsets.start)
         }
         _ => {
-            let selected = select::select(api, read, &selection(&wanted)).await?;
+            let selected = select::select(api, read, &selection(&wanted, form)).await?;
             let parts = &selected.parts;
             let records: u64 = parts.iter().map(Part::records).sum();
             let response = match form {
@@ -76,12 +80,20 @@ pub(crate) async fn records(api: &Api, peer: &Peer, request: Request<Incoming>) 
                 _ => render::multipart(api, peer, parts).await?,
             };
             api.metrics.returned(records, response.body().bytes());
-            (response, wanted.offset)
+            (response, parts.first().map_or(wanted.offset, |first| first.first_offset))
         }
     };
     response.headers_mut().insert(header::FIRST_OFFSET, HeaderValue::from(first_offset));
     response.headers_mut().insert(header::NEXT_OFFSET, next_offset);
     Ok(response)
+}
+
+/// Whether the batches that were read have no record: a compaction has removed them all, and there are more batches.
+fn is_gap(read: &ReadAnswer) -> Result<bool, ApiError> {
+    if read.kind == BatchKind::Rawline || read.pieces.is_empty() {
+        return Ok(false);
+    }
+    Ok(without_records(read)? && read.end_offset < read.next_offset)
 }
 
 /// One record as it is.
@@ -93,12 +105,18 @@ pub(crate) async fn record(api: &Api, peer: &Peer, request: Request<Incoming>) -
     let wanted = ReadRequest { offset, records_max: 1, bytes_max: 0, wait: Duration::ZERO, verify: true };
     let read = partition.read(&wanted).await?;
     let next_offset = read.next_offset;
-    let selected = select::select(api, read, &selection(&wanted)).await?;
-    let Some(part) = selected.parts.first() else {
+    let selected = select::select(api, read, &selection(&wanted, ResponseForm::Multipart)).await?;
+    let is_removed = offset < next_offset;
+    let found = selected.parts.first().filter(|part| part.first_offset == offset);
+    let Some(part) = found else {
+        if is_removed {
+            let message =
+                format!("offset {offset} has no record any more: a compaction has removed it; read a later one");
+            return Err(ApiError::new(code::OFFSET_OUT_OF_BOUNDS, message));
+        }
         let message = format!("offset {offset} is not written yet; the topic's next offset is {next_offset}");
         return Err(ApiError::new(code::OFFSET_OUT_OF_BOUNDS, message));
     };
-    assert_eq!(part.first_offset, offset, "offset of the one record that was read");
     let record = render::records_of(api, peer, part, None).await?;
     let response = response::pieces(StatusCode::OK, MediaType::Record.header_value(), record);
     api.metrics.returned(1, response.body().bytes());
@@ -106,12 +124,13 @@ pub(crate) async fn record(api: &Api, peer: &Peer, request: Request<Incoming>) -
 }
 
 /// What a response in another form than batches includes of what was read for `request`.
-fn selection(request: &ReadRequest) -> Wanted {
+fn selection(request: &ReadRequest, form: ResponseForm) -> Wanted {
     Wanted {
         offset: request.offset,
         records_max: request.records_max,
         bytes_max: if request.bytes_max == 0 { u64::MAX } else { request.bytes_max },
         unpacked_bytes_max: TEXT_BYTES_MAX,
+        spans_gaps: form == ResponseForm::Json,
     }
 }
 
@@ -138,16 +157,25 @@ async fn batches(peer: &Peer, read: ReadAnswer) -> ApiResponse {
     }
 }
 
-/// Batches that are made of Kafka's, in buffers of the pool, and the offsets of their records.
-async fn converted(api: &Api, peer: &Peer, read: ReadAnswer) -> Result<(ApiResponse, Range<u64>), ApiError> {
-    let first_offset = read.first_offset;
-    let conversion = to_batches(&api.unpacking, read, TEXT_BYTES_MAX, api.config.batch_limits.raw_bytes_max).await?;
-    let bytes: u64 = conversion.batches.iter().map(|converted| converted.batch.len() as u64).sum();
+/// Batches that are made of Kafka's, in buffers of the pool, and the offsets of their records: from the first record at
+/// `from` or after it up to the first gap.
+async fn converted(api: &Api, peer: &Peer, read: ReadAnswer, from: u64) -> Result<(ApiResponse, Range<u64>), ApiError> {
+    let raw_bytes_max = api.config.batch_limits.raw_bytes_max;
+    let conversion = to_batches(&api.unpacking, read, from, TEXT_BYTES_MAX, raw_bytes_max).await?;
+    let first_offset = conversion.batches.first().map_or(from, |first| first.first_offset);
+    let mut end_offset = first_offset;
+    let follows = conversion.batches.iter().take_while(|converted| {
+        let follows = converted.first_offset == end_offset;
+        end_offset = converted.first_offset + converted.records;
+        follows
+    });
+    let batches: Vec<&Converted> = follows.collect();
+    let bytes: u64 = batches.iter().map(|converted| converted.batch.len() as u64).sum();
     let mut body = render::Buffer(Gathered::new(render::reserve(api, peer, bytes).await?));
-    for converted in &conversion.batches {
+    for converted in &batches {
         body.write_all(&converted.batch).map_err(render::too_large)?;
     }
-    let records: u64 = conversion.batches.iter().map(Converted::records).sum();
+    let records: u64 = batches.iter().map(|converted| converted.records).sum();
     let response = response::buffers(MediaType::Batch.header_value(), body.0.freeze());
     Ok((response, first_offset..first_offset + records))
 }

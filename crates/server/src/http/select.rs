@@ -3,7 +3,7 @@
 //! What is noted of a batch doesn't grow with the number of its records: a list of a million positions would be larger
 //! than the batch itself, and it lies outside the pool.
 
-use crate::convert::{Conversion, Converted, Unpacked, to_batches};
+use crate::convert::{Conversion, Unpacked, to_batches};
 use crate::http::Api;
 use crate::http::error::ApiError;
 use bytes::Bytes;
@@ -42,6 +42,8 @@ pub(crate) struct Wanted {
     pub bytes_max: u64,
     /// The same for records out of compressed batches, which are decompressed into buffers.
     pub unpacked_bytes_max: u64,
+    /// Whether the response says the offset of each record. If not, it ends before the first gap of a compacted topic.
+    pub spans_gaps: bool,
 }
 
 /// Maximum number of batches in one response in another form. What is noted of each lies outside the pool, some of it
@@ -59,8 +61,8 @@ pub(crate) struct Part {
     numbers: Range<u32>,
     /// Where they lie in the batch's decompressed data.
     range: Range<usize>,
-    /// What the batch was made of, if it isn't a stored one.
-    source: Option<Arc<Unpacked>>,
+    /// What the batch was made of, if it isn't a stored one, and the number of the batch's first record there.
+    source: Option<(Arc<Unpacked>, u32)>,
 }
 
 /// Selected records of a read.
@@ -72,69 +74,89 @@ pub(crate) struct Selected<'a> {
 
 /// Selects the wanted records, of at most [`PARTS_MAX`] batches: a reader continues after the last record it got.
 pub(crate) async fn select<'a>(api: &'a Api, read: ReadAnswer, wanted: &Wanted) -> Result<Selected<'a>, ApiError> {
+    let mut selecting = Selecting::new(wanted);
     if read.kind == BatchKind::Rawline {
-        return Ok(Selected { parts: parts(read, wanted)?, _conversion: None });
+        selecting.take(read.first_offset, read.pieces)?;
+        return Ok(Selected { parts: selecting.end(), _conversion: None });
     }
-    let (next_offset, raw_bytes_max) = (read.next_offset, api.config.batch_limits.raw_bytes_max);
-    let conversion = to_batches(&api.unpacking, read, wanted.unpacked_bytes_max, raw_bytes_max).await?;
-    let parts = parts(as_read(&conversion.batches, next_offset), wanted)?;
-    let sources = parts.into_iter().map(|part| Part { source: source_of(&conversion.batches, &part), ..part });
-    Ok(Selected { parts: sources.collect(), _conversion: Some(conversion) })
-}
-
-/// Batches that were made, as if they had been read.
-fn as_read(batches: &[Converted], next_offset: u64) -> ReadAnswer {
-    let first_offset = batches.first().map_or(0, |first| first.first_offset);
-    let pieces = batches.iter().map(|converted| Piece::Whole(converted.batch.clone())).collect();
-    ReadAnswer { kind: BatchKind::Rawline, first_offset, end_offset: next_offset, next_offset, pieces }
-}
-
-/// What the batch of a part was made of.
-fn source_of(batches: &[Converted], part: &Part) -> Option<Arc<Unpacked>> {
-    let after = batches.partition_point(|converted| converted.first_offset <= part.first_offset);
-    let found = after.checked_sub(1).and_then(|at| batches.get(at));
-    assert!(found.is_some(), "records at {} of no batch", part.first_offset);
-    found.map(|converted| converted.source.clone())
-}
-
-fn parts(read: ReadAnswer, wanted: &Wanted) -> Result<Vec<Part>, ApiError> {
-    let mut parts = Vec::new();
-    let mut offset = read.first_offset;
-    let mut left = Left {
-        records: wanted.records_max,
-        bytes: wanted.bytes_max,
-        unpacked: wanted.unpacked_bytes_max,
-        is_fresh: true,
-    };
-    for piece in read.pieces {
-        let (mut bytes, cut) = match piece {
-            Piece::Whole(bytes) => (bytes, None),
-            Piece::Slice { batch, records, .. } => (batch, Some(records)),
-        };
-        while !bytes.is_empty() {
-            let batch = parse(&bytes)?;
-            let header = *batch.header();
-            let given = cut.clone().unwrap_or(0..header.records);
-            // `offset` is that of the first given record. Those before the wanted offset are skipped.
-            let skip = wanted.offset.saturating_sub(offset).min(given.len() as u64) as u32;
-            let (numbers, range) = left.take(&batch, given.start + skip..given.end);
-            let is_end = numbers.end < given.end;
-            let batch_bytes = batch.bytes().len();
-            if !numbers.is_empty() {
-                let first_offset = offset + u64::from(skip);
-                let batch = bytes.slice(..batch_bytes);
-                parts.push(Part { batch, header, first_offset, numbers, range, source: None });
-            }
-            if is_end || parts.len() == PARTS_MAX {
-                return Ok(parts);
-            }
-            offset += given.len() as u64;
-            bytes = bytes.slice(batch_bytes..);
+    let raw_bytes_max = api.config.batch_limits.raw_bytes_max;
+    let conversion = to_batches(&api.unpacking, read, wanted.offset, wanted.unpacked_bytes_max, raw_bytes_max).await?;
+    for converted in &conversion.batches {
+        let follows = selecting.next_offset().is_none_or(|next_offset| next_offset == converted.first_offset);
+        if !follows && !wanted.spans_gaps {
+            break;
+        }
+        let before = selecting.parts.len();
+        let is_end = selecting.take(converted.first_offset, vec![Piece::Whole(converted.batch.clone())])?;
+        for part in selecting.parts.iter_mut().skip(before) {
+            part.source = Some((converted.source.clone(), converted.number_first));
+        }
+        if is_end {
+            break;
         }
     }
-    let records: u64 = parts.iter().map(Part::records).sum();
-    assert!(records <= wanted.records_max, "{records} records of at most {}", wanted.records_max);
-    Ok(parts)
+    Ok(Selected { parts: selecting.end(), _conversion: Some(conversion) })
+}
+
+/// Selects records of batches that come in order.
+struct Selecting<'a> {
+    wanted: &'a Wanted,
+    left: Left,
+    parts: Vec<Part>,
+}
+
+impl<'a> Selecting<'a> {
+    fn new(wanted: &'a Wanted) -> Selecting<'a> {
+        let left = Left {
+            records: wanted.records_max,
+            bytes: wanted.bytes_max,
+            unpacked: wanted.unpacked_bytes_max,
+            is_fresh: true,
+        };
+        Selecting { wanted, left, parts: Vec::new() }
+    }
+
+    /// The offset after the last selected record.
+    fn next_offset(&self) -> Option<u64> {
+        self.parts.last().map(|last| last.first_offset + last.records())
+    }
+
+    /// Selects of pieces whose records follow each other from an offset on. True if nothing more can be selected.
+    fn take(&mut self, mut offset: u64, pieces: Vec<Piece>) -> Result<bool, ApiError> {
+        for piece in pieces {
+            let (mut bytes, cut) = match piece {
+                Piece::Whole(bytes) => (bytes, None),
+                Piece::Slice { batch, records, .. } => (batch, Some(records)),
+            };
+            while !bytes.is_empty() {
+                let batch = parse(&bytes)?;
+                let header = *batch.header();
+                let given = cut.clone().unwrap_or(0..header.records);
+                // `offset` is that of the first given record. Those before the wanted offset are skipped.
+                let skip = self.wanted.offset.saturating_sub(offset).min(given.len() as u64) as u32;
+                let (numbers, range) = self.left.take(&batch, given.start + skip..given.end);
+                let is_end = numbers.end < given.end;
+                let batch_bytes = batch.bytes().len();
+                if !numbers.is_empty() {
+                    let first_offset = offset + u64::from(skip);
+                    let batch = bytes.slice(..batch_bytes);
+                    self.parts.push(Part { batch, header, first_offset, numbers, range, source: None });
+                }
+                if is_end || self.parts.len() == PARTS_MAX {
+                    return Ok(true);
+                }
+                offset += given.len() as u64;
+                bytes = bytes.slice(batch_bytes..);
+            }
+        }
+        Ok(false)
+    }
+
+    fn end(self) -> Vec<Part> {
+        let records: u64 = self.parts.iter().map(Part::records).sum();
+        assert!(records <= self.wanted.records_max, "{records} records of at most {}", self.wanted.records_max);
+        self.parts
+    }
 }
 
 /// What can still be selected.
@@ -210,7 +232,7 @@ impl Part {
     /// The selected records with all their fields, if they are of one of Kafka's batches.
     pub fn fields(&self) -> Option<impl Iterator<Item = Record<'_>>> {
         let Range { start, end } = self.numbers;
-        self.source.as_ref().map(|source| source.records_from(start).take((end - start) as usize))
+        self.source.as_ref().map(|(source, first)| source.records_from(first + start).take((end - start) as usize))
     }
 
     /// Where the selected records lie in the decompressed data, together.

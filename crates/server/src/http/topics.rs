@@ -58,6 +58,8 @@ fn info(topic: &Topic) -> TopicInfo {
         payload: payload(topic),
         retain_hours: setting(topic, "retain_hours"),
         retain_bytes: topic.settings().retention().bytes,
+        cleanup_policy: setting(topic, "cleanup_policy").unwrap_or_default(),
+        tombstone_hours: setting(topic, "tombstone_hours"),
     }
 }
 
@@ -131,7 +133,8 @@ fn changes(text: &[u8]) -> Result<Map<String, Value>, ApiError> {
     checked.map_err(|error| {
         let message = format!(
             "send a JSON object with some of \"payload\" (\"bytes\" or \"value\"), \"retain_hours\" (a number greater \
-             than 0) and \"retain_bytes\" (a whole number of 1 or more), or null to clear one of them, and \
+             than 0), \"retain_bytes\" (a whole number of 1 or more), \"cleanup_policy\" (\"delete\", \"compact\" or \
+             \"compact,delete\") and \"tombstone_hours\" (a number greater than 0), or null to clear one of them, and \
              \"partitions\" (1 to {PARTITIONS_MAX}): {error}"
         );
         ApiError::new(code::SETTINGS_INVALID, message)

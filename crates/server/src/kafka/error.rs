@@ -1,6 +1,7 @@
 //! The broker's errors as Kafka's, and those that end a connection.
 
 use crate::convert::ConvertError;
+use crate::convert::keys::KeysError;
 use rawline_batch::record_batch::RecordBatchError;
 use rawline_broker::pool::PoolError;
 use rawline_broker::{AppendError, Kind, ProducerError, ReadError, SearchError, TopicError, TrimError};
@@ -71,6 +72,7 @@ impl From<AppendError> for Refusal {
             AppendError::TooLarge { .. } => ErrorCode::RecordListTooLarge,
             AppendError::Future { .. } => ErrorCode::InvalidTimestamp,
             AppendError::NoJournal => ErrorCode::UnsupportedForMessageFormat,
+            AppendError::NoKeys => ErrorCode::InvalidRecord,
             AppendError::TopicDeleted { .. } => ErrorCode::UnknownTopicOrPartition,
             AppendError::Gap { .. } => ErrorCode::OutOfOrderSequenceNumber,
             AppendError::Old { .. } => ErrorCode::DuplicateSequenceNumber,
@@ -81,6 +83,18 @@ impl From<AppendError> for Refusal {
             AppendError::Failed { .. } | AppendError::Store(_) => ErrorCode::KafkaStorageError,
         };
         Refusal::new(code, error.to_string())
+    }
+}
+
+impl From<KeysError> for Refusal {
+    fn from(error: KeysError) -> Refusal {
+        match error {
+            KeysError::Missing(error) => error.into(),
+            KeysError::Unreadable(ConvertError::Aborted(_)) => {
+                Refusal::new(ErrorCode::NotLeaderOrFollower, error.to_string())
+            }
+            KeysError::Unreadable(_) => Refusal::new(ErrorCode::InvalidRecord, error.to_string()),
+        }
     }
 }
 

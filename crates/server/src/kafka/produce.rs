@@ -5,6 +5,7 @@ use super::error::{ConnectionError, Refusal};
 use super::incoming::Incoming;
 use super::lookup::partition_of;
 use super::reply::{Pending, Reply};
+use crate::convert::keys;
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, FutureExt, join_all};
 use rawline_batch::record_batch::{CheckedRecordBatch, RecordBatchChecker};
@@ -204,7 +205,10 @@ async fn begin_one(
 ) -> Result<(Arc<Partition>, Received), Refusal> {
     let batches = batches?;
     let handle = partition_of(client, topic, number).await?;
-    Ok((handle, Received::of_record_batches(bytes, batches)?))
+    let received = Received::of_record_batches(bytes, batches)?;
+    let raw_bytes_max = client.kafka.config.batch_limits.raw_bytes_max;
+    let received = keys::checked(&client.kafka.converting, &handle, received, raw_bytes_max).await?;
+    Ok((handle, received))
 }
 
 /// The offset of the first record, and of the partition's first.

@@ -81,7 +81,7 @@ pub(super) async fn describe(
 /// Those of its settings that are asked for.
 async fn settings_of(client: &Client, resource: &DescribeConfigsResource) -> Result<Vec<Described>, Refusal> {
     let mut found = match Resource::find(client, resource.resource_type, &resource.resource_name).await? {
-        Resource::Topic(topic) => settings::of_topic(&client.kafka.config, topic.settings().retention()),
+        Resource::Topic(topic) => settings::of_topic(&client.kafka.config, &topic.settings()),
         Resource::Broker => settings::of_broker(client),
         Resource::AllBrokers => Vec::new(),
     };

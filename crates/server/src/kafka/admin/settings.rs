@@ -6,12 +6,13 @@ use crate::kafka::error::Refusal;
 use crate::kafka::metadata::NODE;
 use crate::kafka::{Client, IDLE_MAX, KafkaConfig, fetch};
 use rawline_batch::Limits;
-use rawline_broker::Retention;
+use rawline_broker::Settings;
 use rawline_broker::limits::SEGMENT_BYTES;
 use rawline_contract::Hours;
 use rawline_kafka::ErrorCode;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 /// The topic's setting with its number of partitions.
 pub(super) const PARTITIONS: &str = "partitions";
@@ -21,6 +22,12 @@ const RETAIN_HOURS: &str = "retain_hours";
 
 /// The topic's setting with the number of bytes that it keeps.
 const RETAIN_BYTES: &str = "retain_bytes";
+
+/// The topic's setting of what becomes of old records.
+const POLICY: &str = "cleanup_policy";
+
+/// The topic's setting with the time for which tombstones stay, in hours.
+const TOMBSTONE_HOURS: &str = "tombstone_hours";
 
 const MS_PER_HOUR: f64 = 3_600_000.0;
 
@@ -81,6 +88,10 @@ enum Means {
     Age,
     /// The number of bytes that the topic keeps.
     Bytes,
+    /// What becomes of old records.
+    Policy,
+    /// How long tombstones stay in a compacted topic.
+    TombstoneAge,
     /// The maximum size of a batch.
     BatchBytes,
     /// The size of a segment on a directory.
@@ -103,9 +114,9 @@ const TIMESTAMP_TYPE: &str = "message.timestamp.type";
 
 /// Kafka's settings of topics, by name.
 const OF_TOPICS: &[TopicSetting] = &[
-    setting(CLEANUP_POLICY, Kind::List, "log.cleanup.policy", Means::Fixed("delete")),
+    setting(CLEANUP_POLICY, Kind::List, "log.cleanup.policy", Means::Policy),
     setting("compression.type", Kind::Text, "compression.type", Means::Fixed("producer")),
-    setting("delete.retention.ms", Kind::Long, "log.cleaner.delete.retention.ms", Means::Fixed("86400000")),
+    setting("delete.retention.ms", Kind::Long, "log.cleaner.delete.retention.ms", Means::TombstoneAge),
     setting("file.delete.delay.ms", Kind::Long, "log.segment.delete.delay.ms", Means::Fixed("60000")),
     setting("flush.messages", Kind::Long, "log.flush.interval.messages", Means::Fixed(NEVER)),
     setting("flush.ms", Kind::Long, "log.flush.interval.ms", Means::Fixed(NEVER)),
@@ -143,11 +154,19 @@ impl TopicSetting {
         })
     }
 
-    /// The value in a topic that keeps this.
-    fn value(&self, config: &KafkaConfig, retention: Retention) -> String {
+    /// The value in a topic with these settings.
+    fn value(&self, config: &KafkaConfig, settings: &Settings) -> String {
+        let ms = |age: Duration| (age.as_micros() + 500) / 1000;
         match self.means {
-            Means::Age => limit(retention.age.map(|age| (age.as_micros() + 500) / 1000)),
-            Means::Bytes => limit(retention.bytes.map(u128::from)),
+            Means::Age => limit(settings.retention().age.map(ms)),
+            Means::Bytes => limit(settings.retention().bytes.map(u128::from)),
+            Means::Policy => match (settings.compaction().is_some(), settings.deletes()) {
+                (true, true) => "compact,delete",
+                (true, false) => "compact",
+                (false, _) => "delete",
+            }
+            .to_owned(),
+            Means::TombstoneAge => ms(settings.tombstone_age()).to_string(),
             Means::BatchBytes => config.batch_limits.batch_bytes_max.to_string(),
             Means::SegmentBytes => SEGMENT_BYTES.to_string(),
             Means::Fixed(value) => value.to_owned(),
@@ -156,7 +175,7 @@ impl TopicSetting {
 
     /// The value in a topic of which nothing is set.
     fn default(&self, config: &KafkaConfig) -> String {
-        self.value(config, Retention::default())
+        self.value(config, &Settings::default())
     }
 
     /// The topic's setting that can be changed.
@@ -164,6 +183,8 @@ impl TopicSetting {
         match self.means {
             Means::Age => Some(RETAIN_HOURS),
             Means::Bytes => Some(RETAIN_BYTES),
+            Means::Policy => Some(POLICY),
+            Means::TombstoneAge => Some(TOMBSTONE_HOURS),
             Means::BatchBytes | Means::SegmentBytes | Means::Fixed(_) => None,
         }
     }
@@ -177,6 +198,8 @@ impl TopicSetting {
                 Ok(Some(hours.map_or(Value::Null, |hours| hours.get().into())))
             }
             Means::Bytes => Ok(Some(self.parse_limit(value)?.map_or(Value::Null, Value::from))),
+            Means::Policy => self.parse_policy(value).map(Some),
+            Means::TombstoneAge => self.parse_age(value).map(Some),
             Means::BatchBytes | Means::SegmentBytes | Means::Fixed(_) => self.check(config, value).map(|()| None),
         }
     }
@@ -194,6 +217,32 @@ impl TopicSetting {
         }
     }
 
+    /// What becomes of old records.
+    fn parse_policy(&self, value: &str) -> Result<Value, Refusal> {
+        let has = |element| has_element(value, element);
+        let is_known =
+            |element: &str| ["compact", "delete"].iter().any(|known| element.trim().eq_ignore_ascii_case(known));
+        match (has("compact"), has("delete")) {
+            _ if !value.split(',').all(is_known) => {
+                let message = format!("{} can't be {value:?}; use delete, compact or compact,delete", self.name);
+                Err(Refusal::new(ErrorCode::InvalidConfig, message))
+            }
+            (true, true) => Ok("compact,delete".into()),
+            (true, false) => Ok("compact".into()),
+            (false, _) => Ok(Value::Null),
+        }
+    }
+
+    /// A time, in hours. None at all becomes the shortest, a millisecond.
+    fn parse_age(&self, value: &str) -> Result<Value, Refusal> {
+        let ms = value.parse::<i64>().ok().filter(|ms| *ms >= 0);
+        let hours = ms.and_then(|ms| Hours::new(ms.max(1) as f64 / MS_PER_HOUR));
+        hours.map(|hours| hours.get().into()).ok_or_else(|| {
+            let message = format!("{} can't be {value:?}; use a whole number of milliseconds, 0 or more", self.name);
+            Refusal::new(ErrorCode::InvalidConfig, message)
+        })
+    }
+
     /// Fails unless this is what the setting is in all topics.
     fn check(&self, config: &KafkaConfig, value: &str) -> Result<(), Refusal> {
         let expected = self.default(config);
@@ -201,9 +250,6 @@ impl TopicSetting {
             return Ok(());
         }
         let message = match self.name {
-            CLEANUP_POLICY if has_element(value, "compact") => {
-                format!("{CLEANUP_POLICY} can't be {value:?}: this broker doesn't have compaction yet; use \"delete\"")
-            }
             TIMESTAMP_TYPE => format!(
                 "{TIMESTAMP_TYPE} can't be {value:?}: batches are stored as producers send them, with the producers' \
                  times; use {expected:?}"
@@ -223,10 +269,10 @@ fn has_element(list: &str, element: &str) -> bool {
     list.split(',').any(|found| found.trim().eq_ignore_ascii_case(element))
 }
 
-/// Kafka's settings of a topic that keeps this.
-pub(super) fn of_topic(config: &KafkaConfig, retention: Retention) -> Vec<Described> {
+/// Kafka's settings of a topic with these settings.
+pub(super) fn of_topic(config: &KafkaConfig, settings: &Settings) -> Vec<Described> {
     let described = |setting: &TopicSetting| {
-        let (value, default) = (setting.value(config, retention), setting.default(config));
+        let (value, default) = (setting.value(config, settings), setting.default(config));
         Described {
             name: setting.name,
             kind: setting.kind,
@@ -299,7 +345,7 @@ pub(super) fn defaults() -> Map<String, Value> {
 
 /// What adding elements to a list changes.
 pub(super) fn add(config: &KafkaConfig, name: &str, value: Option<&str>) -> Result<Change, Refusal> {
-    // Lists have one possible value.
+    // The others have one possible value.
     list(name)?.check(config, given(name, value)?.trim()).map(|()| None)
 }
 
@@ -318,6 +364,10 @@ fn list(name: &str) -> Result<&'static TopicSetting, Refusal> {
     let setting = TopicSetting::named(name)?;
     if setting.kind != Kind::List {
         let message = format!("{name} isn't a list, to which elements can be added; set it");
+        return Err(Refusal::new(ErrorCode::InvalidConfig, message));
+    }
+    if setting.changes().is_some() {
+        let message = format!("{name} can't be changed by elements; set it to the whole list");
         return Err(Refusal::new(ErrorCode::InvalidConfig, message));
     }
     Ok(setting)

@@ -74,7 +74,7 @@ async fn try_create(
     let partitions = partitions_of(topic)?;
     let values = topic.configs.iter().map(|wanted| (wanted.name.as_str(), wanted.value.as_deref()));
     let changes = settings::changes(config, values)?;
-    let retention = Settings::default().changed(name, changes.clone()).retention();
+    let settings = Settings::default().changed(name, changes.clone());
     let broker = &client.kafka.broker;
     let topic_id = if validate_only {
         match broker.topic(name).await {
@@ -87,7 +87,7 @@ async fn try_create(
         changes.insert(settings::PARTITIONS.to_owned(), partitions.into());
         id_of(&*broker.create_topic(name, changes).await?)
     };
-    let configs = settings::of_topic(config, retention).into_iter().map(described).collect();
+    let configs = settings::of_topic(config, &settings).into_iter().map(described).collect();
     Ok(Created { topic_id, partitions, configs })
 }
 

@@ -233,6 +233,7 @@ impl JournalStore for DiskJournal {
             look_objects: DISK_MERGE_OBJECTS as u64,
             // One that this task doesn't know is an earlier run's.
             abandon_after: Duration::from_secs(1),
+            ..merge
         });
         JournalConfig {
             limits,
