@@ -113,7 +113,7 @@ public final class Fetched implements Iterable<Record> {
     }
 
     /**
-     * Number of records, counted from the offset asked for.
+     * Number of offsets, counted from the one asked for: as many as records, or more in a compacted topic.
      *
      * @return 0 or more
      */
@@ -267,7 +267,7 @@ public final class Fetched implements Iterable<Record> {
             if (batch.header().baseOffset() != next) {
                 return false;
             }
-            next += batch.count();
+            next += batch.header().offsets();
         }
         if (!end(bytes, firstOffset, topicNextOffset, next)) {
             return false;

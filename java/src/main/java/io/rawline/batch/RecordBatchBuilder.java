@@ -213,6 +213,7 @@ public final class RecordBatchBuilder {
                 0,
                 RecordBatchHeader.BYTES + packed.limit(),
                 count,
+                count,
                 0,
                 packed == raw ? RecordCodec.NONE : RecordCodec.of(compression.codec()),
                 false,

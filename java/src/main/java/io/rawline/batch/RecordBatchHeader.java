@@ -25,7 +25,8 @@ import java.util.zip.CRC32C;
  *
  * @param baseOffset offset of the first record
  * @param batchBytes length of the whole batch in bytes
- * @param records number of records, at least one
+ * @param records number of records; 0 only in a compacted topic
+ * @param offsets number of offsets that the batch takes: as many as records, or more in a compacted topic
  * @param crc32c checksum of the bytes from 21 on
  * @param codec how the records are compressed
  * @param appendTime whether the time of all records is {@code maxTimestampMs}, that of the append
@@ -39,6 +40,7 @@ public record RecordBatchHeader(
         long baseOffset,
         int batchBytes,
         int records,
+        int offsets,
         int crc32c,
         RecordCodec codec,
         boolean appendTime,
@@ -85,7 +87,7 @@ public record RecordBatchHeader(
         check(codec < CODECS.length, "codec " + codec + "; there are 0 to 4");
         check((attributes & CONTROL) == 0, "a control batch, which has no records for readers");
         check(
-                records > 0 && lastOffsetDelta == records - 1,
+                records >= 0 && lastOffsetDelta >= Math.max(0, records - 1) && lastOffsetDelta < Integer.MAX_VALUE,
                 records + " records whose last has the offset delta " + lastOffsetDelta);
         if (batchBytes > Math.min(limits.batchBytesMax(), Integer.MAX_VALUE)) {
             throw BatchException.limit("batch_bytes", batchBytes, limits.batchBytesMax());
@@ -97,6 +99,7 @@ public record RecordBatchHeader(
                 baseOffset,
                 (int) batchBytes,
                 records,
+                lastOffsetDelta + 1,
                 crc32c,
                 CODECS[codec],
                 (attributes & APPEND_TIME) != 0,

@@ -28,6 +28,10 @@ final class RecordCursor {
     private int next;
 
     private int nextAt;
+    /** The lowest offset that the next record can have, counted from the batch's. */
+    private int nextDelta;
+
+    private int offsetDelta;
 
     private long timestampMs;
     private int keyAt;
@@ -57,9 +61,10 @@ final class RecordCursor {
         // The attributes.
         fields.skip(1);
         long time = time(fields.varint(64));
-        long offsetDelta = fields.varint(32);
-        if (offsetDelta != next) {
-            throw fields.invalid("it has the offset delta " + offsetDelta);
+        long delta = fields.varint(32);
+        // Every record after it needs an offset too.
+        if (delta < nextDelta || delta > header.offsets() - (header.records() - next)) {
+            throw fields.invalid("it has the offset delta " + delta);
         }
         keyBytes = fields.nullableLength("its key");
         keyAt = fields.at();
@@ -86,6 +91,8 @@ final class RecordCursor {
         headers = (int) count;
         timestampMs = time;
         nextAt = headersEnd;
+        offsetDelta = (int) delta;
+        nextDelta = offsetDelta + 1;
         next++;
     }
 
@@ -98,6 +105,11 @@ final class RecordCursor {
         } catch (ArithmeticException error) {
             throw fields.invalid("it is " + deltaMs + " ms after its batch's time, which no number holds");
         }
+    }
+
+    /** The record's offset, counted from the batch's. */
+    int offsetDelta() {
+        return offsetDelta;
     }
 
     /** Milliseconds since the Unix epoch; usually -1 if its producer gave no time. */

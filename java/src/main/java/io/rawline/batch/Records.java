@@ -45,6 +45,9 @@ public final class Records {
     /** The current batch's, if it is one of Kafka's. */
     private RecordCursor kafka;
 
+    /** The offset of that batch. */
+    private long kafkaOffset;
+
     /**
      * A cursor over an offset range of consecutive batches.
      *
@@ -75,27 +78,31 @@ public final class Records {
      *     {@code record_batch_invalid}: one of Kafka's has no valid record here; further calls throw the same
      */
     public boolean next() {
-        while (kafka == null ? sizeAt == sizesEnd : !kafka.hasNext()) {
-            if (!nextBatch()) {
+        do {
+            while (kafka == null ? sizeAt == sizesEnd : !kafka.hasNext()) {
+                if (!nextBatch()) {
+                    return false;
+                }
+            }
+            if (offset + 1 >= endOffset) {
                 return false;
             }
-        }
-        if (offset + 1 >= endOffset) {
-            return false;
-        }
-        if (kafka != null) {
-            nextOfKafka();
-        } else {
-            position += length;
-            length = sizes.getInt(sizeAt);
-            sizeAt += 4;
-        }
-        offset++;
-        return true;
+            if (kafka != null) {
+                nextOfKafka();
+            } else {
+                position += length;
+                length = sizes.getInt(sizeAt);
+                sizeAt += 4;
+                offset++;
+            }
+        } while (offset < firstOffset);
+        return offset < endOffset;
     }
 
     private void nextOfKafka() {
         kafka.next();
+        // In a compacted topic, offsets before it may have no record.
+        offset = kafkaOffset + kafka.offsetDelta();
         position = kafka.valueAt();
         length = Math.max(0, kafka.valueBytes());
         long timestampMs = Math.max(0, kafka.timestampMs());
@@ -231,7 +238,8 @@ public final class Records {
         }
         StoredBatch stored = batches.get(batchNext);
         long first = batchNextOffset;
-        long after = first + stored.count();
+        long after =
+                first + (stored instanceof RecordBatch batch ? batch.header().offsets() : stored.count());
         if (after > firstOffset && first < endOffset) {
             // An error changes nothing, so that a batch that can't be decompressed is one with each call, not skipped.
             if (stored instanceof Batch batch) {
@@ -267,17 +275,12 @@ public final class Records {
         }
     }
 
-    /** As {@link #enter(Batch, long)}. */
+    /** Goes to before the first record of one of Kafka's batches; {@link #next()} passes over unwanted ones. */
     private void enter(RecordBatch batch, long first) {
         ByteBuffer section = scratch == null ? batch.unpack(null) : scratch.unpack(batch);
-        RecordCursor cursor = new RecordCursor(batch.header(), section);
-        long before = first - 1;
-        while (before + 1 < firstOffset) {
-            cursor.next();
-            before++;
-        }
         data = section.asReadOnlyBuffer();
-        kafka = cursor;
-        offset = before;
+        kafka = new RecordCursor(batch.header(), section);
+        kafkaOffset = first;
+        offset = first - 1;
     }
 }

@@ -22,7 +22,10 @@ import java.util.zip.GZIPOutputStream;
 import org.apache.kafka.common.compress.Compression;
 import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.header.internals.RecordHeaders;
+import org.apache.kafka.common.record.TimestampType;
+import org.apache.kafka.common.record.internal.DefaultRecordBatch;
 import org.apache.kafka.common.record.internal.MemoryRecords;
+import org.apache.kafka.common.record.internal.MemoryRecordsBuilder;
 import org.apache.kafka.common.record.internal.MutableRecordBatch;
 import org.apache.kafka.common.record.internal.Record;
 import org.apache.kafka.common.record.internal.SimpleRecord;
@@ -118,6 +121,48 @@ class RecordBatchTest {
                 assertEquals(52 + count, some.offset());
             }
             assertEquals(3, count);
+        }
+    }
+
+    /** As in a compacted topic: records at the offsets 53, 54 and 59; then none up to 65. */
+    @Test
+    void offsetsWithoutRecordsAreSkipped() {
+        for (Compression codec : CODECS) {
+            MemoryRecordsBuilder builder =
+                    MemoryRecords.builder(ByteBuffer.allocate(1000), (byte) 2, codec, TimestampType.CREATE_TIME, 50);
+            for (long offset : new long[] {53, 54, 59}) {
+                builder.appendWithOffset(offset, BASE_MS + offset, bytes("k"), bytes("record " + offset));
+            }
+            ByteBuffer some = builder.build().buffer();
+            ByteBuffer none = ByteBuffer.allocate(RecordBatchHeader.BYTES);
+            DefaultRecordBatch.writeEmptyHeader(
+                    none, (byte) 2, -1, (short) -1, -1, 60, 65, 0, TimestampType.CREATE_TIME, -1, false, false);
+            none.flip();
+            ByteBuffer both = ByteBuffer.allocate(some.limit() + none.limit());
+            both.put(some.duplicate()).put(none).flip();
+            List<RecordBatch> batches = check(both, Limits.DEFAULT);
+            assertEquals(List.of(3, 0), batches.stream().map(RecordBatch::count).toList());
+            assertEquals(
+                    List.of(10, 6),
+                    batches.stream().map(batch -> batch.header().offsets()).toList());
+            for (long first = 50; first <= 66; first++) {
+                for (long end = first; end <= 67; end++) {
+                    List<String> expected = new ArrayList<>();
+                    for (long offset : new long[] {53, 54, 59}) {
+                        if (first <= offset && offset < end) {
+                            expected.add("record " + offset);
+                        }
+                    }
+                    Records records = new Records(batches, 50, first, end, null);
+                    List<String> found = new ArrayList<>();
+                    while (records.next()) {
+                        found.add(records.text());
+                        assertEquals("record " + records.offset(), records.text());
+                    }
+                    assertEquals(expected, found, first + " to " + end);
+                    assertFalse(records.next());
+                }
+            }
         }
     }
 
