@@ -1,6 +1,7 @@
 //! Fetch: records of many partitions, as they are stored, once there are enough of them.
 
 use super::Client;
+use super::admin::epochs;
 use super::error::{ConnectionError, Refusal};
 use super::lookup::partition_of;
 use super::reply::{Pending, Reply};
@@ -110,6 +111,7 @@ async fn try_read(
     is_first: bool,
 ) -> Result<Found, Refusal> {
     let partition = partition_of(client, topic, wanted.partition).await?;
+    epochs::check(wanted.leader_epoch)?;
     let offsets = partition.offsets();
     let out_of_range =
         |offset: i64| Refusal::new(ErrorCode::OffsetOutOfRange, format!("offset {offset} is not one of {offsets:?}"));

@@ -1,6 +1,7 @@
 //! ListOffsets: a partition's first and next offset, or the first record of a time.
 
 use super::Client;
+use super::admin::epochs;
 use super::error::Refusal;
 use crate::convert::{ConvertError, DatedRecord, Wanted, find_time};
 use rawline_broker::limits::SEARCH_OBJECTS_MAX;
@@ -51,7 +52,7 @@ fn described(partition_index: i32, found: Result<At, Refusal>) -> ListOffsetsPar
             partition_index,
             offset,
             timestamp: timestamp_ms,
-            leader_epoch: 0,
+            leader_epoch: if offset < 0 { -1 } else { 0 },
             ..ListOffsetsPartitionResponse::default()
         },
         Err(Refusal { code, .. }) => ListOffsetsPartitionResponse {
@@ -69,6 +70,7 @@ async fn find(
     budget: &mut SearchBudget,
 ) -> Result<At, Refusal> {
     let partition = super::lookup::partition(client, topic, wanted.partition_index).await?;
+    epochs::check(wanted.current_leader_epoch)?;
     let offsets = partition.offsets();
     let at = |offset: u64| At { offset: offset as i64, timestamp_ms: -1 };
     match wanted.timestamp {

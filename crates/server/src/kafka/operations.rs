@@ -1,4 +1,4 @@
-//! What clients may do with topics and with the broker, for those that ask: everything, as one bit for each operation.
+//! What clients may do with topics, groups and the broker, if they ask: everything, as one bit for each operation.
 
 /// Kafka's numbers of operations.
 const READ: i32 = 3;
@@ -30,6 +30,9 @@ pub(super) const OF_BROKERS: i32 = 1 << CREATE
     | 1 << DESCRIBE_CONFIGS
     | 1 << ALTER_CONFIGS
     | 1 << IDEMPOTENT_WRITE;
+
+/// The operations that groups know.
+pub(super) const OF_GROUPS: i32 = 1 << READ | 1 << DELETE | 1 << DESCRIBE | 1 << DESCRIBE_CONFIGS | 1 << ALTER_CONFIGS;
 
 /// What a response says if the client hasn't asked.
 const NOT_ASKED: i32 = i32::MIN;

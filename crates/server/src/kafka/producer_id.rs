@@ -8,9 +8,16 @@ use rawline_kafka::messages::{InitProducerIdRequest, InitProducerIdResponse};
 pub(super) fn respond(request: &InitProducerIdRequest) -> InitProducerIdResponse {
     if request.transactional_id.is_some() {
         // There are no transactions. This code ends the producer; others would make it try for minutes.
-        let error_code = ErrorCode::TransactionalIdAuthorizationFailed.into();
-        return InitProducerIdResponse { error_code, ..InitProducerIdResponse::default() };
+        return refused(ErrorCode::TransactionalIdAuthorizationFailed);
+    }
+    if (request.producer_id < 0) != (request.producer_epoch < 0) {
+        // The id of a former instance without its epoch, or the other way round.
+        return refused(ErrorCode::InvalidRequest);
     }
     let producer_id = (rand::random::<u64>() >> 1) as i64;
     InitProducerIdResponse { producer_id, producer_epoch: 0, ..InitProducerIdResponse::default() }
+}
+
+fn refused(code: ErrorCode) -> InitProducerIdResponse {
+    InitProducerIdResponse { error_code: code.into(), producer_epoch: -1, ..InitProducerIdResponse::default() }
 }

@@ -38,10 +38,16 @@ async fn of_partition(client: &Client, topic: &str, asked: &OffsetForLeaderParti
 
 /// The offset after the epoch's last record; `None` if no leader has had the epoch.
 async fn end_of(client: &Client, topic: &str, asked: &OffsetForLeaderPartition) -> Result<Option<u64>, Refusal> {
-    if asked.current_leader_epoch > EPOCH {
-        let message = format!("the leader's epoch is {EPOCH}, and not {}", asked.current_leader_epoch);
-        return Err(Refusal::new(ErrorCode::UnknownLeaderEpoch, message));
-    }
+    check(asked.current_leader_epoch)?;
     let end = partition(client, topic, asked.partition).await?.offsets().end;
     Ok((asked.leader_epoch == EPOCH).then_some(end))
+}
+
+/// Fails if a client knows a leader's epoch that has not been. A negative one stands for none.
+pub(in crate::kafka) fn check(current_leader_epoch: i32) -> Result<(), Refusal> {
+    if current_leader_epoch <= EPOCH {
+        return Ok(());
+    }
+    let message = format!("the leader's epoch is {EPOCH}, and not {current_leader_epoch}; ask for metadata again");
+    Err(Refusal::new(ErrorCode::UnknownLeaderEpoch, message))
 }

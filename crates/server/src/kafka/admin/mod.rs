@@ -4,7 +4,7 @@ mod alter;
 mod cluster;
 mod configs;
 mod describe;
-mod epochs;
+pub(super) mod epochs;
 mod log_dirs;
 mod partitions;
 mod records;

@@ -115,7 +115,10 @@ const TIMESTAMP_TYPE: &str = "message.timestamp.type";
 /// Kafka's settings of topics, by name.
 const OF_TOPICS: &[TopicSetting] = &[
     setting(CLEANUP_POLICY, Kind::List, "log.cleanup.policy", Means::Policy),
+    setting("compression.gzip.level", Kind::Int, "compression.gzip.level", Means::Fixed("-1")),
+    setting("compression.lz4.level", Kind::Int, "compression.lz4.level", Means::Fixed("9")),
     setting("compression.type", Kind::Text, "compression.type", Means::Fixed("producer")),
+    setting("compression.zstd.level", Kind::Int, "compression.zstd.level", Means::Fixed("3")),
     setting("delete.retention.ms", Kind::Long, "log.cleaner.delete.retention.ms", Means::TombstoneAge),
     setting("file.delete.delay.ms", Kind::Long, "log.segment.delete.delay.ms", Means::Fixed("60000")),
     setting("flush.messages", Kind::Long, "log.flush.interval.messages", Means::Fixed(NEVER)),

@@ -1,7 +1,7 @@
 //! DescribeGroups, ListGroups, DeleteGroups.
 
 use super::code_of_offset;
-use crate::kafka::Client;
+use crate::kafka::{Client, operations};
 use rawline_broker::{MemberStatus, Phase};
 use rawline_kafka::ErrorCode;
 use rawline_kafka::messages::{
@@ -10,8 +10,8 @@ use rawline_kafka::messages::{
 };
 use std::collections::BTreeSet;
 
-/// What a client may do with a group if it asks: read, delete, describe. The numbers are Kafka's.
-const OPERATIONS: i32 = 1 << 3 | 1 << 6 | 1 << 8;
+/// From this version on, a group that doesn't exist is an error.
+const UNKNOWN_FROM: i16 = 6;
 
 fn state(phase: Phase) -> &'static str {
     match phase {
@@ -22,8 +22,9 @@ fn state(phase: Phase) -> &'static str {
     }
 }
 
-pub(super) fn describe(client: &Client, request: DescribeGroupsRequest) -> DescribeGroupsResponse {
-    let authorized_operations = if request.include_authorized_operations { OPERATIONS } else { i32::MIN };
+pub(super) fn describe(client: &Client, version: i16, request: DescribeGroupsRequest) -> DescribeGroupsResponse {
+    let authorized_operations = operations::asked(request.include_authorized_operations, operations::OF_GROUPS);
+    let unknown = if version >= UNKNOWN_FROM { ErrorCode::GroupIdNotFound } else { ErrorCode::None };
     let described = |group_id: String| match client.kafka.broker.group(&group_id) {
         Some(status) => DescribedGroup {
             group_state: state(status.phase).to_owned(),
@@ -35,6 +36,8 @@ pub(super) fn describe(client: &Client, request: DescribeGroupsRequest) -> Descr
             ..DescribedGroup::default()
         },
         None => DescribedGroup {
+            error_code: unknown.into(),
+            error_message: (version >= UNKNOWN_FROM).then(|| format!("there is no group {group_id:?}")),
             group_state: "Dead".to_owned(),
             group_id,
             authorized_operations,

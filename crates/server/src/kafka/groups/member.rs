@@ -46,6 +46,7 @@ pub(super) fn join(
         let rebalance = if request.rebalance_timeout_ms < 0 { session } else { duration(request.rebalance_timeout_ms) };
         let group: Arc<str> = request.group_id.into();
         let protocols = request.protocols.into_iter().map(|protocol| (protocol.name.into(), protocol.metadata));
+        let member = request.member_id.clone();
         let join = Join {
             member: request.member_id.into(),
             instance: request.group_instance_id.clone().map(Arc::from),
@@ -60,16 +61,17 @@ pub(super) fn join(
         match unless_stopping(&client, client.kafka.broker.join_group(&group, join, new_id)).await {
             None => JoinGroupResponse { error_code: STOPPING, ..JoinGroupResponse::default() },
             Some(Outcome::Joined(joined)) => described(version, joined),
-            Some(Outcome::Refused(error)) => refused(&error),
+            Some(Outcome::Refused(error)) => refused(&error, member),
             Some(Outcome::Synced { .. }) => unreachable!("a share for a member that joins"),
         }
     }
 }
 
-fn refused(error: &GroupError) -> JoinGroupResponse {
+/// To a member that gave this id; it may have to take another.
+fn refused(error: &GroupError, member: String) -> JoinGroupResponse {
     let member_id = match error {
         GroupError::NeedsId { member } => member.to_string(),
-        _ => String::new(),
+        _ => member,
     };
     JoinGroupResponse { error_code: code_of(error).into(), member_id, ..JoinGroupResponse::default() }
 }
@@ -110,6 +112,10 @@ pub(super) fn sync(
 ) -> impl Future<Output = SyncGroupResponse> + Send + use<> {
     let client = client.clone();
     async move {
+        if !is_of_group(&client, &request) {
+            let error_code = ErrorCode::InconsistentGroupProtocol.into();
+            return SyncGroupResponse { error_code, ..SyncGroupResponse::default() };
+        }
         let sync = of(request.member_id, request.group_instance_id, request.generation_id);
         let assignments = request.assignments.into_iter().map(|share| (share.member_id.into(), share.assignment));
         let synced = client.kafka.broker.sync_group(&request.group_id, &sync, assignments.collect());
@@ -127,6 +133,15 @@ pub(super) fn sync(
             Some(Outcome::Joined(_)) => unreachable!("a member joins that asks for its share"),
         }
     }
+}
+
+/// Whether a member means the strategy that its group has chosen. Older versions don't say which they mean.
+fn is_of_group(client: &Client, request: &SyncGroupRequest) -> bool {
+    let Some(group) = client.kafka.broker.group(&request.group_id) else { return true };
+    let is_same = |asked: &Option<String>, chosen: &str| asked.as_deref().is_none_or(|asked| asked == chosen);
+    let is_chosen = !group.protocol.is_empty();
+    !is_chosen
+        || (is_same(&request.protocol_type, &group.protocol_type) && is_same(&request.protocol_name, &group.protocol))
 }
 
 fn code(done: Result<(), GroupError>) -> i16 {

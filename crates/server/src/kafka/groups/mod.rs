@@ -48,7 +48,7 @@ pub(super) async fn respond(client: &Arc<Client>, header: &RequestHeader, reques
         Request::OffsetCommit(request) => offsets::commit(client, version, request).await.into(),
         Request::OffsetFetch(request) => offsets::fetch(client, version, request).await.into(),
         Request::OffsetDelete(request) => offsets::delete(client, request).await.into(),
-        Request::DescribeGroups(request) => manage::describe(client, request).into(),
+        Request::DescribeGroups(request) => manage::describe(client, version, request).into(),
         Request::ListGroups(request) => manage::list(client, &request).into(),
         Request::DeleteGroups(request) => manage::delete(client, request).await.into(),
         other => unreachable!("{:?} is not an API of groups", other.api()),
@@ -79,13 +79,19 @@ fn later<R: Into<Response>>(
 /// This broker coordinates all groups.
 fn find(client: &Client, version: i16, request: FindCoordinatorRequest) -> FindCoordinatorResponse {
     const GROUP: i8 = 0;
-    let (host, port) = client.advertised();
+    const TRANSACTION: i8 = 1;
+    let refused = |code: ErrorCode, message: String| (code.into(), Some(message));
     let (error_code, error_message) = match request.key_type {
         GROUP => (ErrorCode::None.into(), None),
-        _ => (ErrorCode::CoordinatorNotAvailable.into(), Some("this broker has no transactions".to_owned())),
+        TRANSACTION => refused(ErrorCode::CoordinatorNotAvailable, "this broker has no transactions".to_owned()),
+        other => {
+            refused(ErrorCode::InvalidRequest, format!("nothing has a coordinator of type {other}; groups have 0"))
+        }
     };
+    let is_known = error_code == i16::from(ErrorCode::None);
+    let (node_id, (host, port)) = if is_known { (NODE, client.advertised()) } else { (-1, (String::new(), 0)) };
     if version < 4 {
-        let (node_id, port) = (NODE, port.into());
+        let port = port.into();
         let throttle_time_ms = 0;
         let coordinators = Vec::new();
         return FindCoordinatorResponse {
@@ -100,7 +106,7 @@ fn find(client: &Client, version: i16, request: FindCoordinatorRequest) -> FindC
     }
     let coordinator = |key| Coordinator {
         key,
-        node_id: NODE,
+        node_id,
         host: host.clone(),
         port: port.into(),
         error_code,

@@ -150,6 +150,12 @@ async fn fetched(
 
 pub(super) async fn delete(client: &Client, request: OffsetDeleteRequest) -> OffsetDeleteResponse {
     let group: Arc<str> = request.group_id.into();
+    if client.kafka.broker.group(&group).is_none() {
+        return OffsetDeleteResponse {
+            error_code: ErrorCode::GroupIdNotFound.into(),
+            ..OffsetDeleteResponse::default()
+        };
+    }
     let mut topics = Vec::with_capacity(request.topics.len());
     for topic in request.topics {
         let mut partitions = Vec::with_capacity(topic.partitions.len());
