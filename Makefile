@@ -12,7 +12,7 @@ DATA ?= .rawline/data
 # What `make full` built stays in the binary that `make run` builds.
 FEATURES := $(shell cat target/.features 2>/dev/null)
 
-.PHONY: help run test test-rust test-python test-java test-build bench sim fuzz check check-rust check-python check-java check-lab
+.PHONY: help run test test-rust test-python test-java test-kafka test-build bench sim fuzz check check-rust check-python check-java check-lab
 .PHONY: tools release full clean kafka-oracle kafka-vectors
 .PHONY: lab lab-quick lab-test lab-mine lab-report lab-build lab-generate
 
@@ -86,6 +86,12 @@ test-java: tools test-build
 	@command -v mvn >/dev/null || { echo "the Java client is built with Maven: install Maven 3.8 and Java 17 or newer, then run make again"; exit 1; }
 	$(MAVEN) -f java/pom.xml install
 
+# The tests run Maven and Go themselves, both against one broker.
+test-kafka: $(VENV)/.ready test-build ## Test the broker with Kafka's clients in Java, Go and C, and compare it with a real Kafka (2 min after make test)
+	@command -v mvn >/dev/null || { echo "Kafka's Java clients run with Maven: install Maven 3.8 and Java 17 or newer, then run make again"; exit 1; }
+	@command -v go >/dev/null || { echo "franz-go is built with Go: install Go 1.26 or newer, then run make again"; exit 1; }
+	cd interop/kafka && $(VENV)/bin/python -m pytest
+
 check: check-rust check-python check-java check-lab ## Formatters, linters, licenses of dependencies (6 min)
 
 # Every example too. `fuzz/` is not compiled here; a test reads its drivers. The second line, without the feature `full`, has
@@ -98,7 +104,8 @@ check-rust: $(TOOLS)/cargo-deny ## Rust: rustfmt, clippy, licenses and sources o
 
 check-python: $(VENV)/.ready ## Python: ruff, mypy (.tools/python/bin/ruff format python formats)
 	$(VENV)/bin/ruff check --no-cache python
-	$(VENV)/bin/ruff format --no-cache --check python
+	$(VENV)/bin/ruff check --no-cache --config python/pyproject.toml interop
+	$(VENV)/bin/ruff format --no-cache --check --config python/pyproject.toml python interop
 	cd python && MYPYPATH=lib $(VENV)/bin/mypy --strict lib/rawline tests/typed.py
 
 check-lab: lab-generate ## The laboratory: rustfmt, clippy
@@ -178,4 +185,4 @@ kafka-vectors: ## Write the golden bytes of Kafka's protocol, vectors/kafka, as 
 
 clean: ## Remove build results and the data of `make run`
 	$(CARGO) clean
-	rm -rf .rawline .tools java/target lab/out lab/generated lab/.tools lab/.venv lab/java/target
+	rm -rf .rawline .tools java/target lab/out lab/generated lab/.tools lab/.venv lab/java/target interop/kafka/java/target

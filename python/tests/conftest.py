@@ -1,105 +1,29 @@
-"""A real broker for tests: the `rawline` binary on a temporary directory and a free port."""
+"""Fixtures: brokers, topics, and what several tests look at."""
 
 import os
 import re
 import signal
 import socket
 import subprocess
-import sys
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy
 import pytest
+from brokers import REPOSITORY, Broker
 
 import rawline
 
 # A shell that runs its jobs in the background has them ignore Ctrl-C, which Python then leaves as it is.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 VECTORS = REPOSITORY / "vectors"
-
-
-def binary() -> Path:
-    """The broker: what RAWLINE_BIN says, else what Cargo built."""
-    target = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target"))
-    candidates = [target / "debug/rawline", target / "release/rawline"]
-    candidates += [REPOSITORY / "target/debug/rawline", REPOSITORY / "target/release/rawline"]
-    if given := os.environ.get("RAWLINE_BIN"):
-        candidates = [Path(given)]
-    for candidate in candidates:
-        if candidate.exists():
-            return candidate
-    raise RuntimeError(f"no broker at {candidates[0]}; build it with `cargo build --bin rawline`, or set RAWLINE_BIN")
 
 
 def address(view: memoryview) -> int:
     """Where a view's first byte lies."""
     return numpy.frombuffer(view, "u1").ctypes.data
-
-
-class Broker:
-    """A running broker."""
-
-    def __init__(self, folder: Path | str, *flags: str, variables: dict[str, str] | None = None) -> None:
-        self.folder = folder
-        self.flags = flags
-        self.variables = variables or {}
-        self.address = "127.0.0.1:0"
-        # Where Kafka's clients connect to, with --kafka.
-        self.kafka = ""
-        self.start()
-
-    def start(self) -> None:
-        """On the same directory and port as before, if there was one."""
-        command = [binary(), "serve", "--storage", self.folder, "--listen", self.address, *self.flags]
-        environment = {**os.environ, **self.variables}
-        self.process = subprocess.Popen(
-            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
-        assert self.process.stdout is not None
-        said = ""
-        for line in self.process.stdout:
-            said += line
-            if found := re.search(r"listening for Kafka's clients on (\S+)", line):
-                self.kafka = found.group(1)
-            if found := re.search(r"listening on http://(\S+)", line):
-                self.address = found.group(1)
-                return
-        raise RuntimeError(f"the broker did not start:\n{said}")
-
-    @property
-    def url(self) -> str:
-        return f"http://{self.address}"
-
-    def kill(self) -> None:
-        """As a crash would."""
-        self.signal(signal.SIGKILL)
-
-    def signal(self, number: int) -> None:
-        self.process.send_signal(number)
-        if number == signal.SIGSTOP:
-            # Its threads may otherwise answer a little longer.
-            os.waitid(os.P_PID, self.process.pid, os.WSTOPPED)
-        if number != signal.SIGSTOP and number != signal.SIGCONT:
-            self.process.wait()
-            assert self.process.stdout is not None
-            self.process.stdout.close()
-
-    def stop(self) -> None:
-        if self.process.poll() is None:
-            self.signal(signal.SIGCONT)
-            self.kill()
-
-    def run_example(self, path: Path, folder: Path, *arguments: str) -> str:
-        """Output of a script that gets the broker's address."""
-        environment = {**os.environ, "RAWLINE_BROKER": self.url, "MPLBACKEND": "Agg"}
-        command = [sys.executable, "-W", "error", path, *arguments]
-        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ from concurrent.futures import Future
 from typing import Any
 
 import pytest
+from brokers import REPOSITORY, binary
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicCollection, TopicPartition
 from confluent_kafka.admin import (
     AdminClient,
@@ -22,7 +23,7 @@ from confluent_kafka.admin import (
     NewTopic,
     ResourceType,
 )
-from conftest import REPOSITORY, Broker, binary
+from conftest import Broker
 
 import rawline
 

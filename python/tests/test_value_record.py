@@ -10,7 +10,8 @@ from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
 import pytest
-from conftest import VECTORS, binary
+from brokers import binary
+from conftest import VECTORS
 
 from rawline import ValueFormatError, value
 from rawline.value import Address, Count, Integer, Name, Port, Record, Subnet, Timespan, Timestamp, View
