@@ -221,6 +221,11 @@ impl Consumer {
         Ok(if self.wait().await? { Some(&mut self.current) } else { None })
     }
 
+    /// The topic that it reads.
+    pub(crate) fn topic(&self) -> &str {
+        &self.topic
+    }
+
     /// What [`Consumer::wait`] has waited for.
     pub(crate) fn current(&mut self) -> &mut Fetched {
         &mut self.current

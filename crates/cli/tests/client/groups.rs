@@ -209,6 +209,12 @@ async fn topics_may_be_created_later_and_deleted_records_are_skipped() {
     append(&client, "u", 3, 1).await;
     let fetched = timeout(LONG, one.next()).await.unwrap().unwrap();
     assert_eq!((fetched.topic(), fetched.partition(), fetched.records_count()), ("u", 3, 1));
+    // Deleted and created again at once, it begins at offset 0.
+    client.delete_topic("u").await.unwrap();
+    create(&client, "u").await;
+    append(&client, "u", 3, 1).await;
+    let fetched = timeout(LONG, one.next()).await.unwrap().unwrap();
+    assert_eq!((fetched.topic(), fetched.requested_offset(), fetched.records_count()), ("u", 0, 1));
     assert_eq!(found[&2], [0, 1, 2, 5, 6, 6]);
     one.close().await.unwrap();
     let offsets = client.group("g").await.unwrap().offsets;

@@ -314,7 +314,9 @@ impl GroupConsumer {
             let mut ranges = Vec::new();
             for MemberPartition { partition, offset: committed, .. } in partitions {
                 let Some(extent) = extents.get(*partition as usize).copied() else { continue };
-                let offset = match self.progress.position(topic, *partition).or(*committed) {
+                let known = self.progress.position(topic, *partition).or(*committed);
+                // A greater offset is of a topic that was deleted, or was set by mistake.
+                let offset = match known.filter(|offset| *offset <= extent.next_offset) {
                     Some(offset) => offset,
                     None => self.config.start.offset(&self.client, (topic, *partition).into(), || Ok(extent)).await?,
                 };
@@ -353,6 +355,9 @@ impl GroupConsumer {
                     return Ok(Some(index));
                 }
                 Err(error) if is_one_of(&error, &MOVED) => {
+                    if error.code() == Some(TOPIC_NOT_FOUND.name) {
+                        self.forget(index);
+                    }
                     self.consumers.clear();
                     self.step = Step::Assigned;
                 }
@@ -360,6 +365,16 @@ impl GroupConsumer {
             },
         }
         Ok(None)
+    }
+
+    /// A topic was deleted: in another one of its name, offsets begin at 0 again.
+    fn forget(&mut self, index: usize) {
+        let Some(topic) = self.consumers.get(index).map(|consumer| consumer.topic().to_owned()) else {
+            unreachable!("consumer {index} of {}", self.consumers.len())
+        };
+        self.progress.forget(&topic);
+        let partitions = self.membership.iter_mut().flat_map(|membership| &mut membership.partitions);
+        partitions.filter(|at| at.topic == topic).for_each(|at| at.offset = None);
     }
 
     /// Commits what is processed if the caller doesn't do so.

@@ -52,6 +52,11 @@ impl Progress {
         position.map(|position| (position.returned, position.processed) = (offset, offset)).is_some()
     }
 
+    /// A topic doesn't exist any more.
+    pub fn forget(&mut self, topic: &str) {
+        self.partitions.retain(|(other, _), _| other != topic);
+    }
+
     /// The caller has processed what it got.
     pub fn set_all_processed(&mut self) {
         self.partitions.values_mut().for_each(|position| position.processed = position.returned);
@@ -113,5 +118,8 @@ mod tests {
         let at = |offset| vec![CommitOffset { topic: "t".into(), partition: 0, offset, metadata: String::new() }];
         progress.set_committed(&at(9));
         assert_eq!(uncommitted(&progress), []);
+        progress.insert("u".into(), 0, 1, Some(1));
+        progress.forget("t");
+        assert!(progress.positions().eq([("u", 0, 1)]));
     }
 }

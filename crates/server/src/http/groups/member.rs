@@ -158,8 +158,9 @@ impl Joining {
             return Ok((Vec::new(), None));
         }
         let wanting: Vec<Wanting> = joined.members.iter().map(wanting).collect();
-        let partitions = partitions(&self.broker, wanting.iter().flat_map(|one| &one.topics)).await?;
-        let divided = Some(division(&partitions));
+        let Division { partitions, number } =
+            Division::of(&self.broker, wanting.iter().flat_map(|one| &one.topics)).await?;
+        let divided = Some(number);
         if joined.is_divided {
             return Ok((Vec::new(), divided));
         }
@@ -208,26 +209,32 @@ fn wanting((member, instance, said): &(Arc<str>, Option<Arc<str>>, Bytes)) -> Wa
     Wanting { member: member.clone(), instance: instance.clone(), topics }
 }
 
-/// The number of partitions of those topics that exist.
-async fn partitions<'a>(
-    broker: &Broker,
-    topics: impl Iterator<Item = &'a String>,
-) -> Result<BTreeMap<String, u32>, ApiError> {
-    let mut partitions = BTreeMap::new();
-    for name in topics.collect::<BTreeSet<_>>() {
-        match broker.topic(name).await {
-            Ok(topic) => drop(partitions.insert(name.clone(), topic.partitions())),
-            Err(TopicError::NotFound { .. } | TopicError::Deleting { .. } | TopicError::Name { .. }) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(partitions)
+/// What a group divides.
+struct Division {
+    /// The number of partitions of each topic that exists.
+    partitions: BTreeMap<String, u32>,
+    /// Another one if there are other topics, also of the same names, or other partitions.
+    number: u64,
 }
 
-/// A number that stands for these topics and their numbers of partitions.
-fn division(partitions: &BTreeMap<String, u32>) -> u64 {
-    let text: String = partitions.iter().map(|(topic, count)| format!("{topic} {count}\n")).collect();
-    rawline_batch::crc32c(text.as_bytes()).into()
+impl Division {
+    async fn of<'a>(broker: &Broker, topics: impl Iterator<Item = &'a String>) -> Result<Division, ApiError> {
+        let mut partitions = BTreeMap::new();
+        let mut ids = Vec::new();
+        for name in topics.collect::<BTreeSet<_>>() {
+            match broker.topic(name).await {
+                Ok(topic) => {
+                    let count = topic.partitions();
+                    ids.extend(topic.topic_id().to_bytes());
+                    ids.extend(count.to_be_bytes());
+                    partitions.insert(name.clone(), count);
+                }
+                Err(TopicError::NotFound { .. } | TopicError::Deleting { .. } | TopicError::Name { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(Division { partitions, number: rawline_batch::crc32c(&ids).into() })
+    }
 }
 
 /// A sign of a member. Refused if it has to join again: also if it leads, and there are other partitions to divide now.
@@ -243,8 +250,8 @@ pub(crate) async fn heartbeat(api: &Api, request: Request<Incoming>) -> Result<A
         let status = api.broker.group(&group).ok_or_else(|| ApiError::group_not_found(&group))?;
         let members = status.members.iter().map(|one| (one.id.clone(), one.instance.clone(), one.says.clone()));
         let wanting: Vec<Wanting> = members.map(|member| wanting(&member)).collect();
-        let partitions = partitions(&api.broker, wanting.iter().flat_map(|one| &one.topics)).await?;
-        if divided != division(&partitions) {
+        let division = Division::of(&api.broker, wanting.iter().flat_map(|one| &one.topics)).await?;
+        if divided != division.number {
             return Err(GroupError::Rebalancing.into());
         }
     }
