@@ -4,7 +4,8 @@
 #   lab/python/setup.sh [PYTHON]       PYTHON is the interpreter to measure (3.11 or newer), python3 by default
 #   lab/python/setup.sh --libraries    only the pinned libraries and tools, without the rawline package
 #
-# Does nothing if nothing has changed since the last time. The package needs Rust.
+# Does nothing if nothing has changed since the last time. The package needs Rust. If LAB_PACKAGE names a folder with a built
+# package, that one is used: a debug build is enough for tests, and says nothing about speed.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 venv="$here/../.venv"
@@ -33,6 +34,15 @@ if ! is_current .libraries "$libraries"; then
   printf '%s\n' "$libraries" >"$venv/.libraries"
 fi
 [ $libraries_only = no ] || exit 0
+
+linked=$(echo "$venv"/lib/python3.*/site-packages)/rawline-linked.pth
+if [ -n "${LAB_PACKAGE:-}" ]; then
+  [ -f "$LAB_PACKAGE/rawline/__init__.py" ] || failed "LAB_PACKAGE=$LAB_PACKAGE has no package: make test-python builds one"
+  printf '%s\n' "$LAB_PACKAGE" >"$linked"
+  rm -f "$venv/.package"
+  exit 0
+fi
+rm -f "$linked"
 
 sources=$(cat "$here/../../Cargo.lock"; find "$package" "$package/../crates" -type f \
   \( -name '*.py' -o -name '*.pyi' -o -name '*.rs' -o -name '*.toml' \) -not -path '*/target/*' -not -path '*/.venv/*' \

@@ -125,7 +125,7 @@ fn api_versions_are_those_of_the_table() {
         Some((found.min_version, found.max_version))
     };
     // librdkafka compresses only if Produce begins with 0.
-    assert_eq!(versions(Api::Produce), Some((0, 12)));
+    assert_eq!(versions(Api::Produce), Some((0, 13)));
     assert_eq!(versions(Api::Metadata), Some((0, 13)));
     assert_eq!(versions(Api::EndTxn), None);
     for api in Api::ALL.iter().filter(|api| **api != Api::Produce) {

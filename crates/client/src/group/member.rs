@@ -144,7 +144,8 @@ impl Member {
 
     /// Gives signs until the membership ends and the consumer has stopped reading.
     async fn stay(&mut self, membership: &Membership) -> End {
-        let interval = self.config.session / SESSION_HEARTBEATS;
+        // When the partitions are divided anew, the member has to learn of it well before the others stop waiting.
+        let interval = self.config.session.min(self.config.rebalance) / SESSION_HEARTBEATS;
         let mut heard_at = Instant::now();
         let mut is_revoked = false;
         loop {

@@ -1,15 +1,11 @@
 //! The limit on connections doesn't lock out active clients.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)] // A test.
-
-mod support;
-
+use crate::support::{DEADLINE, append_head, connect, exchange, get, receive, wait_until};
 use rawline_broker::store::memory::MemoryStore;
 use rawline_server::http::{HttpConfig, Waits};
 use rawline_testkit::served::{PATIENT, Served};
 use std::sync::Arc;
 use std::time::Duration;
-use support::{DEADLINE, append_head, connect, exchange, get, receive, wait_until};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 

@@ -1,10 +1,7 @@
 //! ListOffsets by the times of records.
 
-// Helpers of tests may fail the test.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
-mod support;
-
+use crate::support::kafka::{Client, TIME_MS, produce_body, produced};
+use crate::support::{connect, exchange};
 use rawline_batch::record_batch::{RecordBatchBuilder, RecordCodec};
 use rawline_batch::{Builder, Codec, Limits};
 use rawline_broker::store::disk::{DiskStore, Durability};
@@ -16,8 +13,6 @@ use rawline_server::http::HttpConfig;
 use rawline_testkit::served::Served;
 use std::path::Path;
 use std::sync::Arc;
-use support::kafka::{Client, TIME_MS, produce_body, produced};
-use support::{connect, exchange};
 
 const EARLIEST: i64 = -2;
 const MAX_TIMESTAMP: i64 = -3;

@@ -1,15 +1,10 @@
 //! Groups of consumers over HTTP: members share partitions, commit offsets, come and go.
 
-// Helpers of tests may fail the test.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
-mod support;
-
+use crate::support::http;
 use rawline_server::http::HttpConfig;
 use rawline_testkit::served::Served;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use support::http;
 
 const GROUP: &str = "group-name=readers";
 
@@ -48,7 +43,7 @@ fn commit(share: &Value, partition: u64, offset: u64) -> Value {
 
 #[tokio::test]
 async fn members_share_partitions() {
-    let (server, _dir) = support::kafka::served().await;
+    let (server, _dir) = crate::support::kafka::served().await;
     assert_eq!(send(&server, "POST", "/topic?topic-name=t", &json!({"partitions": 4})).await.0, 201);
     for partition in 0..4 {
         let target = format!("/records?topic-name=t&partition={partition}");
@@ -123,7 +118,7 @@ async fn members_share_partitions() {
 
 #[tokio::test]
 async fn what_is_wrong_is_refused() {
-    let (server, _dir) = support::kafka::served().await;
+    let (server, _dir) = crate::support::kafka::served().await;
     let cases = [
         ("POST", "/member", json!({"topics": ["t"]}), 400, "group_name"),
         ("POST", "/member?group-name=g", json!({"topics": []}), 400, "group_invalid"),
@@ -148,7 +143,7 @@ async fn what_is_wrong_is_refused() {
 /// The list of many groups has more than fits outside the pool, and gives its buffers back.
 #[tokio::test]
 async fn many_groups_are_listed() {
-    let (server, _dir) = support::kafka::served().await;
+    let (server, _dir) = crate::support::kafka::served().await;
     assert_eq!(send(&server, "POST", "/topic?topic-name=t", &json!({})).await.0, 201);
     let offsets = json!({"offsets": [{"topic": "t", "offset": 0}]});
     for n in 0..200 {

@@ -1,17 +1,12 @@
 //! Kafka's requests that create, change, delete and describe topics, and describe the broker.
 
-// Helpers of tests may fail the test.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
-mod support;
-
+use crate::support::kafka::{Client, batch, produce_body, produced, served};
+use crate::support::{exchange, get};
 use rawline_batch::record_batch::RecordCodec;
 use rawline_broker::limits::TOPIC_PARTITIONS_MAX;
 use rawline_kafka::messages::*;
 use rawline_kafka::{Api, ErrorCode, Response};
 use rawline_testkit::served::Served;
-use support::kafka::{Client, batch, produce_body, produced, served};
-use support::{exchange, get};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 

@@ -1,9 +1,6 @@
 //! A topic that a failed assertion has stopped needs a human; other topics continue.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)] // A test.
-
-mod support;
-
+use crate::support::{append_head, connect, exchange, get};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use rawline_broker::Kind;
@@ -15,7 +12,6 @@ use rawline_server::http::{HttpConfig, install_metrics};
 use rawline_testkit::served::Served;
 use std::ops::Range;
 use std::sync::Arc;
-use support::{append_head, connect, exchange, get};
 
 /// Fails an assertion on the second append to the topic "bad".
 #[derive(Default)]

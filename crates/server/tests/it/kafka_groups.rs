@@ -1,10 +1,6 @@
 //! Groups of Kafka's consumers: their members, the offsets that they commit, and what administrators do with them.
 
-// Helpers of tests may fail the test.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
-mod support;
-
+use crate::support::kafka::{Client, served};
 use bytes::Bytes;
 use rawline_broker::store::disk::{DiskStore, Durability};
 use rawline_kafka::messages::*;
@@ -14,7 +10,6 @@ use rawline_testkit::served::Served;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use support::kafka::{Client, served};
 use tokio::io::AsyncWriteExt;
 
 const GROUP: &str = "billing";

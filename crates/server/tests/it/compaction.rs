@@ -1,11 +1,8 @@
 //! A compacted topic, as every reader sees it: a Kafka client, and HTTP in all forms, also from offsets whose records
 //! are gone.
 
-// Helpers of tests may fail the test.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
-mod support;
-
+use crate::support::http;
+use crate::support::kafka::{Client, produce_body, produced, served};
 use rawline_batch::Limits;
 use rawline_batch::record_batch::{RecordBatchHeader, RecordCodec, Records, check_stored, unpack};
 use rawline_kafka::{Api, ErrorCode};
@@ -13,8 +10,6 @@ use rawline_testkit::batches::{batch, keyed_batch};
 use rawline_testkit::served::Served;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use support::http;
-use support::kafka::{Client, produce_body, produced, served};
 use tokio::time::{Instant, sleep};
 
 const RECORD_BATCH: &str = "application/vnd.kafka.record-batch";

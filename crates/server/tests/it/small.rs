@@ -1,9 +1,6 @@
 //! Small appends, which the HTTP library doesn't see, next to requests that it does.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)] // A test.
-
-mod support;
-
+use crate::support::{append_head, connect, exchange, get, receive};
 use rawline_broker::CommitThread;
 use rawline_broker::store::memory::MemoryStore;
 use rawline_server::http::HttpConfig;
@@ -11,7 +8,6 @@ use rawline_testkit::batches::batch;
 use rawline_testkit::served::{PATIENT, Served};
 use std::sync::Arc;
 use std::time::Duration;
-use support::{append_head, connect, exchange, get, receive};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -74,7 +70,7 @@ async fn responses(stream: &mut TcpStream, count: usize) -> Vec<String> {
     let (mut text, mut found) = (String::new(), Vec::new());
     while found.len() < count {
         let mut piece = [0; 4096];
-        let reading = tokio::time::timeout(support::DEADLINE, stream.read(&mut piece)).await;
+        let reading = tokio::time::timeout(crate::support::DEADLINE, stream.read(&mut piece)).await;
         let bytes = reading.expect("no response").unwrap();
         assert!(bytes > 0, "closed after {found:?} and {text:?}");
         text.push_str(std::str::from_utf8(&piece[..bytes]).unwrap());

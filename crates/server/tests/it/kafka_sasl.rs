@@ -1,10 +1,6 @@
 //! Authentication over Kafka's protocol: who has a key gets in, everybody else gets an error and loses the connection.
 
-// Helpers of tests may fail the test.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
-mod support;
-
+use crate::support::kafka::Client;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use rawline_broker::store::memory::MemoryStore;
@@ -19,7 +15,6 @@ use rawline_testkit::served::Served;
 use ring::{digest, hmac, pbkdf2};
 use std::sync::Arc;
 use std::time::Duration;
-use support::kafka::Client;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 const KEYS: [&str; 2] = ["first key", "second key"];

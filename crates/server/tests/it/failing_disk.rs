@@ -1,9 +1,6 @@
 //! What producers and operators see of a disk that is full, or whose syncs fail, in both layouts of a directory.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)] // A test.
-
-mod support;
-
+use crate::support::{append_head, connect, exchange, get};
 use bytes::Bytes;
 use rawline_broker::store::disk::{Device, DiskStore, Durability, Options, System};
 use rawline_broker::store::s3::Layout;
@@ -15,7 +12,6 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use support::{append_head, connect, exchange, get};
 
 /// A disk with switches.
 #[derive(Default)]

@@ -1,10 +1,7 @@
 //! Kafka's protocol and Kafka's batches over HTTP, on a directory: what is sent is stored and returned, in either form.
 
-// Helpers of tests may fail the test.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
-mod support;
-
+use crate::support::kafka::{Client, Fetched, TIME_MS, batch, fetch_body, produce_body, produced, served};
+use crate::support::{exchange, http};
 use rawline_batch::record_batch::{
     RECORD_BATCH_HEADER_BYTES, RecordBatchHeader, RecordCodec, RecordProducer, Records, STAMPED_BYTES, check_stored,
     stamp, unpack,
@@ -16,8 +13,6 @@ use rawline_kafka::messages::{
 };
 use rawline_kafka::{Api, ErrorCode, Response};
 use rawline_testkit::served::Served;
-use support::kafka::{Client, Fetched, TIME_MS, batch, fetch_body, produce_body, produced, served};
-use support::{exchange, http};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -313,6 +308,6 @@ async fn hostile_bytes_close_the_connection() {
         let _ = client.stream.read_to_end(&mut Vec::new()).await;
     }
     let mut stream = TcpStream::connect(server.address).await.unwrap();
-    assert_eq!(exchange(&mut stream, &[support::get("/health").as_bytes()]).await.unwrap().0, 200);
+    assert_eq!(exchange(&mut stream, &[crate::support::get("/health").as_bytes()]).await.unwrap().0, 200);
     server.wait_for_buffers();
 }

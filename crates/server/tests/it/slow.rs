@@ -1,14 +1,10 @@
 //! Slow senders of large bodies leave buffers for others.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)] // A test.
-
-mod support;
-
+use crate::support::{append_head, connect, connect_from, exchange, wait_until};
 use rawline_broker::store::memory::MemoryStore;
 use rawline_server::http::HttpConfig;
 use rawline_testkit::served::{PATIENT, Served};
 use std::sync::Arc;
-use support::{append_head, connect, connect_from, exchange, wait_until};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 

@@ -1,10 +1,6 @@
 //! Topics by their ids, over Kafka's protocol.
 
-// Helpers of tests may fail the test.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
-mod support;
-
+use crate::support::kafka::{Client, batch};
 use bytes::Buf;
 use rawline_batch::record_batch::RecordCodec;
 use rawline_broker::store::disk::{DiskStore, Durability};
@@ -15,7 +11,6 @@ use rawline_server::http::HttpConfig;
 use rawline_testkit::served::Served;
 use std::path::Path;
 use std::sync::Arc;
-use support::kafka::{Client, batch};
 
 const NO_ID: Uuid = Uuid([0; 16]);
 

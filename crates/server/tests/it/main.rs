@@ -1,0 +1,21 @@
+//! The server over real sockets: HTTP and Kafka's protocol. Tests that count allocations, or use up the process's files, are
+//! programs of their own.
+
+// Helpers of tests may fail the test.
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
+
+mod compaction;
+mod connections;
+mod failed_topic;
+mod failing_disk;
+mod groups;
+mod kafka;
+mod kafka_admin;
+mod kafka_groups;
+mod kafka_sasl;
+mod kafka_times;
+mod kafka_topic_ids;
+mod slow;
+mod small;
+#[path = "../support/mod.rs"]
+mod support;
