@@ -132,6 +132,7 @@ def test_a_group_of_kcats_reads_everything_when_one_of_three_is_killed(broker: B
         wait_until(lambda: [member.partitions() for member in members] == [2, 2, 2])
         half = MESSAGES // 2
         kcat(broker, "-P", "-t", "kcat-group", "-K", ":", text=messages(range(half)))
+        wait_until(lambda: bool(killed.read()))
         killed.process.kill()
         kcat(broker, "-P", "-t", "kcat-group", "-K", ":", text=messages(range(half, MESSAGES)))
         everything = {str(number) for number in range(MESSAGES)}

@@ -4,8 +4,8 @@
 #   lab/python/setup.sh [PYTHON]       PYTHON is the interpreter to measure (3.11 or newer), python3 by default
 #   lab/python/setup.sh --libraries    only the pinned libraries and tools, without the rawline package
 #
-# Does nothing if nothing has changed since the last time. The package needs Rust. If LAB_PACKAGE names a folder with a built
-# package, that one is used: a debug build is enough for tests, and says nothing about speed.
+# Does nothing if nothing has changed since the last time. The package needs Rust. If LAB_PACKAGE names a folder with a
+# built package, that one is used: a debug build is enough for tests, and says nothing about speed.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 venv="$here/../.venv"
@@ -37,7 +37,8 @@ fi
 
 linked=$(echo "$venv"/lib/python3.*/site-packages)/rawline-linked.pth
 if [ -n "${LAB_PACKAGE:-}" ]; then
-  [ -f "$LAB_PACKAGE/rawline/__init__.py" ] || failed "LAB_PACKAGE=$LAB_PACKAGE has no package: make test-python builds one"
+  [ -f "$LAB_PACKAGE/rawline/__init__.py" ] ||
+    failed "LAB_PACKAGE=$LAB_PACKAGE has no package; make test-python builds one"
   printf '%s\n' "$LAB_PACKAGE" >"$linked"
   rm -f "$venv/.package"
   exit 0

@@ -32,6 +32,13 @@ def lags(client: rawline.Client, group: str) -> list[int]:
     return [offset.lag for offset in client.group(group).offsets]
 
 
+def shares(client: rawline.Client, group: str) -> list[int]:
+    """Each member's number of partitions; none before the first one has joined."""
+    if all(found.name != group for found in client.groups()):
+        return []
+    return [len(member.partitions) for member in client.group(group).members]
+
+
 def poll_until(members: list[rawline.Consumer], done: Callable[[list[list[int]]], bool]) -> list[list[int]]:
     """What each has read, once `done` is satisfied with it."""
     read: list[list[int]] = [[] for _ in members]
@@ -49,15 +56,14 @@ def test_members_share_partitions(client: rawline.Client, partitioned: str) -> N
     two = client.consumer(partitioned, group=group, session=6)
 
     def are_divided(_: list[list[int]]) -> bool:
-        found = client.groups() and client.group(group)
-        return bool(found) and [len(member.partitions) for member in found.members] == [2, 2]
+        return shares(client, group) == [2, 2]
 
     poll_until([one, two], are_divided)
     append(client, partitioned, range(40))
     of_one, of_two = poll_until([one, two], lambda read: sum(map(len, read)) >= 40)
     assert sorted(of_one + of_two) == list(range(40))
-    shares = [{number % PARTITIONS for number in numbers} for numbers in (of_one, of_two)]
-    assert [len(share) for share in shares] == [2, 2] and not shares[0] & shares[1]
+    first, second = ({number % PARTITIONS for number in numbers} for numbers in (of_one, of_two))
+    assert (len(first), len(second)) == (2, 2) and not first & second
     one.close()
     with two:
         append(client, partitioned, range(40, 60))
@@ -209,8 +215,7 @@ def test_kafkas_consumers_and_ours_are_in_one_group(start_broker: Callable[..., 
 
     def are_divided(_: list[list[int]]) -> bool:
         poll()
-        found = client.groups() and client.group("both")
-        return bool(found) and [len(member.partitions) for member in found.members] == [2, 2]
+        return shares(client, "both") == [2, 2]
 
     poll_until([ours], are_divided)
     append(client, "t", range(40))

@@ -292,9 +292,9 @@ def test_offsets_are_found_by_the_times_of_records(kafka: Broker) -> None:
     assert offsets == list(range(1000))
     consumer = Consumer({"bootstrap.servers": kafka.kafka, "group.id": "g"})
     wanted = {1_700_000_000_000: 0, 1_700_000_000_777: 777, 1_700_000_001_000: -1}
-    for time, offset in wanted.items():
-        (found,) = consumer.offsets_for_times([TopicPartition("t", 0, time)], timeout=30)
-        assert found.offset == offset, time
+    for time_ms, offset in wanted.items():
+        (found,) = consumer.offsets_for_times([TopicPartition("t", 0, time_ms)], timeout=30)
+        assert found.offset == offset, time_ms
     consumer.close()
 
 
