@@ -39,8 +39,9 @@ linked=$(echo "$venv"/lib/python3.*/site-packages)/rawline-linked.pth
 if [ -n "${LAB_PACKAGE:-}" ]; then
   [ -f "$LAB_PACKAGE/rawline/__init__.py" ] ||
     failed "LAB_PACKAGE=$LAB_PACKAGE has no package; make test-python builds one"
-  printf '%s\n' "$LAB_PACKAGE" >"$linked"
   rm -f "$venv/.package"
+  "$venv/bin/python" -m pip uninstall --quiet --yes --disable-pip-version-check rawline 2>/dev/null || :
+  printf '%s\n' "$LAB_PACKAGE" >"$linked"
   exit 0
 fi
 rm -f "$linked"

@@ -4,7 +4,7 @@ import importlib
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from lab.case import Case
@@ -63,7 +63,13 @@ class Row:
 
     @property
     def version(self) -> str:
-        return version(self.distribution) if self.distribution else sys.version.split()[0]
+        if not self.distribution:
+            return sys.version.split()[0]
+        try:
+            return version(self.distribution)
+        except PackageNotFoundError:
+            # It is linked, see setup.sh.
+            return str(importlib.import_module(self.distribution).__version__)
 
 
 def rows() -> list[Row]:
