@@ -5,6 +5,8 @@
 #   lab/run.sh quick     two messages at their base size, about 3 minutes once it is built
 #   lab/run.sh full      everything, about an hour; also updates docs/wire-formats.md
 #
+# LAB_FILTER, a regular expression, measures some of the rows only, such as those of one format: LAB_FILTER=values.
+#
 # The page is lab/out/report.html. Build first: `make lab-build`, for a full run with LAB_PROFILE=measured. Leave the
 # machine alone during a full run. Every figure is appended to lab/out/results.jsonl as soon as it is measured (Python's
 # at the end of Python), so an interrupted run loses none of them.
@@ -68,7 +70,10 @@ done
 
 for language in rust java_ python; do
   step "measuring: ${language%_}"
-  $language bench "--$1" || { failed=1; echo "lab/run.sh: not all of ${language%_} was measured; see above" >&2; }
+  $language bench "--$1" --filter "${LAB_FILTER:-}" || {
+    failed=1
+    echo "lab/run.sh: not all of ${language%_} was measured; see above" >&2
+  }
 done
 
 step "report"
