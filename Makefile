@@ -89,7 +89,7 @@ test-java: tools test-build
 	$(MAVEN) -f java/pom.xml install
 
 # The tests run Maven and Go themselves, both against one broker.
-test-kafka: $(VENV)/.ready test-build ## Test the broker with Kafka's clients in Java, Go and C, and compare it with a real Kafka (2 min after make test)
+test-kafka: $(VENV)/.ready test-build ## Test the broker with Kafka's clients in Java, Go and C, with Connect, Flink and Spark, and compare it with a real Kafka (3 min after make test)
 	@command -v mvn >/dev/null || { echo "Kafka's Java clients run with Maven: install Maven 3.8 and Java 17 or newer, then run make again"; exit 1; }
 	@command -v go >/dev/null || { echo "franz-go is built with Go: install Go 1.26 or newer, then run make again"; exit 1; }
 	cd interop/kafka && $(VENV)/bin/python -m pytest
@@ -187,4 +187,4 @@ kafka-vectors: ## Write the golden bytes of Kafka's protocol, vectors/kafka, as 
 
 clean: ## Remove build results and the data of `make run`
 	$(CARGO) clean
-	rm -rf .rawline .tools java/target lab/out lab/generated lab/.tools lab/.venv lab/java/target interop/kafka/java/target
+	rm -rf .rawline .tools java/target lab/out lab/generated lab/.tools lab/.venv lab/java/target interop/kafka/java/target interop/kafka/engines/*/target

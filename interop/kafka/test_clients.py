@@ -5,12 +5,11 @@ import re
 import shutil
 import signal
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from brokers import REPOSITORY, Broker, binary
+from brokers import REPOSITORY, Broker, binary, wait_until
 
 MESSAGES = 100_000
 PARTITIONS = 6
@@ -113,13 +112,6 @@ class Member:
 
     def read(self) -> set[str]:
         return set(self.output.read_text().split())
-
-
-def wait_until(is_done: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + WAIT_S
-    while not is_done():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 @needs_kcat

@@ -5,6 +5,8 @@ import re
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -21,6 +23,21 @@ def binary() -> Path:
         if candidate.exists():
             return candidate
     raise RuntimeError(f"no broker at {candidates[0]}; build it with `cargo build --bin rawline`, or set RAWLINE_BIN")
+
+
+def wait_until(is_done: Callable[[], bool], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not is_done():
+        assert time.monotonic() < deadline, f"not within {seconds} s"
+        time.sleep(0.05)
+
+
+def documented(language: str, section: str = "") -> list[str]:
+    """The blocks of docs/kafka.md in this language, of all sections or of one."""
+    page = (REPOSITORY / "docs/kafka.md").read_text()
+    if section:
+        page = page.split(f"\n## {section}\n")[1].split("\n## ")[0]
+    return re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL)
 
 
 class Broker:

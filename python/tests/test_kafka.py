@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import time
@@ -12,7 +11,7 @@ from concurrent.futures import Future
 from typing import Any
 
 import pytest
-from brokers import REPOSITORY, binary
+from brokers import binary, documented
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicCollection, TopicPartition
 from confluent_kafka.admin import (
     AdminClient,
@@ -265,11 +264,6 @@ def test_topics_are_administered(kafka: Broker) -> None:
     assert admin.list_topics(timeout=30).topics == {}
 
 
-def documented(language: str) -> list[str]:
-    page = (REPOSITORY / "docs/kafka.md").read_text()
-    return re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL)
-
-
 def test_a_new_topic_of_the_same_name_is_another(kafka: Broker) -> None:
     """librdkafka fetches by topic id, and a topic that was deleted has lost its id."""
     admin = AdminClient({"bootstrap.servers": kafka.kafka})
@@ -301,7 +295,7 @@ def test_offsets_are_found_by_the_times_of_records(kafka: Broker) -> None:
 def test_the_documented_commands_work(kafka: Broker, start_broker: Callable[..., Broker]) -> None:
     if not shutil.which("kcat"):
         pytest.skip("no kcat: apt-get install kcat")
-    start, numbers, pairs, start_with_key, secured, compacted, group = documented("sh")
+    start, numbers, pairs, start_with_key, secured, compacted, group, _connect = documented("sh")
     assert start == "rawline serve --kafka 127.0.0.1:9092\n"
     assert start_with_key == "rawline serve --kafka 127.0.0.1:9092 --api-key SECRET\n"
 
