@@ -45,7 +45,7 @@ class Suite:
 
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    broker = Broker(tmp_path_factory.mktemp("broker"), "--kafka", "127.0.0.1:0")
+    broker = Broker(tmp_path_factory.mktemp("broker"), "--kafka", "127.0.0.1:0", "--group-session", "6s")
     yield broker
     broker.stop()
 

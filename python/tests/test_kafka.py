@@ -317,7 +317,7 @@ def test_the_documented_commands_work(kafka: Broker, start_broker: Callable[...,
 
 def test_clients_authenticate_with_an_api_key(start_broker: Callable[..., Broker]) -> None:
     broker = start_broker("--kafka", "127.0.0.1:0", "--api-key", "SECRET,other")
-    (snippet,) = documented("python")
+    snippet, _consumer = documented("python")
     settings: dict[str, Any] = {}
     exec(snippet, None, settings)
     settings = {**settings["settings"], "bootstrap.servers": broker.kafka}

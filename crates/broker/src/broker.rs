@@ -4,6 +4,7 @@ use crate::Clock;
 use crate::CommitThread;
 use crate::coordinator::Coordinator;
 use crate::delete::{Deletions, Progress};
+use crate::groups::CONSUMER_SESSION;
 use crate::journal::{Journal, JournalConfig, JournalStore};
 use crate::limits::{COMMIT_BYTES, OBJECT_BYTES_MAX, RETENTION_INTERVAL, TOPICS_MAX, TOPICS_RECOVERING_MAX};
 use crate::partition::{Missing, Partition, Shared, Status};
@@ -35,6 +36,8 @@ pub struct Config {
     pub retention_interval: Duration,
     /// Random: distinguishes the objects of this run from those of other runs and brokers.
     pub writer_id: u64,
+    /// The time after which a silent member of a consumer group is gone.
+    pub consumer_session: Duration,
     /// Where a journal commits; in the current runtime if this is `None`.
     pub commit_thread: Option<CommitThread>,
 }
@@ -49,6 +52,7 @@ impl Config {
             create_topics: true,
             retention_interval: RETENTION_INTERVAL,
             writer_id,
+            consumer_session: CONSUMER_SESSION,
             commit_thread: None,
         }
     }
@@ -178,7 +182,7 @@ impl Broker {
             shared: shared.clone(),
             topics: Arc::default(),
             journal: None,
-            coordinator: Coordinator::new(),
+            coordinator: Coordinator::new(shared.config.consumer_session),
             retention: None,
             deletions: Deletions::default(),
             tasks: tasks_ended,

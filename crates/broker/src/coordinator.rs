@@ -4,8 +4,10 @@
 use crate::Kind;
 use crate::broker::Broker;
 use crate::end::in_store;
-use crate::groups::{Answer, Group, GroupError, GroupLimits, Groups, Join, Membership, Outcome, Phase, check_name};
-use crate::journal::JournalError;
+use crate::group_status::GroupStatus;
+use crate::groups::consumer::{ConsumerHeartbeat, Kept, Leaving, TopicList};
+use crate::groups::{Answer, GroupError, GroupLimits, Groups, Join, Membership, Outcome, check_name};
+use crate::journal::{Journal, JournalError};
 use crate::store::StoreError;
 use crate::tasks;
 use crate::topic::TopicError;
@@ -84,39 +86,6 @@ pub struct Commit {
     pub metadata: Arc<[u8]>,
 }
 
-/// A group as others see it.
-#[derive(Debug, Clone)]
-pub struct GroupStatus {
-    /// How far the division of its partitions is.
-    pub phase: Phase,
-    /// What kind of group its members take it for.
-    pub protocol_type: String,
-    /// The way in which its partitions are divided.
-    pub protocol: String,
-    /// Its members.
-    pub members: Vec<MemberStatus>,
-}
-
-/// A member as others see it.
-#[derive(Debug, Clone)]
-pub struct MemberStatus {
-    /// Its id.
-    pub id: Arc<str>,
-    /// The name under which it comes back after a restart.
-    pub instance: Option<Arc<str>>,
-    /// What its client calls itself.
-    pub client: Arc<str>,
-    /// Where it connects from.
-    pub host: Arc<str>,
-    /// What it says about itself, in the form that its clients have agreed on.
-    pub says: Bytes,
-    /// Its share, in their form too.
-    pub assignment: Bytes,
-}
-
-/// What groups are taken for that have offsets and no members.
-const CONSUMERS: &str = "consumer";
-
 /// Offsets of one request that are committed at once.
 const COMMITS_AT_ONCE: usize = 1_024;
 
@@ -124,8 +93,9 @@ const COMMITS_AT_ONCE: usize = 1_024;
 pub const OFFSET_METADATA_BYTES_MAX: usize = 4096;
 
 impl Coordinator {
-    pub fn new() -> Coordinator {
-        let groups = Groups::new(GroupLimits::default());
+    /// With this time after which a silent member of a consumer group is gone.
+    pub fn new(consumer_session: Duration) -> Coordinator {
+        let groups = Groups::new(GroupLimits::with_session(consumer_session));
         let state = State { groups, waiting: Slab::new(), began: Instant::now(), looks_at: None };
         let shared = Arc::new(Shared { state: Mutex::new(state), earlier: Notify::new() });
         let waits = shared.clone();
@@ -192,10 +162,18 @@ impl Shared {
 
     /// Changes groups, and wakes up the task if something is due earlier then.
     fn change<R>(&self, change: impl FnOnce(&mut State, Duration) -> R) -> R {
+        self.change_due(|state, now| {
+            let changed = change(state, now);
+            (changed, state.groups.due_at())
+        })
+    }
+
+    /// The same of a change that knows when something is due because of it.
+    fn change_due<R>(&self, change: impl FnOnce(&mut State, Duration) -> (R, Option<Duration>)) -> R {
         let mut state = self.lock();
         let now = state.began.elapsed();
-        let changed = change(&mut state, now);
-        let is_earlier = match (state.groups.due_at(), state.looks_at) {
+        let (changed, due_at) = change(&mut state, now);
+        let is_earlier = match (due_at, state.looks_at) {
             (Some(due_at), Some(looks_at)) => due_at < looks_at,
             (due_at, None) => due_at.is_some(),
             (None, Some(_)) => false,
@@ -242,6 +220,46 @@ impl Broker {
         })
     }
 
+    /// A member of a consumer group joins or gives a sign.
+    pub fn consumer_heartbeat(&self, group: &Arc<str>, beat: &ConsumerHeartbeat) -> Result<Kept, OffsetError> {
+        let Some(journal) = &self.journal else { return Err(no_journal().into()) };
+        let kept = self.coordinator.shared.change_due(|state, now| {
+            let version = journal.topics_version();
+            if state.groups.topics_version() != Some(version) {
+                state.groups.set_topics(topics(journal, version));
+            }
+            let kept = state.groups.beat(group, beat, now);
+            (kept, state.groups.consumers_due_at(group))
+        });
+        Ok(kept?)
+    }
+
+    /// A member of a consumer group leaves.
+    pub fn leave_consumers(
+        &self,
+        group: &str,
+        member: &str,
+        instance: Option<&str>,
+        leaving: Leaving,
+    ) -> Result<(), GroupError> {
+        self.coordinator.shared.look(|groups, _| groups.leave_consumers(group, member, instance, leaving))
+    }
+
+    /// Whether this is a consumer group, and has members.
+    pub fn is_consumer_group(&self, group: &str) -> bool {
+        self.coordinator.shared.look(|groups, _| groups.consumer_group(group).is_some_and(|found| !found.is_empty()))
+    }
+
+    /// Whether a member of a consumer group wants the topic with this name.
+    pub fn is_wanted(&self, group: &str, topic: &str) -> bool {
+        self.coordinator.shared.look(|groups, _| groups.consumer_group(group).is_some_and(|found| found.wants(topic)))
+    }
+
+    /// Whether this member may commit offsets, and be sure of those that it gets.
+    pub fn may_commit(&self, group: &str, member: &Membership) -> Result<(), GroupError> {
+        self.coordinator.shared.look(|groups, now| groups.may_commit(group, Some(member), now))
+    }
+
     /// Commits offsets of a group, each by itself: for a member of this generation, or for nobody while there are none.
     pub async fn commit_offsets(
         &self,
@@ -271,6 +289,11 @@ impl Broker {
     /// Deletes a group's offset in a partition, while the group has no members.
     pub async fn delete_offset(&self, group: &Arc<str>, topic: &str, partition: u64) -> Result<(), OffsetError> {
         self.check_no_members(group)?;
+        self.delete_unread_offset(group, topic, partition).await
+    }
+
+    /// Deletes a group's offset in a partition of a topic that no member wants, as far as the caller knows.
+    pub async fn delete_unread_offset(&self, group: &Arc<str>, topic: &str, partition: u64) -> Result<(), OffsetError> {
         let partition = Some(self.partition_id(topic, partition).await?);
         self.change_offsets(Control::ForgetOffset { group: group.clone(), partition }).await
     }
@@ -278,7 +301,9 @@ impl Broker {
     /// Deletes a group: its offsets. It may have no members.
     pub async fn delete_group(&self, group: &Arc<str>) -> Result<(), OffsetError> {
         self.check_no_members(group)?;
-        self.change_offsets(Control::ForgetOffset { group: group.clone(), partition: None }).await
+        self.change_offsets(Control::ForgetOffset { group: group.clone(), partition: None }).await?;
+        self.coordinator.shared.look(|groups, _| groups.forget(group));
+        Ok(())
     }
 
     fn check_no_members(&self, group: &str) -> Result<(), OffsetError> {
@@ -314,47 +339,44 @@ impl Broker {
 
     /// A group that has members or committed offsets.
     pub fn group(&self, group: &str) -> Option<GroupStatus> {
-        let members = self.coordinator.shared.lock().groups.get(group).map(GroupStatus::of);
-        let has_committed = || self.journal.as_ref()?.with_offsets(|offsets| offsets.of(group).next().map(|_| ()));
-        members.or_else(|| has_committed().map(|()| GroupStatus::without_members()))
+        let known = self.coordinator.shared.look(|groups, _| known(groups, group));
+        let known = match known {
+            Some(known) if !known.members.is_empty() || known.has_promises => return Some(known),
+            known => known,
+        };
+        let has_committed = self.journal.as_ref()?.with_offsets(|offsets| offsets.of(group).next().is_some());
+        has_committed.then(|| known.unwrap_or_else(GroupStatus::of_offsets))
     }
 
     /// The groups that have members or committed offsets, in order of name.
     pub fn groups(&self) -> Vec<(Arc<str>, GroupStatus)> {
         let mut all: BTreeMap<Arc<str>, GroupStatus> = BTreeMap::new();
         if let Some(journal) = &self.journal {
-            let named = |name: &Arc<str>| (name.clone(), GroupStatus::without_members());
+            let named = |name: &Arc<str>| (name.clone(), GroupStatus::of_offsets());
             journal.with_offsets(|offsets| all.extend(offsets.groups().map(named)));
         }
         let state = self.coordinator.shared.lock();
-        all.extend(state.groups.iter().map(|(name, group)| (name.clone(), GroupStatus::of(group))));
+        let classic = state.groups.iter().map(|(name, group)| (name, GroupStatus::of_classic(group)));
+        let consumer = state.groups.consumer_groups().map(|(name, group)| (name, GroupStatus::of_consumer(group)));
+        for (name, status) in classic.chain(consumer) {
+            if !status.members.is_empty() || status.has_promises || all.contains_key(name) {
+                all.insert(name.clone(), status);
+            }
+        }
         all.into_iter().collect()
     }
 }
 
-impl GroupStatus {
-    fn without_members() -> GroupStatus {
-        GroupStatus {
-            phase: Phase::Empty,
-            protocol_type: CONSUMERS.to_owned(),
-            protocol: String::new(),
-            members: Vec::new(),
-        }
-    }
+/// A group that has or had members.
+fn known(groups: &Groups<usize>, name: &str) -> Option<GroupStatus> {
+    let consumer = || groups.consumer_group(name).map(GroupStatus::of_consumer);
+    groups.get(name).map(GroupStatus::of_classic).or_else(consumer)
+}
 
-    fn of<T: Copy>(group: &Group<T>) -> GroupStatus {
-        let (protocol_type, protocol) = group.protocol();
-        let members = group.members().map(|(id, instance, identity, says, assignment)| MemberStatus {
-            id: id.clone(),
-            instance: instance.cloned(),
-            client: identity.client.clone(),
-            host: identity.host.clone(),
-            says,
-            assignment: assignment.clone(),
-        });
-        let (protocol_type, protocol) = (protocol_type.to_owned(), protocol.to_owned());
-        GroupStatus { phase: group.phase(), protocol_type, protocol, members: members.collect() }
-    }
+/// The topics of a journal, as consumer groups look for them.
+fn topics(journal: &Journal, version: u64) -> TopicList {
+    let topics = journal.topics();
+    TopicList::new(version, topics.iter().map(|topic| (topic.name.clone(), topic.topic_id, topic.partitions())))
 }
 
 fn no_journal() -> StoreError {

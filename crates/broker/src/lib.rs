@@ -13,6 +13,7 @@ mod create;
 mod delete;
 mod end;
 mod files_limit;
+mod group_status;
 mod groups;
 mod index;
 pub mod journal;
@@ -44,9 +45,14 @@ pub use append::{AppendError, Appended};
 pub use broker::{Broker, Config, FailedTopic};
 pub use clock::{Clock, SystemClock};
 pub use commit_thread::CommitThread;
-pub use coordinator::{Commit, GroupStatus, MemberStatus, OFFSET_METADATA_BYTES_MAX, OffsetError};
+pub use coordinator::{Commit, OFFSET_METADATA_BYTES_MAX, OffsetError};
 pub use files_limit::raise_files_limit;
-pub use groups::{GroupError, Identity, Join, Joined, Membership, Outcome, Phase};
+pub use group_status::{ConsumerShare, GroupState, GroupStatus, MemberShare, MemberStatus, TopicShare};
+pub use groups::consumer::{Assignor, ConsumerHeartbeat, Kept, Leaving, Partitions};
+pub use groups::{
+    CONSUMER_SESSION, GroupError, Identity, Join, Joined, Membership, Outcome, RANGE, RangeShare, Wanting,
+    divide_by_range,
+};
 pub use metrics::{CommitCounts, commit_counts};
 pub use partition::{Partition, Status};
 pub use producer::{OpenProducerError, ProducerInstance};

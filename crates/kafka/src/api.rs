@@ -39,7 +39,7 @@ macro_rules! apis {
 }
 
 // Clients take the newest version that both sides know. What is read but not advertised waits for the rest of the
-// broker: transactions, and groups of the new protocol. Produce is advertised from 0 on, though nothing below 3 is
+// broker: transactions. Produce is advertised from 0 on, though nothing below 3 is
 // read: librdkafka sends no compressed batches otherwise.
 apis! {
     Produce = 0, reads 3..=13, advertises Some(0..=13), flexible from Some(9);
@@ -75,8 +75,8 @@ apis! {
     OffsetDelete = 47, reads 0..=0, advertises Some(0..=0), flexible from None;
     DescribeCluster = 60, reads 0..=2, advertises Some(0..=2), flexible from Some(0);
     DescribeProducers = 61, reads 0..=0, advertises Some(0..=0), flexible from Some(0);
-    ConsumerGroupHeartbeat = 68, reads 0..=1, advertises None, flexible from Some(0);
-    ConsumerGroupDescribe = 69, reads 0..=1, advertises None, flexible from Some(0);
+    ConsumerGroupHeartbeat = 68, reads 0..=1, advertises Some(0..=1), flexible from Some(0);
+    ConsumerGroupDescribe = 69, reads 0..=1, advertises Some(0..=1), flexible from Some(0);
     DescribeTopicPartitions = 75, reads 0..=0, advertises Some(0..=0), flexible from Some(0);
 }
 

@@ -1,4 +1,5 @@
 //! Groups of consumers that share the partitions of topics: who is a member, and when the partitions are divided anew.
+//! Kafka's classic groups are here; those in which the broker divides the partitions are in [`consumer`].
 //!
 //! A state machine without I/O or clock: the driver reports what members send ([`Groups::join`] and so on) and that
 //! time has passed ([`Groups::tick`]), and gets the answers. Time is a [`Duration`] since some moment of the driver's
@@ -15,9 +16,11 @@
 //!                     └── a member joins, leaves, is gone, or has changed ────────────────────────────────┘
 //! ```
 
+pub mod consumer;
 mod division;
 mod group;
 mod member;
+mod range;
 #[cfg(test)]
 mod tests;
 
@@ -25,12 +28,20 @@ pub use group::Phase;
 pub use member::Identity;
 
 use bytes::Bytes;
+use consumer::{ConsumerGroup, Leaving, TopicList};
 pub use group::Group;
+pub use range::{RANGE, RangeShare, Wanting, divide_by_range};
 use rawline_journal::NAME_BYTES_MAX;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
+
+/// The time after which a silent member of a consumer group is gone, unless a setting says otherwise: as in Kafka.
+pub const CONSUMER_SESSION: Duration = Duration::from_secs(45);
+
+/// Groups without members of which it is known what their members took them for, at least.
+const EMPTY_GROUPS: usize = 1_000;
 
 /// Limits of groups.
 #[derive(Debug, Clone, Copy)]
@@ -49,6 +60,23 @@ pub struct GroupLimits {
     pub session_max: Duration,
     /// How long the first members of a group wait for others.
     pub first_wait: Duration,
+    /// The time after which a silent member of a consumer group is gone.
+    pub consumer_session: Duration,
+    /// How often members of consumer groups give signs.
+    pub consumer_heartbeat: Duration,
+    /// Maximum number of regular expressions for topics in a group: the name of each topic is compared with all.
+    pub regexes_max: usize,
+    /// Maximum number of pairs of a member of a consumer group and a topic that any member wants: a division looks at
+    /// each.
+    pub pairs_max: usize,
+}
+
+impl GroupLimits {
+    /// The defaults, but for the time after which a silent member of a consumer group is gone. It gives a sign 15 times
+    /// in it, in Kafka 9 times: how soon partitions move depends on how often members ask.
+    pub fn with_session(session: Duration) -> Self {
+        GroupLimits { consumer_session: session, consumer_heartbeat: session / 15, ..GroupLimits::default() }
+    }
 }
 
 impl Default for GroupLimits {
@@ -62,6 +90,10 @@ impl Default for GroupLimits {
             session_min: Duration::from_secs(6),
             session_max: Duration::from_secs(30 * 60),
             first_wait: Duration::from_millis(500),
+            consumer_session: CONSUMER_SESSION,
+            consumer_heartbeat: CONSUMER_SESSION / 15,
+            regexes_max: 16,
+            pairs_max: 1 << 22,
         }
     }
 }
@@ -218,23 +250,76 @@ pub enum GroupError {
     /// The group has members, which would not expect it.
     #[error("the group has members; stop them first")]
     NotEmpty,
+    /// The group's members use the other one of Kafka's protocols for groups.
+    #[error(
+        "the group's members use the other protocol for groups, \"consumer\" or \"classic\"; set the same \
+         group.protocol for all, or stop the others first"
+    )]
+    OtherProtocol,
+    /// A member of a consumer group doesn't know the epoch that it should.
+    #[error("the member is at epoch {current} by the group; join again")]
+    FencedEpoch {
+        /// The member's epoch.
+        current: u32,
+    },
+    /// The same of a commit.
+    #[error("the member is at epoch {current}; commit again with that")]
+    StaleEpoch {
+        /// The member's epoch.
+        current: u32,
+    },
+    /// Another member runs as the instance.
+    #[error("another member runs as this instance, and hasn't left; stop it first, or use another group.instance.id")]
+    UnreleasedInstance,
+    /// A regular expression that can't be used.
+    #[error("a regular expression for topics: {reason}")]
+    Regex {
+        /// Why.
+        reason: Arc<str>,
+    },
+    /// Too many regular expressions.
+    #[error("the group's members have {limit} different regular expressions for topics, and can't have more")]
+    Regexes {
+        /// The maximum.
+        limit: usize,
+    },
+    /// Too many topics for so many members.
+    #[error("the group's topics times its members would be more than {limit}; use several groups")]
+    Pairs {
+        /// The maximum.
+        limit: usize,
+    },
 }
 
 /// All groups that have had a member in this run of the broker.
 pub struct Groups<T> {
     limits: GroupLimits,
     by_name: BTreeMap<Arc<str>, Group<T>>,
+    /// Those in which the broker divides the partitions. A group that has members is in one of the two.
+    consumer: BTreeMap<Arc<str>, ConsumerGroup>,
+    topics: TopicList,
 }
 
 impl<T: Copy> Groups<T> {
     /// No groups.
     pub fn new(limits: GroupLimits) -> Groups<T> {
-        Groups { limits, by_name: BTreeMap::new() }
+        Groups { limits, by_name: BTreeMap::new(), consumer: BTreeMap::new(), topics: TopicList::default() }
     }
 
     /// Size of all groups in memory.
     fn bytes(&self) -> usize {
-        self.by_name.values().map(Group::bytes).sum()
+        let consumer: usize = self.consumer.values().map(ConsumerGroup::bytes).sum();
+        self.by_name.values().map(Group::bytes).sum::<usize>() + consumer
+    }
+
+    /// Makes room for another group, if that is possible.
+    fn make_room(&mut self) -> Result<(), GroupError> {
+        if self.by_name.len() + self.consumer.len() >= EMPTY_GROUPS.min(self.limits.groups_max) {
+            self.by_name.retain(|_, group| !group.is_empty());
+            self.consumer.retain(|_, group| !group.is_empty());
+        }
+        let limit = self.limits.groups_max;
+        if self.by_name.len() + self.consumer.len() >= limit { Err(GroupError::Groups { limit }) } else { Ok(()) }
     }
 
     /// A member joins. `new_id` is the id that it gets if it has none.
@@ -261,15 +346,18 @@ impl<T: Copy> Groups<T> {
         if self.bytes() + join.bytes() > self.limits.bytes_max {
             return refuse(GroupError::Memory { limit: self.limits.bytes_max });
         }
+        if self.consumer.get(group).is_some_and(|consumer| !consumer.is_empty()) {
+            return refuse(GroupError::OtherProtocol);
+        }
         if !self.by_name.contains_key(group) {
             if !join.member.is_empty() {
                 return refuse(GroupError::UnknownMember);
             }
-            self.by_name.retain(|_, group| !group.is_empty());
-            if self.by_name.len() >= self.limits.groups_max {
-                return refuse(GroupError::Groups { limit: self.limits.groups_max });
+            if let Err(error) = self.make_room() {
+                return refuse(error);
             }
         }
+        self.consumer.remove(group);
         let mut answers = Vec::new();
         let found = self.by_name.entry(group.clone()).or_default();
         if let Err(error) = found.join(ticket, join, new_id, &self.limits, now, &mut answers) {
@@ -319,7 +407,7 @@ impl<T: Copy> Groups<T> {
         let mut answers = Vec::new();
         let left = match self.by_name.get_mut(group) {
             Some(found) => found.leave(member, instance, &self.limits, now, &mut answers),
-            None => Err(GroupError::UnknownMember),
+            None => self.leave_consumers(group, member, instance, Leaving::ForGood),
         };
         (left, answers)
     }
@@ -327,6 +415,10 @@ impl<T: Copy> Groups<T> {
     /// Whether a member of this generation may commit offsets. One that is no member may do so while the group has
     /// none.
     pub fn may_commit(&mut self, group: &str, sync: Option<&Membership>, now: Duration) -> Result<(), GroupError> {
+        if let Some(found) = self.consumer.get(group).filter(|found| !found.is_empty()) {
+            let sync = sync.ok_or(GroupError::UnknownMember)?;
+            return found.may_commit(&sync.member, sync.generation);
+        }
         match (self.by_name.get_mut(group), sync) {
             (Some(found), Some(sync)) => found.may_commit(sync, now),
             (Some(found), None) if !found.is_empty() => Err(GroupError::UnknownMember),
@@ -337,10 +429,9 @@ impl<T: Copy> Groups<T> {
 
     /// Whether the group has no members, so that its offsets can be deleted.
     pub fn check_empty(&self, group: &str) -> Result<(), GroupError> {
-        match self.by_name.get(group) {
-            Some(found) if !found.is_empty() => Err(GroupError::NotEmpty),
-            _ => Ok(()),
-        }
+        let is_empty = self.by_name.get(group).is_none_or(Group::is_empty)
+            && self.consumer.get(group).is_none_or(ConsumerGroup::is_empty);
+        if is_empty { Ok(()) } else { Err(GroupError::NotEmpty) }
     }
 
     /// What has happened because of the time.
@@ -351,22 +442,36 @@ impl<T: Copy> Groups<T> {
                 group.tick(&self.limits, now, &mut answers);
             }
         }
+        for group in self.consumer.values_mut() {
+            if group.due_at().is_some_and(|due_at| due_at <= now) {
+                group.tick(now);
+            }
+        }
         answers
     }
 
     /// When [`Groups::tick`] has something to do.
     pub fn due_at(&self) -> Option<Duration> {
-        self.by_name.values().filter_map(Group::due_at).min()
+        let consumer = self.consumer.values().filter_map(ConsumerGroup::due_at);
+        self.by_name.values().filter_map(Group::due_at).chain(consumer).min()
     }
 
-    /// A group that has members.
+    /// A classic group, with or without members.
     pub fn get(&self, group: &str) -> Option<&Group<T>> {
-        self.by_name.get(group).filter(|group| !group.is_empty())
+        self.by_name.get(group)
     }
 
-    /// The groups that have members, in order of name.
+    /// The classic groups, in order of name.
     pub fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &Group<T>)> {
-        self.by_name.iter().filter(|(_, group)| !group.is_empty())
+        self.by_name.iter()
+    }
+
+    /// Forgets a group that has no members.
+    pub fn forget(&mut self, group: &str) {
+        if self.check_empty(group).is_ok() {
+            self.by_name.remove(group);
+            self.consumer.remove(group);
+        }
     }
 }
 

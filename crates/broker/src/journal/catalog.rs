@@ -53,6 +53,8 @@ pub(super) struct Catalog {
     open_merge: Option<u64>,
     /// Number of partitions of all topics.
     partitions: usize,
+    /// How often topics were created or deleted, or got partitions.
+    changes: u64,
     /// Whether readers check pieces: see [`TopicIndex::in_journal`].
     checks_pieces: bool,
     trim_metrics: Option<TrimMetrics>,
@@ -262,10 +264,12 @@ impl Catalog {
         let before = topic.partitions();
         topic.alter(partitions, settings);
         self.partitions += (partitions - before) as usize;
+        self.changes += u64::from(partitions != before);
     }
 
     fn create(&mut self, id: u64, name: &Arc<str>, partitions: u32, settings: &[u8]) {
         self.partitions += partitions as usize;
+        self.changes += 1;
         let topic = JournalTopic::new(id, name, partitions, settings, self.checks_pieces);
         // What is stored decides. If a storage was damaged so that two topics have one id, the newer one has it.
         self.by_topic_id.insert(topic.topic_id, id);
@@ -285,6 +289,7 @@ impl Catalog {
         let partitions = topic.partitions() as usize;
         assert!(partitions <= self.partitions, "{partitions} partitions of {} are deleted", self.partitions);
         self.partitions -= partitions;
+        self.changes += 1;
         topic.life.delete();
     }
 
@@ -320,6 +325,11 @@ impl Catalog {
     /// All topics, in order of id.
     pub fn topics(&self) -> impl ExactSizeIterator<Item = &Arc<JournalTopic>> {
         self.topics.values()
+    }
+
+    /// How often topics were created or deleted, or got partitions, as far as this broker has seen.
+    pub fn changes(&self) -> u64 {
+        self.changes
     }
 
     /// Number of partitions of all topics.

@@ -249,6 +249,11 @@ impl Journal {
         self.catalog().partitions()
     }
 
+    /// Another number if there are other topics or partitions than before.
+    pub(crate) fn topics_version(&self) -> u64 {
+        self.catalog().changes()
+    }
+
     /// All topics.
     pub(crate) fn topics(&self) -> Vec<Arc<JournalTopic>> {
         self.catalog().topics().cloned().collect()

@@ -123,6 +123,12 @@ pub struct Args {
     #[arg(long, env = "RAWLINE_NO_CREATE_TOPICS")]
     no_create_topics: bool,
 
+    /// Time after which a silent member of a group of Kafka's consumer protocol is gone, 1s to 1h; it gives a sign 15
+    /// times in it. Members of other groups choose their own
+    #[arg(long, value_name = "TIME", env = "RAWLINE_GROUP_SESSION", default_value = "45s",
+          value_parser = parse_group_session)]
+    group_session: Duration,
+
     /// Maximum number of connections, to each address; each takes 24 KiB of --memory, but all at most a quarter
     #[arg(long, value_name = "N", env = "RAWLINE_CONNECTIONS_MAX", default_value_t = 1024)]
     connections_max: usize,
@@ -143,6 +149,12 @@ fn parse_host_port(text: &str) -> Result<HostPort, String> {
         return Err(wrong());
     }
     Ok((host.to_owned(), port.parse().map_err(|_| wrong())?))
+}
+
+fn parse_group_session(text: &str) -> Result<Duration, String> {
+    let session = parse_duration(text)?;
+    let limits = Duration::from_secs(1)..=Duration::from_secs(3600);
+    if limits.contains(&session) { Ok(session) } else { Err(format!("{text} is not between 1s and 1h")) }
 }
 
 fn durability() -> impl TypedValueParser<Value = Durability> {
@@ -252,6 +264,7 @@ fn broker_config(args: &Args, request_bytes_max: u64) -> Config {
         commit_bytes: args.batch_bytes.clamp(1, limits::OBJECT_BYTES_MAX / 2),
         request_bytes_max,
         create_topics: !args.no_create_topics,
+        consumer_session: args.group_session,
         ..Config::new(rand::random())
     }
 }

@@ -168,10 +168,18 @@ impl From<GroupError> for ApiError {
             GroupError::Name { .. } => code::GROUP_NAME,
             GroupError::UnknownMember => code::MEMBER_NOT_FOUND,
             GroupError::FencedInstance => code::MEMBER_FENCED,
-            GroupError::Generation { .. } | GroupError::Rebalancing => code::GROUP_REBALANCING,
-            GroupError::Protocol | GroupError::Protocols { .. } => code::GROUP_STRATEGY,
-            GroupError::Session { .. } => code::GROUP_INVALID,
-            GroupError::Full { .. } | GroupError::Groups { .. } | GroupError::Memory { .. } => code::MEMBERS_TOO_MANY,
+            GroupError::Generation { .. }
+            | GroupError::Rebalancing
+            | GroupError::FencedEpoch { .. }
+            | GroupError::StaleEpoch { .. } => code::GROUP_REBALANCING,
+            GroupError::Protocol | GroupError::Protocols { .. } | GroupError::OtherProtocol => code::GROUP_STRATEGY,
+            GroupError::Session { .. } | GroupError::Regex { .. } => code::GROUP_INVALID,
+            GroupError::Full { .. }
+            | GroupError::Groups { .. }
+            | GroupError::Memory { .. }
+            | GroupError::Regexes { .. }
+            | GroupError::Pairs { .. } => code::MEMBERS_TOO_MANY,
+            GroupError::UnreleasedInstance => code::MEMBER_FENCED,
             GroupError::NotEmpty => code::GROUP_NOT_EMPTY,
             GroupError::NeedsId { .. } => unreachable!("a member that didn't ask for an id gets one: {error}"),
         };

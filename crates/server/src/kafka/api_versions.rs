@@ -2,7 +2,7 @@
 
 use super::reply::Reply;
 use rawline_kafka::frame::RequestHeader;
-use rawline_kafka::messages::{ApiVersion, ApiVersionsResponse, Response};
+use rawline_kafka::messages::{ApiVersion, ApiVersionsResponse, FinalizedFeatureKey, Response, SupportedFeatureKey};
 use rawline_kafka::{Api, ErrorCode};
 
 /// The APIs that have a handler.
@@ -38,15 +38,41 @@ const SERVED: &[Api] = &[
     Api::OffsetDelete,
     Api::DescribeCluster,
     Api::DescribeTopicPartitions,
+    Api::ConsumerGroupHeartbeat,
+    Api::ConsumerGroupDescribe,
 ];
+
+/// What clients may rely on beyond the versions of APIs: names as in Kafka, and the levels from 0 to which the broker
+/// has them. It uses the highest.
+const FEATURES: &[(&str, i16)] = &[("group.version", 1)];
+
+/// From this version on, clients read features whose lowest level is 0.
+const LEVEL_0_FROM: i16 = 4;
 
 pub(super) fn is_served(api: Api) -> bool {
     SERVED.contains(&api)
 }
 
-pub(super) fn respond() -> ApiVersionsResponse {
+pub(super) fn respond(request_version: i16) -> ApiVersionsResponse {
     let versions = SERVED.iter().copied().filter_map(version);
-    ApiVersionsResponse { api_keys: versions.collect(), ..ApiVersionsResponse::default() }
+    let supported = |&(name, level): &(&str, i16)| SupportedFeatureKey {
+        name: name.to_owned(),
+        min_version: 0,
+        max_version: level,
+    };
+    let finalized = |&(name, level): &(&str, i16)| FinalizedFeatureKey {
+        name: name.to_owned(),
+        max_version_level: level,
+        min_version_level: level,
+    };
+    let are_read = request_version >= LEVEL_0_FROM;
+    ApiVersionsResponse {
+        api_keys: versions.collect(),
+        supported_features: FEATURES.iter().filter(|_| are_read).map(supported).collect(),
+        finalized_features_epoch: 0,
+        finalized_features: FEATURES.iter().map(finalized).collect(),
+        ..ApiVersionsResponse::default()
+    }
 }
 
 /// To a request of a version that this broker doesn't know: in the oldest form, with the versions of this API, so

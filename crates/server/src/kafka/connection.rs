@@ -161,7 +161,7 @@ impl<S: AsyncRead + Unpin> Requests<S> {
         let sasl = client.kafka.sasl.as_ref();
         let mut building = Building::new(&client.kafka);
         let response: Response = match request {
-            Request::ApiVersions(_) => api_versions::respond().into(),
+            Request::ApiVersions(_) => api_versions::respond(header.version).into(),
             Request::SaslHandshake(request) => self.login.handshake(sasl, header.version, &request).into(),
             Request::SaslAuthenticate(request) => self.login.authenticate(sasl, &request).into(),
             Request::Metadata(request) => {

@@ -11,6 +11,7 @@ mod failing_disk;
 mod groups;
 mod kafka;
 mod kafka_admin;
+mod kafka_consumer_groups;
 mod kafka_groups;
 mod kafka_sasl;
 mod kafka_times;

@@ -5,7 +5,7 @@
 
 use super::read_json;
 use crate::groups::new_member_id;
-use crate::groups::share::{RANGE, Wanting, divide};
+use crate::groups::share::divide;
 use crate::http::Api;
 use crate::http::body::BodyReader;
 use crate::http::error::ApiError;
@@ -16,7 +16,9 @@ use crate::net::peer::Peer;
 use bytes::Bytes;
 use http::Request;
 use hyper::body::Incoming;
-use rawline_broker::{Broker, GroupError, Identity, Join, Joined, Membership, Outcome, TopicError};
+use rawline_broker::{
+    Broker, GroupError, Identity, Join, Joined, MemberShare, Membership, Outcome, RANGE, TopicError, Wanting,
+};
 use rawline_contract::{JoinRequest, MemberPartition, code};
 use rawline_kafka::messages::{CONSUMER_PROTOCOL, ConsumerAssignment, ConsumerSubscription};
 use std::collections::{BTreeMap, BTreeSet};
@@ -157,14 +159,14 @@ impl Joining {
         if joined.leader != joined.member {
             return Ok((Vec::new(), None));
         }
-        let wanting: Vec<Wanting> = joined.members.iter().map(wanting).collect();
+        let wanting: Vec<Wanting<String>> = joined.members.iter().map(wanting).collect();
         let Division { partitions, number } =
             Division::of(&self.broker, wanting.iter().flat_map(|one| &one.topics)).await?;
         let divided = Some(number);
         if joined.is_divided {
             return Ok((Vec::new(), divided));
         }
-        let shares = divide(&wanting, &partitions).into_iter().map(|(member, share)| (member, share.to_bytes()));
+        let shares = divide(&wanting, &partitions).map(|(member, share)| (member, share.to_bytes()));
         Ok((shares.collect(), divided))
     }
 
@@ -204,8 +206,8 @@ impl Joining {
 }
 
 /// What a member wants. One that says what can't be read wants nothing.
-fn wanting((member, instance, said): &(Arc<str>, Option<Arc<str>>, Bytes)) -> Wanting {
-    let topics = ConsumerSubscription::parse(said).unwrap_or_default().topics;
+fn wanting((member, instance, said): &(Arc<str>, Option<Arc<str>>, Bytes)) -> Wanting<String> {
+    let topics = ConsumerSubscription::parse(said).unwrap_or_default().topics.into_iter().collect();
     Wanting { member: member.clone(), instance: instance.clone(), topics }
 }
 
@@ -248,8 +250,11 @@ pub(crate) async fn heartbeat(api: &Api, request: Request<Incoming>) -> Result<A
     api.broker.heartbeat(&group, &membership)?;
     if let Some(divided) = query.divided()? {
         let status = api.broker.group(&group).ok_or_else(|| ApiError::group_not_found(&group))?;
-        let members = status.members.iter().map(|one| (one.id.clone(), one.instance.clone(), one.says.clone()));
-        let wanting: Vec<Wanting> = members.map(|member| wanting(&member)).collect();
+        let members = status.members.iter().filter_map(|one| match &one.share {
+            MemberShare::Classic { says, .. } => Some((one.id.clone(), one.instance.clone(), says.clone())),
+            MemberShare::Consumer(_) => None,
+        });
+        let wanting: Vec<Wanting<String>> = members.map(|member| wanting(&member)).collect();
         let division = Division::of(&api.broker, wanting.iter().flat_map(|one| &one.topics)).await?;
         if divided != division.number {
             return Err(GroupError::Rebalancing.into());

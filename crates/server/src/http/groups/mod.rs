@@ -11,9 +11,9 @@ use crate::http::response::{self, ApiResponse};
 use crate::net::peer::Peer;
 use http::Request;
 use hyper::body::Incoming;
-use rawline_broker::{Commit, GroupError, GroupStatus, MemberStatus, OffsetError, Phase};
+use rawline_broker::{Commit, GroupError, GroupState, GroupStatus, MemberShare, MemberStatus, OffsetError};
 use rawline_contract::{
-    CommitRequest, GroupInfo, GroupList, GroupOffset, GroupPartition, GroupState, GroupSummary, MemberInfo, code,
+    CommitRequest, GroupInfo, GroupList, GroupOffset, GroupPartition, GroupSummary, MemberInfo, code,
 };
 use rawline_kafka::messages::{CONSUMER_PROTOCOL, ConsumerAssignment};
 use serde::de::DeserializeOwned;
@@ -23,12 +23,13 @@ use std::sync::Arc;
 /// Maximum size of a request's JSON in bytes.
 const REQUEST_BYTES_MAX: usize = 1 << 20;
 
-fn state(phase: Phase) -> GroupState {
-    match phase {
-        Phase::Empty => GroupState::Empty,
-        Phase::Joining { .. } => GroupState::Joining,
-        Phase::Syncing { .. } => GroupState::Dividing,
-        Phase::Stable => GroupState::Stable,
+/// A state as the API shows it, which doesn't distinguish who divides the partitions.
+fn shown(state: GroupState) -> rawline_contract::GroupState {
+    match state {
+        GroupState::Empty => rawline_contract::GroupState::Empty,
+        GroupState::Joining => rawline_contract::GroupState::Joining,
+        GroupState::Syncing | GroupState::Assigning | GroupState::Reconciling => rawline_contract::GroupState::Dividing,
+        GroupState::Stable => rawline_contract::GroupState::Stable,
     }
 }
 
@@ -43,7 +44,7 @@ async fn read_json<T: DeserializeOwned>(body: &mut BodyReader, form: &str) -> Re
 pub(crate) async fn groups(api: &Api, peer: &Peer) -> Result<ApiResponse, ApiError> {
     let summary = |(name, status): (Arc<str>, GroupStatus)| GroupSummary {
         name: name.to_string(),
-        state: state(status.phase),
+        state: shown(status.state),
         members: status.members.len() as u64,
     };
     let groups = api.broker.groups().into_iter().map(summary).collect();
@@ -55,7 +56,7 @@ pub(crate) async fn group(api: &Api, peer: &Peer, request: Request<Incoming>) ->
     let name = Query::of(&request).group()?.into_owned();
     let Some(status) = api.broker.group(&name) else { return Err(ApiError::group_not_found(&name)) };
     let info = GroupInfo {
-        state: state(status.phase),
+        state: shown(status.state),
         strategy: status.protocol,
         members: status.members.iter().map(|member| member_info(&status.protocol_type, member)).collect(),
         offsets: offsets(api, &name).await?,
@@ -65,13 +66,19 @@ pub(crate) async fn group(api: &Api, peer: &Peer, request: Request<Incoming>) ->
 }
 
 fn member_info(protocol_type: &str, member: &MemberStatus) -> MemberInfo {
-    let assignment = (protocol_type == CONSUMER_PROTOCOL).then(|| ConsumerAssignment::parse(&member.assignment));
-    let assignment = assignment.and_then(Result::ok).unwrap_or_default();
-    let partitions = assignment.assigned_partitions.into_iter().flat_map(|of| {
-        let topic = of.topic;
-        of.partitions.into_iter().filter_map(move |number| {
-            Some(GroupPartition { topic: topic.clone(), partition: u32::try_from(number).ok()? })
-        })
+    let shares: Vec<(String, Vec<u32>)> = match &member.share {
+        MemberShare::Consumer(share) => {
+            share.assigned.iter().map(|of| (of.name.to_string(), of.partitions.clone())).collect()
+        }
+        MemberShare::Classic { assignment, .. } => {
+            let assignment = (protocol_type == CONSUMER_PROTOCOL).then(|| ConsumerAssignment::parse(assignment));
+            let assignment = assignment.and_then(Result::ok).unwrap_or_default();
+            let numbers = |all: Vec<i32>| all.into_iter().filter_map(|number| u32::try_from(number).ok()).collect();
+            assignment.assigned_partitions.into_iter().map(|of| (of.topic, numbers(of.partitions))).collect()
+        }
+    };
+    let partitions = shares.into_iter().flat_map(|(topic, numbers)| {
+        numbers.into_iter().map(move |partition| GroupPartition { topic: topic.clone(), partition })
     });
     MemberInfo {
         member: member.id.to_string(),

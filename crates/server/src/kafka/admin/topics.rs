@@ -156,22 +156,24 @@ async fn delete_one(
         Ok(()) => try_delete(client, &topic).await,
         Err(refusal) => Err(refusal),
     };
-    let (name, deleted) = match deleted {
-        Ok(name) => (Some(name), Ok(())),
-        Err(refusal) => (topic.name, Err(refusal)),
+    let (name, topic_id, deleted) = match deleted {
+        Ok((name, id)) => (Some(name), id, Ok(())),
+        Err(refusal) => (topic.name, topic.topic_id, Err(refusal)),
     };
     let (error_code, error_message) = outcome(deleted);
-    DeletableTopicResult { name, topic_id: topic.topic_id, error_code, error_message }
+    DeletableTopicResult { name, topic_id, error_code, error_message }
 }
 
-/// Deletes a topic, and returns its name.
-async fn try_delete(client: &Client, topic: &DeleteTopicState) -> Result<String, Refusal> {
+/// Deletes a topic, and returns its name and id.
+async fn try_delete(client: &Client, topic: &DeleteTopicState) -> Result<(String, Uuid), Refusal> {
     let broker = &client.kafka.broker;
-    match &topic.name {
-        Some(name) => {
-            broker.delete_topic(name).await?;
-            Ok(name.clone())
-        }
-        None => broker.delete_topic_with_id(TopicId::from_bytes(topic.topic_id.0)).await?.ok_or_else(no_such_id),
-    }
+    let Some(name) = &topic.name else {
+        let id = TopicId::from_bytes(topic.topic_id.0);
+        let name = broker.delete_topic_with_id(id).await?.ok_or_else(no_such_id)?;
+        return Ok((name, topic.topic_id));
+    };
+    // A topic that can't be opened can be deleted.
+    let id = broker.topic(name).await.map_or(NO_ID, |topic| id_of(&topic));
+    broker.delete_topic(name).await?;
+    Ok((name.clone(), id))
 }

@@ -2,7 +2,7 @@
 
 use super::code_of_offset;
 use crate::kafka::{Client, operations};
-use rawline_broker::{MemberStatus, Phase};
+use rawline_broker::{GroupState, GroupStatus, MemberShare, MemberStatus};
 use rawline_kafka::ErrorCode;
 use rawline_kafka::messages::{
     DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse, DescribeGroupsRequest, DescribeGroupsResponse,
@@ -13,12 +13,15 @@ use std::collections::BTreeSet;
 /// From this version on, a group that doesn't exist is an error.
 const UNKNOWN_FROM: i16 = 6;
 
-fn state(phase: Phase) -> &'static str {
-    match phase {
-        Phase::Empty => "Empty",
-        Phase::Joining { .. } => "PreparingRebalance",
-        Phase::Syncing { .. } => "CompletingRebalance",
-        Phase::Stable => "Stable",
+/// A state's name in Kafka.
+pub(super) fn name_of(state: GroupState) -> &'static str {
+    match state {
+        GroupState::Empty => "Empty",
+        GroupState::Joining => "PreparingRebalance",
+        GroupState::Syncing => "CompletingRebalance",
+        GroupState::Assigning => "Assigning",
+        GroupState::Reconciling => "Reconciling",
+        GroupState::Stable => "Stable",
     }
 }
 
@@ -26,8 +29,17 @@ pub(super) fn describe(client: &Client, version: i16, request: DescribeGroupsReq
     let authorized_operations = operations::asked(request.include_authorized_operations, operations::OF_GROUPS);
     let unknown = if version >= UNKNOWN_FROM { ErrorCode::GroupIdNotFound } else { ErrorCode::None };
     let described = |group_id: String| match client.kafka.broker.group(&group_id) {
+        // Another request describes it.
+        Some(GroupStatus { epochs: Some(_), .. }) => DescribedGroup {
+            error_code: unknown.into(),
+            error_message: (version >= UNKNOWN_FROM).then(|| format!("Group {group_id} is not a classic group.")),
+            group_state: "Dead".to_owned(),
+            group_id,
+            authorized_operations,
+            ..DescribedGroup::default()
+        },
         Some(status) => DescribedGroup {
-            group_state: state(status.phase).to_owned(),
+            group_state: name_of(status.state).to_owned(),
             protocol_type: status.protocol_type,
             protocol_data: status.protocol,
             members: status.members.iter().map(member).collect(),
@@ -51,29 +63,33 @@ pub(super) fn describe(client: &Client, version: i16, request: DescribeGroupsReq
 }
 
 fn member(member: &MemberStatus) -> DescribedGroupMember {
+    let (member_metadata, member_assignment) = match &member.share {
+        MemberShare::Classic { says, assignment } => (says.clone(), assignment.clone()),
+        MemberShare::Consumer(_) => unreachable!("{} is in no classic group", member.id),
+    };
     DescribedGroupMember {
         member_id: member.id.to_string(),
         group_instance_id: member.instance.as_ref().map(|instance| instance.to_string()),
         client_id: member.client.to_string(),
         client_host: member.host.to_string(),
-        member_metadata: member.says.clone(),
-        member_assignment: member.assignment.clone(),
+        member_metadata,
+        member_assignment,
     }
 }
 
 pub(super) fn list(client: &Client, request: &ListGroupsRequest) -> ListGroupsResponse {
-    const TYPE: &str = "classic";
     let is_wanted = |wanted: &[String], found: &str| {
         wanted.is_empty() || wanted.iter().any(|wanted| wanted.eq_ignore_ascii_case(found))
     };
     let groups = client.kafka.broker.groups().into_iter().filter_map(|(name, status)| {
-        let state = state(status.phase);
-        let is_listed = is_wanted(&request.states_filter, state) && is_wanted(&request.types_filter, TYPE);
+        let state = name_of(status.state);
+        let group_type = if status.epochs.is_some() { "consumer" } else { "classic" };
+        let is_listed = is_wanted(&request.states_filter, state) && is_wanted(&request.types_filter, group_type);
         is_listed.then(|| ListedGroup {
             group_id: name.to_string(),
             protocol_type: status.protocol_type,
             group_state: state.to_owned(),
-            group_type: TYPE.to_owned(),
+            group_type: group_type.to_owned(),
         })
     });
     ListGroupsResponse { groups: groups.collect(), ..ListGroupsResponse::default() }

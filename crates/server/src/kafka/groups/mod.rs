@@ -1,5 +1,6 @@
 //! Groups of consumers: who is a member, the offsets that groups commit, and what administrators do with them.
 
+mod consumer;
 mod manage;
 mod member;
 mod offsets;
@@ -27,6 +28,8 @@ pub(super) const APIS: &[Api] = &[
     Api::DescribeGroups,
     Api::ListGroups,
     Api::DeleteGroups,
+    Api::ConsumerGroupHeartbeat,
+    Api::ConsumerGroupDescribe,
 ];
 
 /// What becomes the response to a request of one of [`APIS`].
@@ -51,6 +54,8 @@ pub(super) async fn respond(client: &Arc<Client>, header: &RequestHeader, reques
         Request::DescribeGroups(request) => manage::describe(client, version, request).into(),
         Request::ListGroups(request) => manage::list(client, &request).into(),
         Request::DeleteGroups(request) => manage::delete(client, request).await.into(),
+        Request::ConsumerGroupHeartbeat(request) => consumer::heartbeat(client, header, request).into(),
+        Request::ConsumerGroupDescribe(request) => consumer::describe(client, request).into(),
         other => unreachable!("{:?} is not an API of groups", other.api()),
     };
     Pending::Ready(Some(reply(header, response.api(), &response)))
@@ -125,12 +130,20 @@ fn code_of(error: &GroupError) -> ErrorCode {
         GroupError::Generation { .. } => ErrorCode::IllegalGeneration,
         GroupError::Rebalancing => ErrorCode::RebalanceInProgress,
         GroupError::Name { .. } => ErrorCode::InvalidGroupId,
-        GroupError::Protocol | GroupError::Protocols { .. } => ErrorCode::InconsistentGroupProtocol,
-        GroupError::Session { .. } => ErrorCode::InvalidSessionTimeout,
-        GroupError::Full { .. } | GroupError::Groups { .. } | GroupError::Memory { .. } => {
-            ErrorCode::GroupMaxSizeReached
+        GroupError::Protocol | GroupError::Protocols { .. } | GroupError::OtherProtocol => {
+            ErrorCode::InconsistentGroupProtocol
         }
+        GroupError::Session { .. } => ErrorCode::InvalidSessionTimeout,
+        GroupError::Full { .. }
+        | GroupError::Groups { .. }
+        | GroupError::Memory { .. }
+        | GroupError::Regexes { .. }
+        | GroupError::Pairs { .. } => ErrorCode::GroupMaxSizeReached,
         GroupError::NotEmpty => ErrorCode::NonEmptyGroup,
+        GroupError::FencedEpoch { .. } => ErrorCode::FencedMemberEpoch,
+        GroupError::StaleEpoch { .. } => ErrorCode::StaleMemberEpoch,
+        GroupError::UnreleasedInstance => ErrorCode::UnreleasedInstanceId,
+        GroupError::Regex { .. } => ErrorCode::InvalidRegularExpression,
     }
 }
 

@@ -1,22 +1,26 @@
 //! OffsetCommit, OffsetFetch, OffsetDelete.
 
-use super::{code_of_offset, member};
+use super::{code_of, code_of_offset, member};
 use crate::kafka::Client;
 use crate::kafka::error::Refusal;
 use crate::kafka::lookup::{NO_ID, id_of, topic_with_id};
-use rawline_broker::{Commit, Committed, Membership, OffsetError};
+use rawline_broker::{Commit, Committed, GroupError, GroupStatus, MemberShare, Membership, OffsetError};
 use rawline_kafka::ErrorCode;
 use rawline_kafka::messages::{
-    OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitResponse, OffsetCommitResponsePartition,
-    OffsetCommitResponseTopic, OffsetDeleteRequest, OffsetDeleteResponse, OffsetDeleteResponsePartition,
-    OffsetDeleteResponseTopic, OffsetFetchRequest, OffsetFetchRequestTopic, OffsetFetchResponse,
-    OffsetFetchResponseGroup, OffsetFetchResponsePartition, OffsetFetchResponseTopic, Uuid,
+    CONSUMER_PROTOCOL, ConsumerSubscription, OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitResponse,
+    OffsetCommitResponsePartition, OffsetCommitResponseTopic, OffsetDeleteRequest, OffsetDeleteResponse,
+    OffsetDeleteResponsePartition, OffsetDeleteResponseTopic, OffsetFetchRequest, OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic, OffsetFetchResponse, OffsetFetchResponseGroup, OffsetFetchResponsePartition,
+    OffsetFetchResponseTopic, Uuid,
 };
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 /// From this version on, a request asks for several groups.
 const GROUPS_FROM: i16 = 8;
+
+/// From this version on, members of consumer groups can commit: clients of older ones don't know their errors.
+const EPOCHS_FROM: i16 = 9;
 
 /// From this version on, topics are named by their ids.
 const IDS_FROM: i16 = 10;
@@ -54,6 +58,19 @@ pub(super) async fn commit(client: &Client, version: i16, request: OffsetCommitR
             })
         }));
     }
+    if version < EPOCHS_FROM && membership.is_some() && client.kafka.broker.is_consumer_group(&group) {
+        let error_code = ErrorCode::UnsupportedVersion.into();
+        let refused = |of: &OffsetCommitRequestPartition| OffsetCommitResponsePartition {
+            partition_index: of.partition_index,
+            error_code,
+        };
+        let topics = request.topics.into_iter().map(|topic| OffsetCommitResponseTopic {
+            partitions: topic.partitions.iter().map(refused).collect(),
+            name: topic.name,
+            topic_id: topic.topic_id,
+        });
+        return OffsetCommitResponse { topics: topics.collect(), ..OffsetCommitResponse::default() };
+    }
     let committed = client.kafka.broker.commit_offsets(&group, membership.as_ref(), &commits).await;
     let committed = committed.unwrap_or_else(|error| commits.iter().map(|_| Err(error.clone())).collect());
     let mut committed = committed.into_iter();
@@ -84,12 +101,29 @@ pub(super) async fn fetch(client: &Client, version: i16, request: OffsetFetchReq
     let mut groups = Vec::new();
     for group in request.groups {
         if seen.insert(group.group_id.clone()) {
+            if let Err(error) = check_member(client, &group) {
+                let (group_id, error_code) = (group.group_id, code_of(&error).into());
+                groups.push(OffsetFetchResponseGroup { group_id, error_code, ..OffsetFetchResponseGroup::default() });
+                continue;
+            }
             let topics = fetched(client, version, &group.group_id, group.topics).await;
             let group_id = group.group_id;
             groups.push(OffsetFetchResponseGroup { group_id, topics, ..OffsetFetchResponseGroup::default() });
         }
     }
     OffsetFetchResponse { groups, ..OffsetFetchResponse::default() }
+}
+
+/// A member of a consumer group that says who it is must have the group's epoch, so that it doesn't begin at an offset
+/// after which others have read.
+fn check_member(client: &Client, group: &OffsetFetchRequestGroup) -> Result<(), GroupError> {
+    match &group.member_id {
+        Some(id) if client.kafka.broker.is_consumer_group(&group.group_id) => {
+            let member = member::of(id.clone(), None, group.member_epoch);
+            client.kafka.broker.may_commit(&group.group_id, &member)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The offsets of a group: those that are asked for, or all.
@@ -148,26 +182,41 @@ async fn fetched(
     topics
 }
 
+/// Whether a member wants this topic, so that its offsets can't be deleted. Members of groups that share other things
+/// than partitions may want anything.
+fn is_wanted(client: &Client, group: &str, status: &GroupStatus, topic: &str) -> bool {
+    let says_so = |share: &MemberShare| match share {
+        MemberShare::Consumer(_) => client.kafka.broker.is_wanted(group, topic),
+        MemberShare::Classic { says, .. } => ConsumerSubscription::parse(says)
+            .map_or(true, |subscription| subscription.topics.iter().any(|wanted| wanted == topic)),
+    };
+    status.members.iter().any(|member| says_so(&member.share))
+}
+
 pub(super) async fn delete(client: &Client, request: OffsetDeleteRequest) -> OffsetDeleteResponse {
     let group: Arc<str> = request.group_id.into();
-    if client.kafka.broker.group(&group).is_none() {
-        return OffsetDeleteResponse {
-            error_code: ErrorCode::GroupIdNotFound.into(),
-            ..OffsetDeleteResponse::default()
-        };
+    let broker = &client.kafka.broker;
+    let refused = |code: ErrorCode| OffsetDeleteResponse { error_code: code.into(), ..OffsetDeleteResponse::default() };
+    let Some(status) = broker.group(&group) else { return refused(ErrorCode::GroupIdNotFound) };
+    if !status.members.is_empty() && status.protocol_type != CONSUMER_PROTOCOL {
+        return refused(ErrorCode::NonEmptyGroup);
     }
     let mut topics = Vec::with_capacity(request.topics.len());
     for topic in request.topics {
+        let is_wanted = is_wanted(client, &group, &status, &topic.name);
         let mut partitions = Vec::with_capacity(topic.partitions.len());
         for partition in topic.partitions {
-            let number = u64::try_from(partition.partition_index).unwrap_or(u64::MAX);
-            let deleted = client.kafka.broker.delete_offset(&group, &topic.name, number).await;
-            // Whoever deletes what isn't there has what it wants.
-            let deleted = deleted.or_else(|error| match error {
-                OffsetError::NotCommitted => Ok(()),
-                error => Err(error),
-            });
-            let error_code = code(&deleted);
+            let error_code = if is_wanted {
+                ErrorCode::GroupSubscribedToTopic.into()
+            } else {
+                let number = u64::try_from(partition.partition_index).unwrap_or(u64::MAX);
+                // Whoever deletes what isn't there has what it wants.
+                let deleted = match broker.delete_unread_offset(&group, &topic.name, number).await {
+                    Err(OffsetError::NotCommitted) => Ok(()),
+                    deleted => deleted,
+                };
+                code(&deleted)
+            };
             partitions.push(OffsetDeleteResponsePartition { partition_index: partition.partition_index, error_code });
         }
         topics.push(OffsetDeleteResponseTopic { name: topic.name, partitions });

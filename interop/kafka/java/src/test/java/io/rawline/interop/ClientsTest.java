@@ -72,25 +72,27 @@ class ClientsTest {
         assertNull(headers[1].value());
     }
 
-    @Test
-    void aGroupReadsEverythingWhenOneOfThreeIsKilled() throws Exception {
-        create("java-group", PARTITIONS);
-        var killed = Member.start(BROKER, "java-readers", "java-group");
+    @ParameterizedTest
+    @ValueSource(strings = {"classic", "consumer"})
+    void aGroupReadsEverythingWhenOneOfThreeIsKilled(String protocol) throws Exception {
+        var group = "java-" + protocol;
+        create(group, PARTITIONS);
+        var killed = Member.start(BROKER, protocol, group, group);
         var threads = Executors.newFixedThreadPool(2);
         try (var admin = admin()) {
             var isOver = new AtomicBoolean();
             var seen = new BitSet();
             var members = new ArrayList<Future<Object>>();
             for (int number = 0; number < 2; number++) {
-                members.add(threads.submit(() -> read(seen, isOver)));
+                members.add(threads.submit(() -> read(protocol, group, seen, isOver)));
             }
             killed.awaitPartitions(PARTITIONS / 3);
-            assertEquals(3, members(admin));
-            produce("java-group", "lz4", PARTITIONS);
+            assertEquals(3, members(admin, group));
+            produce(group, "lz4", PARTITIONS);
             assertTrue(seen.cardinality() < RECORDS, "records of the partitions of a member that doesn't read");
             killed.kill();
             await(members, () -> seen.cardinality() == RECORDS);
-            assertEquals(2, members(admin));
+            assertEquals(2, members(admin, group));
             isOver.set(true);
             for (var member : members) {
                 member.get();
@@ -98,15 +100,15 @@ class ClientsTest {
             // Members commit when they leave.
             assertEquals(
                     RECORDS,
-                    committed(admin).values().stream()
+                    committed(admin, group).values().stream()
                             .mapToLong(Long::longValue)
                             .sum());
-            var described = admin.describeConsumerGroups(List.of("java-readers"));
+            var described = admin.describeConsumerGroups(List.of(group));
             assertEquals(
-                    GroupState.EMPTY, described.all().get().get("java-readers").groupState());
-            resets(admin);
-            admin.deleteConsumerGroups(List.of("java-readers")).all().get();
-            assertEquals(Map.of(), committed(admin));
+                    GroupState.EMPTY, described.all().get().get(group).groupState());
+            resets(admin, protocol, group);
+            admin.deleteConsumerGroups(List.of(group)).all().get();
+            assertEquals(Map.of(), committed(admin, group));
         } finally {
             killed.kill();
             threads.shutdownNow();
@@ -114,9 +116,9 @@ class ClientsTest {
     }
 
     /** A member of the group, until the test is over. */
-    private static Object read(BitSet seen, AtomicBoolean isOver) {
-        try (var consumer = member()) {
-            consumer.subscribe(List.of("java-group"));
+    private static Object read(String protocol, String group, BitSet seen, AtomicBoolean isOver) {
+        try (var consumer = consumer(Member.settings(protocol, group))) {
+            consumer.subscribe(List.of(group));
             while (!isOver.get()) {
                 for (var record : consumer.poll(Duration.ofMillis(200))) {
                     synchronized (seen) {
@@ -128,17 +130,17 @@ class ClientsTest {
         return null;
     }
 
-    private static void resets(Admin admin) throws Exception {
-        var partition = new TopicPartition("java-group", 2);
-        var ahead = new HashMap<>(committed(admin));
+    private static void resets(Admin admin, String protocol, String group) throws Exception {
+        var partition = new TopicPartition(group, 2);
+        var ahead = new HashMap<>(committed(admin, group));
         long end = ahead.get(partition);
-        admin.alterConsumerGroupOffsets("java-readers", Map.of(partition, new OffsetAndMetadata(end - 7)))
+        admin.alterConsumerGroupOffsets(group, Map.of(partition, new OffsetAndMetadata(end - 7)))
                 .all()
                 .get();
         ahead.put(partition, end - 7);
-        assertEquals(ahead, committed(admin));
-        try (var consumer = member()) {
-            consumer.subscribe(List.of("java-group"));
+        assertEquals(ahead, committed(admin, group));
+        try (var consumer = consumer(Member.settings(protocol, group))) {
+            consumer.subscribe(List.of(group));
             int count = 0;
             while (count < 7) {
                 count += consumer.poll(Duration.ofSeconds(10)).count();
@@ -147,16 +149,16 @@ class ClientsTest {
             consumer.commitSync();
         }
         ahead.put(partition, end);
-        assertEquals(ahead, committed(admin));
+        assertEquals(ahead, committed(admin, group));
     }
 
-    private static int members(Admin admin) throws Exception {
-        var groups = admin.describeConsumerGroups(List.of("java-readers")).all().get();
-        return groups.get("java-readers").members().size();
+    private static int members(Admin admin, String group) throws Exception {
+        var groups = admin.describeConsumerGroups(List.of(group)).all().get();
+        return groups.get(group).members().size();
     }
 
-    private static Map<TopicPartition, Long> committed(Admin admin) throws Exception {
-        var found = admin.listConsumerGroupOffsets("java-readers")
+    private static Map<TopicPartition, Long> committed(Admin admin, String group) throws Exception {
+        var found = admin.listConsumerGroupOffsets(group)
                 .partitionsToOffsetAndMetadata()
                 .get();
         var offsets = new HashMap<TopicPartition, Long>();
@@ -209,12 +211,6 @@ class ClientsTest {
         for (int number = 0; number < RECORDS; number++) {
             assertEquals(number / partitions, sent.get(number).get().offset());
         }
-    }
-
-    private static KafkaConsumer<String, String> member() {
-        var settings = new HashMap<>(Member.SETTINGS);
-        settings.put("group.id", "java-readers");
-        return consumer(settings);
     }
 
     /** With these settings besides the address. */

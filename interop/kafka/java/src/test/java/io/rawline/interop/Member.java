@@ -15,8 +15,11 @@ import org.apache.kafka.common.serialization.StringDeserializer;
 /** A member of a group in a process that can be killed. It has partitions and reads nothing. */
 final class Member {
     /** The broker finds out soon that a member is gone, instead of after 45 s. */
-    static final Map<String, Object> SETTINGS =
+    private static final Map<String, Object> CLASSIC =
             Map.of("auto.offset.reset", "earliest", "session.timeout.ms", 6000, "heartbeat.interval.ms", 500);
+    /** The broker decides about sessions. */
+    private static final Map<String, Object> CONSUMER =
+            Map.of("auto.offset.reset", "earliest", "group.protocol", "consumer");
 
     private final Process process;
     private final BufferedReader output;
@@ -26,11 +29,27 @@ final class Member {
         output = process.inputReader();
     }
 
-    static Member start(String broker, String group, String topic) throws IOException {
+    /** The settings of a member, by the protocol of its group. */
+    static Map<String, Object> settings(String protocol, String group) {
+        var settings = new HashMap<>(protocol.equals("consumer") ? CONSUMER : CLASSIC);
+        settings.put("group.id", group);
+        return settings;
+    }
+
+    static Member start(String broker, String protocol, String group, String topic) throws IOException {
         var java = ProcessHandle.current().info().command().orElse("java");
         var path = System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
         var command = List.of(
-                java, "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", path, Member.class.getName(), broker, group, topic);
+                java,
+                "-Xmx128m",
+                "-XX:TieredStopAtLevel=1",
+                "-cp",
+                path,
+                Member.class.getName(),
+                broker,
+                protocol,
+                group,
+                topic);
         return new Member(new ProcessBuilder(command)
                 .redirectError(ProcessBuilder.Redirect.INHERIT)
                 .start());
@@ -50,13 +69,12 @@ final class Member {
         process.destroyForcibly().waitFor();
     }
 
-    /** With a broker's address, a group and a topic. */
+    /** With a broker's address, a protocol, a group and a topic. */
     public static void main(String[] arguments) {
-        var settings = new HashMap<>(SETTINGS);
+        var settings = settings(arguments[1], arguments[2]);
         settings.put("bootstrap.servers", arguments[0]);
-        settings.put("group.id", arguments[1]);
         try (var consumer = new KafkaConsumer<>(settings, new StringDeserializer(), new StringDeserializer())) {
-            consumer.subscribe(List.of(arguments[2]), new ConsumerRebalanceListener() {
+            consumer.subscribe(List.of(arguments[3]), new ConsumerRebalanceListener() {
                 @Override
                 public void onPartitionsRevoked(Collection<TopicPartition> partitions) {}
 

@@ -39,6 +39,7 @@ class OracleTest {
             ApiKeys.DESCRIBE_TOPIC_PARTITIONS,
             ApiKeys.DESCRIBE_CONFIGS,
             ApiKeys.DESCRIBE_GROUPS,
+            ApiKeys.CONSUMER_GROUP_DESCRIBE,
             ApiKeys.LIST_GROUPS,
             ApiKeys.FIND_COORDINATOR,
             ApiKeys.LIST_OFFSETS);

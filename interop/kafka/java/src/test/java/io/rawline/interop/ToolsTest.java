@@ -93,6 +93,25 @@ class ToolsTest {
         assertTrue(!run(GROUPS, "--list").contains("console-readers\n"));
     }
 
+    @Test
+    void groupsThatTheBrokerDivides() throws Exception {
+        run(TOPICS, "--create --topic divided --partitions 2");
+        var member = Member.start(ClientsTest.BROKER, "consumer", "divided-readers", "divided");
+        try {
+            member.awaitPartitions(2);
+            var described = run(GROUPS, "--describe --group divided-readers");
+            assertTrue(described.contains("divided-readers divided         1"), described);
+            var members = run(GROUPS, "--describe --group divided-readers --members --verbose");
+            assertTrue(members.contains("CURRENT-EPOCH") && members.contains("divided:0,1"), members);
+            var state = run(GROUPS, "--describe --group divided-readers --state --verbose");
+            assertTrue(state.contains("uniform") && state.contains("Stable"), state);
+            assertTrue(run(GROUPS, "--list --type consumer").contains("divided-readers"));
+            assertTrue(!run(GROUPS, "--list --type classic").contains("divided-readers"));
+        } finally {
+            member.kill();
+        }
+    }
+
     private static List<String> lag() {
         var described =
                 run(GROUPS, "--describe --group console-readers").lines().toList();

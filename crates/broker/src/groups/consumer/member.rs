@@ -1,0 +1,157 @@
+//! One member of a consumer group: what it wants, what it may read, and what it still has to give up.
+
+use super::ConsumerHeartbeat;
+use super::assignor::Assignor;
+use super::partitions::Partitions;
+use crate::groups::MEMBER_BYTES;
+use crate::groups::member::Identity;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How far a member is on the way to its share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// It has its share, of its epoch.
+    Stable,
+    /// It has to give partitions up, until then.
+    Revoking(Duration),
+    /// It waits for partitions that others have.
+    Waiting,
+}
+
+/// A member.
+#[derive(Debug, Clone)]
+pub struct ConsumerMember {
+    /// The name under which it comes back after a restart.
+    pub instance: Option<Arc<str>>,
+    /// Where it runs.
+    pub rack: Option<Arc<str>>,
+    /// How others see it.
+    pub identity: Identity,
+    /// How long it may take to give partitions up.
+    pub rebalance: Duration,
+    /// The topics that it wants, by name.
+    pub names: BTreeSet<Arc<str>>,
+    /// It wants also topics with names like this.
+    pub regex: Option<Arc<str>>,
+    /// How it would have the partitions divided.
+    pub assignor: Option<Assignor>,
+    /// The newest of the group's epochs whose share it has got.
+    pub epoch: u32,
+    /// The one before: the response with the newest may be lost.
+    pub previous_epoch: u32,
+    /// How far it is.
+    pub step: Step,
+    /// Its share, as far as it is free.
+    pub assigned: Partitions,
+    /// What it has to give up and nobody else may have until it says that it has.
+    pub revoking: Partitions,
+    /// Its share of the group's newest division.
+    pub target: Partitions,
+    /// Whether it has left for a while, and keeps its share.
+    pub is_away: bool,
+    /// When it is gone, unless it gives a sign before.
+    pub gone_at: Duration,
+}
+
+impl ConsumerMember {
+    /// A member that joins.
+    pub fn new(beat: &ConsumerHeartbeat, gone_at: Duration) -> ConsumerMember {
+        let mut member = ConsumerMember {
+            instance: beat.instance.clone(),
+            rack: None,
+            identity: beat.identity.clone(),
+            rebalance: Duration::ZERO,
+            names: BTreeSet::new(),
+            regex: None,
+            assignor: None,
+            epoch: 0,
+            previous_epoch: 0,
+            step: Step::Waiting,
+            assigned: Partitions::default(),
+            revoking: Partitions::default(),
+            target: Partitions::default(),
+            is_away: false,
+            gone_at,
+        };
+        member.update(beat);
+        member
+    }
+
+    /// Takes what the member says of itself.
+    pub fn update(&mut self, beat: &ConsumerHeartbeat) {
+        self.identity = beat.identity.clone();
+        self.rack = beat.rack.clone().or_else(|| self.rack.take());
+        self.rebalance = beat.rebalance.unwrap_or(self.rebalance);
+        self.assignor = beat.assignor.or(self.assignor);
+        if let Some(names) = &beat.names {
+            self.names = names.iter().cloned().collect();
+        }
+        if let Some(regex) = &beat.regex {
+            self.regex = Some(regex.clone()).filter(|regex| !regex.is_empty());
+        }
+    }
+
+    /// It joins again, and has nothing.
+    pub fn restart(&mut self) {
+        (self.epoch, self.previous_epoch, self.step, self.is_away) = (0, 0, Step::Waiting, false);
+        (self.assigned, self.revoking) = (Partitions::default(), Partitions::default());
+    }
+
+    /// Whether it wants to be treated as before.
+    pub fn is_like(&self, other: &ConsumerMember) -> bool {
+        (&self.names, &self.regex, self.assignor) == (&other.names, &other.regex, other.assignor)
+    }
+
+    /// Goes on towards its share of the division with this epoch. `owned` is what it says that it has, `is_free`
+    /// whether no other member has a partition.
+    pub fn reconcile(
+        &mut self,
+        epoch: u32,
+        owned: Option<&Partitions>,
+        is_free: impl Fn(&Partitions) -> Partitions,
+        now: Duration,
+    ) {
+        match self.step {
+            Step::Stable if self.epoch == epoch => return,
+            // Only the member knows when it has stopped reading.
+            Step::Revoking(_) if owned.is_none_or(|owned| owned.intersects(&self.revoking)) => return,
+            _ => self.revoking = Partitions::default(),
+        }
+        let surplus = self.assigned.without(&self.target);
+        self.assigned = self.assigned.and(&self.target);
+        if !surplus.is_empty() && owned.is_none_or(|owned| owned.intersects(&surplus)) {
+            self.revoking = surplus;
+            self.step = Step::Revoking(now + self.rebalance);
+            return;
+        }
+        let missing = self.target.without(&self.assigned);
+        let free = is_free(&missing);
+        self.step = if free.len() == missing.len() { Step::Stable } else { Step::Waiting };
+        self.assigned.extend(free.iter());
+        if self.epoch != epoch {
+            (self.previous_epoch, self.epoch) = (self.epoch, epoch);
+        }
+    }
+
+    /// Whether it has its share of the division with this epoch.
+    pub fn has_share(&self, epoch: u32) -> bool {
+        self.step == Step::Stable && self.epoch == epoch
+    }
+
+    /// The first time at which something happens to it.
+    pub fn due_at(&self) -> Duration {
+        match self.step {
+            Step::Revoking(until) => until.min(self.gone_at),
+            Step::Stable | Step::Waiting => self.gone_at,
+        }
+    }
+
+    /// About what it takes in memory.
+    pub fn bytes(&self) -> usize {
+        let shares = [&self.assigned, &self.revoking, &self.target].map(Partitions::bytes);
+        let names: usize = self.names.iter().map(|name| name.len() + 64).sum();
+        MEMBER_BYTES + names + self.regex.as_ref().map_or(0, |regex| regex.len()) + shares.iter().sum::<usize>()
+    }
+}

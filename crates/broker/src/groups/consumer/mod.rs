@@ -1,0 +1,161 @@
+//! Consumer groups, in Kafka's sense (KIP-848): the broker divides the partitions, and each member goes on towards its
+//! share with its heartbeats, without waiting for the others.
+//!
+//! A group's epoch grows when members come or go, or want other topics, or when these change. Each epoch has one
+//! division. A member goes on to it in steps, and has the epoch once it has given up what others are to get:
+//!
+//! ```text
+//!             must give partitions up         it says that it has, and others have what it is to get
+//!   stable ───────────────────────► revoking ──────────────────────────────────────────► waiting
+//!     ▲                              │                                                     │
+//!     └── nothing is missing ────────┴──────────── others have given it up ────────────────┘
+//! ```
+//!
+//! A partition is in the share of one member at a time: it is given to another only after its member has said that it
+//! doesn't read it any more, or is gone.
+
+mod assignor;
+mod group;
+mod member;
+mod partitions;
+#[cfg(test)]
+mod tests;
+mod wanted;
+
+pub use assignor::Assignor;
+pub use group::{ConsumerGroup, ConsumerPhase};
+pub use member::ConsumerMember;
+pub use partitions::Partitions;
+pub use wanted::TopicList;
+
+use super::member::Identity;
+use super::{GroupError, Groups, check_name};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a member of a consumer group sends: to join, with epoch 0, or as a sign.
+#[derive(Debug, Clone)]
+pub struct ConsumerHeartbeat {
+    /// Its id, which it has chosen.
+    pub member: Arc<str>,
+    /// The name under which it comes back after a restart, if it has one.
+    pub instance: Option<Arc<str>>,
+    /// Where it runs. `None` in this and the next fields: as before.
+    pub rack: Option<Arc<str>>,
+    /// How others see it.
+    pub identity: Identity,
+    /// The epoch that it knows.
+    pub epoch: u32,
+    /// How long it may take to give partitions up.
+    pub rebalance: Option<Duration>,
+    /// The topics that it wants, by name.
+    pub names: Option<Vec<Arc<str>>>,
+    /// A regular expression for the names of topics that it wants too. Empty: none.
+    pub regex: Option<Arc<str>>,
+    /// How it would have the partitions divided.
+    pub assignor: Option<Assignor>,
+    /// The partitions that it reads.
+    pub owned: Option<Partitions>,
+}
+
+impl ConsumerHeartbeat {
+    /// Whether it says something about the member.
+    fn says_something(&self) -> bool {
+        self.rack.is_some()
+            || self.rebalance.is_some()
+            || self.names.is_some()
+            || self.regex.is_some()
+            || self.assignor.is_some()
+    }
+
+    /// Whether it says everything, as after a response that was lost.
+    fn is_full(&self) -> bool {
+        self.rebalance.is_some() && (self.names.is_some() || self.regex.is_some()) && self.owned.is_some()
+    }
+}
+
+/// The response to a heartbeat.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// The member's epoch.
+    pub epoch: u32,
+    /// What it may read, if that has changed or it may not know it.
+    pub assignment: Option<Partitions>,
+    /// When the next heartbeat is due.
+    pub interval: Duration,
+}
+
+/// How a member leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leaving {
+    /// It doesn't come back.
+    ForGood,
+    /// If it has an instance: it comes back within its session, and keeps its share until then.
+    ForAWhile,
+}
+
+impl<T: Copy> Groups<T> {
+    /// The version of the topics that the groups know.
+    pub fn topics_version(&self) -> Option<u64> {
+        self.topics.version()
+    }
+
+    /// There are these topics now.
+    pub fn set_topics(&mut self, topics: TopicList) {
+        self.topics = topics;
+    }
+
+    /// A member of a consumer group joins or gives a sign.
+    pub fn beat(&mut self, group: &Arc<str>, beat: &ConsumerHeartbeat, now: Duration) -> Result<Kept, GroupError> {
+        check_name(group)?;
+        if self.by_name.get(group).is_some_and(|classic| !classic.is_empty()) {
+            return Err(GroupError::OtherProtocol);
+        }
+        if !self.consumer.contains_key(group) {
+            if beat.epoch != 0 {
+                return Err(GroupError::UnknownMember);
+            }
+            self.make_room()?;
+            self.consumer.insert(group.clone(), ConsumerGroup::default());
+        }
+        let may_grow = self.consumer.get(group).is_some_and(|found| found.may_grow(beat, &self.topics));
+        let bytes = if may_grow { self.bytes() } else { 0 };
+        let Some(found) = self.consumer.get_mut(group) else { unreachable!("{group} is there") };
+        let others_bytes = bytes.saturating_sub(found.bytes());
+        let kept = found.beat(beat, &self.topics, others_bytes, &self.limits, now);
+        match kept {
+            // A group that nobody could join never was.
+            Err(_) if found.epochs().0 == 0 => drop(self.consumer.remove(group)),
+            Ok(_) => drop(self.by_name.remove(group)),
+            Err(_) => {}
+        }
+        kept
+    }
+
+    /// A member of a consumer group leaves: by its id, or by its instance if the id is empty.
+    pub fn leave_consumers(
+        &mut self,
+        group: &str,
+        member: &str,
+        instance: Option<&str>,
+        leaving: Leaving,
+    ) -> Result<(), GroupError> {
+        let found = self.consumer.get_mut(group).ok_or(GroupError::UnknownMember)?;
+        found.leave(member, instance, leaving)
+    }
+
+    /// When [`Groups::tick`] has something to do for this group.
+    pub fn consumers_due_at(&self, group: &str) -> Option<Duration> {
+        self.consumer.get(group)?.due_at()
+    }
+
+    /// A consumer group, with or without members.
+    pub fn consumer_group(&self, group: &str) -> Option<&ConsumerGroup> {
+        self.consumer.get(group)
+    }
+
+    /// All of them, by name.
+    pub fn consumer_groups(&self) -> impl Iterator<Item = (&Arc<str>, &ConsumerGroup)> {
+        self.consumer.iter()
+    }
+}

@@ -1,0 +1,113 @@
+//! The topics that a group's members want: by name, or by a regular expression that their names match.
+
+use super::member::ConsumerMember;
+use crate::groups::{GroupError, GroupLimits};
+use crate::topic_id::TopicId;
+use regex::{Regex, RegexBuilder};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Maximum size of a compiled regular expression in bytes. Kafka's have no limit; `[a-z]{1,200}.*` has a third of this.
+const REGEX_BYTES_MAX: usize = 256 << 10;
+
+/// The topics that exist, as far as the driver has seen.
+#[derive(Debug, Clone, Default)]
+pub struct TopicList {
+    version: Option<u64>,
+    by_name: BTreeMap<Arc<str>, (TopicId, u32)>,
+}
+
+impl TopicList {
+    /// Names, ids and numbers of partitions. Another list has another version.
+    pub fn new(version: u64, topics: impl IntoIterator<Item = (Arc<str>, TopicId, u32)>) -> TopicList {
+        let by_name = topics.into_iter().map(|(name, id, partitions)| (name, (id, partitions))).collect();
+        TopicList { version: Some(version), by_name }
+    }
+
+    /// Its version; `None` if it was never seen.
+    pub fn version(&self) -> Option<u64> {
+        self.version
+    }
+}
+
+/// A topic that a group's members want.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WantedTopic {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its number of partitions.
+    pub partitions: u32,
+}
+
+/// What the members of a group want.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// The topics that exist.
+    pub topics: BTreeMap<TopicId, WantedTopic>,
+    ids: BTreeMap<Arc<str>, TopicId>,
+    /// What each of the members' regular expressions matches.
+    matches: BTreeMap<Arc<str>, BTreeSet<TopicId>>,
+}
+
+impl Wanted {
+    /// What these members want.
+    pub fn by<'a>(
+        members: impl Iterator<Item = &'a ConsumerMember>,
+        topics: &TopicList,
+        limits: &GroupLimits,
+    ) -> Result<Wanted, GroupError> {
+        let (mut wanted, mut count) = (Wanted::default(), 0);
+        for member in members {
+            count += 1;
+            member.names.iter().for_each(|name| wanted.add(name, topics));
+            if let Some(regex) = member.regex.as_ref().filter(|regex| !wanted.matches.contains_key(*regex)) {
+                if wanted.matches.len() >= limits.regexes_max {
+                    return Err(GroupError::Regexes { limit: limits.regexes_max });
+                }
+                let compiled = compile(regex)?;
+                let names: Vec<&Arc<str>> = topics.by_name.keys().filter(|name| compiled.is_match(name)).collect();
+                names.iter().for_each(|name| wanted.add(name, topics));
+                let ids = names.iter().filter_map(|name| wanted.ids.get(*name).copied()).collect();
+                wanted.matches.insert(regex.clone(), ids);
+            }
+        }
+        let pairs = wanted.topics.len().saturating_mul(count);
+        if pairs > limits.pairs_max {
+            return Err(GroupError::Pairs { limit: limits.pairs_max });
+        }
+        Ok(wanted)
+    }
+
+    fn add(&mut self, name: &Arc<str>, topics: &TopicList) {
+        if let Some((name, (id, partitions))) = topics.by_name.get_key_value(name) {
+            self.topics.insert(*id, WantedTopic { name: name.clone(), partitions: *partitions });
+            self.ids.insert(name.clone(), *id);
+        }
+    }
+
+    /// What one of the members wants.
+    pub fn of(&self, member: &ConsumerMember) -> BTreeSet<TopicId> {
+        let named = member.names.iter().filter_map(|name| self.ids.get(name).copied());
+        let matching = member.regex.as_ref().and_then(|regex| self.matches.get(regex));
+        named.chain(matching.into_iter().flatten().copied()).collect()
+    }
+
+    /// The topics' numbers of partitions.
+    pub fn partitions(&self) -> BTreeMap<TopicId, u32> {
+        self.topics.iter().map(|(id, topic)| (*id, topic.partitions)).collect()
+    }
+
+    /// About what they take in memory, with the shares of members.
+    pub fn bytes(&self) -> usize {
+        let topic = |topic: &WantedTopic| topic.name.len() + 256 + topic.partitions as usize * 24;
+        let matches: usize = self.matches.values().map(|ids| ids.len() * 24).sum();
+        self.topics.values().map(topic).sum::<usize>() + matches
+    }
+}
+
+/// A regular expression for whole names.
+fn compile(regex: &str) -> Result<Regex, GroupError> {
+    let whole = format!("^(?:{regex})$");
+    let compiled = RegexBuilder::new(&whole).size_limit(REGEX_BYTES_MAX).dfa_size_limit(REGEX_BYTES_MAX).build();
+    compiled.map_err(|error| GroupError::Regex { reason: error.to_string().into() })
+}
