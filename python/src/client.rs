@@ -15,8 +15,9 @@ use bytes::Bytes;
 use pyo3::prelude::*;
 use rawline_batch::{Builder, BuilderFull, Codec, Limits};
 use rawline_client::{
-    Appended, Client, ClientConfig, ClientError, ConsumerConfig, GroupConfig, Hours, Partitions, Payload, Producer,
-    ProducerConfig, ReadOptions, RecordBatchBuilder, RetryPolicy, Settings, Start, TopicInfo, Trimmed,
+    Appended, CleanupPolicy, Client, ClientConfig, ClientError, ConsumerConfig, GroupConfig, Hours, Partitions,
+    Payload, Producer, ProducerConfig, ReadOptions, RecordBatchBuilder, RetryPolicy, Settings, Start, TopicInfo,
+    Trimmed,
 };
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
@@ -40,8 +41,8 @@ fn place(py: Python<'_>, appended: Result<Appended, ClientError>) -> PyResult<Py
 }
 
 /// Name, first offset, next offset, bytes, objects, latest commit in nanoseconds since 1970, payload, limits in hours
-/// and in bytes, number of partitions, each one's first and next offset.
-type Topic = (String, u64, u64, u64, u64, Option<i128>, String, Option<f64>, Option<u64>, u32, Vec<Place>);
+/// and in bytes, number of partitions, each one's first and next offset, cleanup policy.
+type Topic = (String, u64, u64, u64, u64, Option<i128>, String, Option<f64>, Option<u64>, u32, Vec<Place>, String);
 
 fn topic_of(info: TopicInfo) -> Topic {
     let committed_ns = info.latest_commit_at.map(|at| at.as_nanosecond());
@@ -63,7 +64,12 @@ fn topic_of(info: TopicInfo) -> Topic {
         info.retain_bytes,
         partitions,
         offsets,
+        info.cleanup_policy.to_string(),
     )
+}
+
+fn cleanup_policy_of(name: &str) -> PyResult<CleanupPolicy> {
+    name.parse().map_err(|reason: String| config_error(format!("cleanup_policy: {reason}")))
 }
 
 fn partitions_of(partitions: &Bound<'_, PyAny>) -> PyResult<Partitions> {
@@ -192,13 +198,19 @@ impl ClientCore {
         retain_hours: Option<f64>,
         retain_bytes: Option<&Bound<'_, PyAny>>,
         partitions: &Bound<'_, PyAny>,
+        cleanup_policy: &str,
     ) -> PyResult<Py<PyAny>> {
         let client = self.client()?;
         let payload: Payload = payload.parse().map_err(config_error)?;
-        let partitions = partitions_of(partitions)?;
-        // A broker of an older version doesn't know the setting; without it, there is one.
-        let partitions = Some(partitions).filter(|partitions| partitions.get() > 1);
-        let settings = Settings { payload: Some(Some(payload)), partitions, ..retention(retain_hours, retain_bytes)? };
+        // A broker of an older version doesn't know these settings; without them, it does the same.
+        let partitions = Some(partitions_of(partitions)?).filter(|partitions| partitions.get() > 1);
+        let policy = Some(cleanup_policy_of(cleanup_policy)?).filter(|policy| *policy != CleanupPolicy::default());
+        let settings = Settings {
+            payload: Some(Some(payload)),
+            partitions,
+            cleanup_policy: policy.map(Some),
+            ..retention(retain_hours, retain_bytes)?
+        };
         let create = async move { client.create_topic(&topic, &settings).await };
         finish(py, asynchronous, First::Spawn, create, |py, info| {
             Ok(topic_of(info.map_err(client_error)?).into_pyobject(py)?.into_any().unbind())
@@ -255,6 +267,20 @@ impl ClientCore {
     ) -> PyResult<Py<PyAny>> {
         let client = self.client()?;
         let settings = retention(retain_hours, retain_bytes)?;
+        finish(py, asynchronous, First::Spawn, async move { client.set_topic(&topic, &settings).await }, |py, info| {
+            Ok(topic_of(info.map_err(client_error)?).into_pyobject(py)?.into_any().unbind())
+        })
+    }
+
+    fn set_cleanup_policy(
+        &self,
+        py: Python<'_>,
+        asynchronous: bool,
+        topic: String,
+        policy: &str,
+    ) -> PyResult<Py<PyAny>> {
+        let client = self.client()?;
+        let settings = Settings { cleanup_policy: Some(Some(cleanup_policy_of(policy)?)), ..Settings::default() };
         finish(py, asynchronous, First::Spawn, async move { client.set_topic(&topic, &settings).await }, |py, info| {
             Ok(topic_of(info.map_err(client_error)?).into_pyobject(py)?.into_any().unbind())
         })

@@ -30,6 +30,8 @@ def test_everything_is_awaited(broker: Broker, topic: str) -> None:
             assert await client.offset_at(topic, datetime(2020, 1, 1, tzinfo=timezone.utc)) == 0
             assert (await client.set_payload(topic, "value")).payload == "value"
             assert (await client.set_retention(topic, retain_hours=100)).retain_hours == 100
+            assert (await client.set_cleanup_policy(topic, "compact")).cleanup_policy == "compact"
+            assert (await client.set_cleanup_policy(topic, "delete")).cleanup_policy == "delete"
             assert await client.trim(topic, 0) == (0, 2)
             assert (await client.create_topic(topic + "-new", retain_bytes=7)).retain_bytes == 7
             assert await client.delete_topic(topic + "-new") is None

@@ -118,6 +118,23 @@ def test_topics_are_created_and_deleted(client: rawline.Client, topic: str) -> N
         client.create_topic(topic, payload="text")  # type: ignore[arg-type]
 
 
+def test_records_without_keys_are_refused_in_compacted_topics(client: rawline.Client, topic: str) -> None:
+    topic += "-compacted"
+    assert client.create_topic(topic, cleanup_policy="compact", partitions=2).cleanup_policy == "compact"
+    with pytest.raises(rawline.RefusedError) as refused:
+        client.append(topic, [b"no key"])
+    assert refused.value.code == "key_missing"
+    assert client.set_cleanup_policy(topic, "compact,delete").cleanup_policy == "compact,delete"
+    assert client.set_retention(topic, retain_hours=1).cleanup_policy == "compact,delete"
+    assert client.set_cleanup_policy(topic, "delete") == client.topic(topic)
+    assert client.topic(topic).cleanup_policy == "delete"
+    assert client.append(topic, [b"no key"]) == (0, 1)
+    with pytest.raises(rawline.ConfigError, match="cleanup_policy: unknown policy"):
+        client.create_topic(topic, cleanup_policy="none")  # type: ignore[arg-type]
+    with pytest.raises(rawline.ConfigError, match="cleanup_policy: unknown policy"):
+        client.set_cleanup_policy(topic, "")  # type: ignore[arg-type]
+
+
 def test_a_consumer_of_a_topic_that_is_deleted_says_so(client: rawline.Client, topic: str) -> None:
     client.append(topic, [b"1"])
     with client.consumer(topic) as consumer:

@@ -42,6 +42,8 @@ def synchronous(client: rawline.Client) -> None:
     client.append("t", batches)
     client.append("t", ["x"], codec="gzip")  # type: ignore[arg-type]
     client.consumer("t", "newest")  # type: ignore[arg-type]
+    assert_type(client.create_topic("t", cleanup_policy="compact,delete"), rawline.TopicInfo)
+    client.set_cleanup_policy("t", "none")  # type: ignore[arg-type]
     assert_type(measurement.Reader().decode(batches), avro.Table)
     avro.Encoder(measurement.SCHEMA).encode_table([1])  # type: ignore[arg-type]
 

@@ -10,6 +10,7 @@ from rawline._rawline import Batch, Batches, ConsumerCore, Message, ProducerCore
 from rawline.batch import Codec
 from rawline.client import (
     Appended,
+    CleanupPolicy,
     Payload,
     TopicInfo,
     Trimmed,
@@ -74,9 +75,11 @@ class AsyncClient:
         retain_hours: float | None = None,
         retain_bytes: int | None = None,
         partitions: int = 1,
+        cleanup_policy: CleanupPolicy = "delete",
     ) -> TopicInfo:
         """Creates a topic; see `Client.create_topic`."""
-        return topic_info(await self._core.create_topic(True, topic, payload, retain_hours, retain_bytes, partitions))
+        settings = (payload, retain_hours, retain_bytes, partitions, cleanup_policy)
+        return topic_info(await self._core.create_topic(True, topic, *settings))
 
     async def delete_topic(self, topic: str) -> None:
         """Deletes a topic with all its records, for good; see `Client.delete_topic`."""
@@ -107,6 +110,10 @@ class AsyncClient:
     ) -> TopicInfo:
         """Sets both limits of what a topic keeps; see `Client.set_retention`."""
         return topic_info(await self._core.set_retention(True, topic, retain_hours, retain_bytes))
+
+    async def set_cleanup_policy(self, topic: str, policy: CleanupPolicy) -> TopicInfo:
+        """Sets what becomes of old records; see `Client.set_cleanup_policy`."""
+        return topic_info(await self._core.set_cleanup_policy(True, topic, policy))
 
     async def set_partitions(self, topic: str, partitions: int) -> TopicInfo:
         """Sets the number of partitions, which can only grow; see `Client.set_partitions`."""

@@ -19,6 +19,7 @@ BROKER = "http://127.0.0.1:51313"
 """The address that a broker listens on by default."""
 
 Payload = Literal["bytes", "value"]
+CleanupPolicy = Literal["delete", "compact", "compact,delete"]
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -77,6 +78,8 @@ class TopicInfo(NamedTuple):
     """Number of partitions."""
     offsets: tuple[Extent, ...] = ()
     """The extent of each partition, by number; in a list of topics only if there is one partition."""
+    cleanup_policy: str = "delete"
+    """What becomes of old records: `delete`, `compact` or `compact,delete`."""
 
     @property
     def records(self) -> int:
@@ -88,7 +91,7 @@ class TopicInfo(NamedTuple):
 
 def topic_info(topic: tuple[Any, ...]) -> TopicInfo:
     """Converts the native half's description of a topic."""
-    *_, committed_ns, payload, retain_hours, retain_bytes, partitions, offsets = topic
+    *_, committed_ns, payload, retain_hours, retain_bytes, partitions, offsets, cleanup_policy = topic
     name, first_offset, next_offset, length, objects = topic[:5]
     committed = None if committed_ns is None else EPOCH + timedelta(microseconds=committed_ns // 1000)
     return TopicInfo(
@@ -103,6 +106,7 @@ def topic_info(topic: tuple[Any, ...]) -> TopicInfo:
         retain_bytes,
         partitions,
         tuple(Extent(*extent) for extent in offsets),
+        cleanup_policy,
     )
 
 
@@ -241,12 +245,14 @@ class Client:
         retain_hours: float | None = None,
         retain_bytes: int | None = None,
         partitions: int = 1,
+        cleanup_policy: CleanupPolicy = "delete",
     ) -> TopicInfo:
         """Creates a topic. Raises `RefusedError` with the code `topic_exists` if it exists.
 
-        The settings are those of `set_payload`, `set_retention` and `set_partitions`.
+        The settings are those of `set_payload`, `set_retention`, `set_partitions` and `set_cleanup_policy`.
         """
-        return topic_info(self._core.create_topic(False, topic, payload, retain_hours, retain_bytes, partitions))
+        settings = (payload, retain_hours, retain_bytes, partitions, cleanup_policy)
+        return topic_info(self._core.create_topic(False, topic, *settings))
 
     def delete_topic(self, topic: str) -> None:
         """Deletes a topic with all its records, for good.
@@ -287,6 +293,14 @@ class Client:
         The broker deletes whole commits, about once a minute, and always keeps the newest one.
         """
         return topic_info(self._core.set_retention(False, topic, retain_hours, retain_bytes))
+
+    def set_cleanup_policy(self, topic: str, policy: CleanupPolicy) -> TopicInfo:
+        """Sets what becomes of old records. Creates the topic if that is allowed.
+
+        With `delete`, the limits of `set_retention` apply; with `compact`, the newest record of each key stays, and the
+        limits don't apply; with `compact,delete`, both. A compacted topic refuses records without a key: `key_missing`.
+        """
+        return topic_info(self._core.set_cleanup_policy(False, topic, policy))
 
     def set_partitions(self, topic: str, partitions: int) -> TopicInfo:
         """Sets the number of partitions, 1 to 1024, which can only grow. Creates the topic if that is allowed.
@@ -452,4 +466,4 @@ class Client:
         )
 
 
-__all__ = ["Appended", "Client", "Extent", "Payload", "TopicInfo", "Trimmed"]
+__all__ = ["Appended", "CleanupPolicy", "Client", "Extent", "Payload", "TopicInfo", "Trimmed"]

@@ -1,6 +1,5 @@
 package io.rawline;
 
-import io.rawline.batch.BatchException;
 import io.rawline.batch.Limits;
 import io.rawline.batch.SealedBatch;
 import io.rawline.error.ConfigException;
@@ -39,7 +38,7 @@ import java.util.function.Supplier;
  * method throws {@link StoppedException} after {@link #close}.
  */
 public final class Client implements AutoCloseable {
-    private static final String BATCH_TYPE = "application/vnd.rawline.batch";
+    static final String BATCH_TYPE = "application/vnd.rawline.batch";
     static final String RECORD_BATCH_TYPE = "application/vnd.kafka.record-batch";
     /** Both, so that the broker converts none; an earlier one knows the first only. */
     private static final String ACCEPT_BATCHES = "accept: " + BATCH_TYPE + ", " + RECORD_BATCH_TYPE + "\r\n";
@@ -291,7 +290,7 @@ public final class Client implements AutoCloseable {
      *     try whose response was lost has created it
      */
     public TopicInfo createTopic(String topic, Payload payload, Retention retention) {
-        return store("POST", topic, settings(payload, retention) + "}");
+        return createTopic(topic, payload, retention, 1);
     }
 
     /**
@@ -305,20 +304,24 @@ public final class Client implements AutoCloseable {
      * @throws RefusedException with the code {@code topic_exists} if it exists
      */
     public TopicInfo createTopic(String topic, Payload payload, Retention retention, int partitions) {
-        String count = "," + partitions(partitions);
-        // A broker of an earlier version doesn't know the setting; without it, there is one.
-        return store("POST", topic, settings(payload, retention) + (partitions == 1 ? "" : count) + "}");
+        return createTopic(topic, payload, retention, partitions, CleanupPolicy.DELETE);
     }
 
-    /** Members of a JSON object without its end. */
-    private static String settings(Payload payload, Retention retention) {
-        String limits = Settings.notNull("retention", retention).json();
-        return "{\"payload\":\"" + Settings.notNull("payload", payload) + "\","
-                + limits.substring(1, limits.length() - 1);
-    }
-
-    private static String partitions(int partitions) {
-        return "\"partitions\":" + Settings.range("partitions", 1, Partitioner.PARTITIONS_MAX, partitions);
+    /**
+     * As {@link #createTopic(String, Payload, Retention, int)}, with a cleanup policy; without one, records beyond the
+     * limits are deleted.
+     *
+     * @param topic its name
+     * @param payload what its records are
+     * @param retention which of them are kept
+     * @param partitions its number of partitions, 1 to 1024
+     * @param policy what becomes of old records
+     * @return the topic
+     * @throws RefusedException with the code {@code topic_exists} if it exists
+     */
+    public TopicInfo createTopic(
+            String topic, Payload payload, Retention retention, int partitions, CleanupPolicy policy) {
+        return store("POST", topic, TopicSettings.all(payload, retention, partitions, policy));
     }
 
     /**
@@ -329,7 +332,7 @@ public final class Client implements AutoCloseable {
      * @throws TopicNotFoundException there is no such topic
      */
     public void deleteTopic(String topic) {
-        Request request = new Request("DELETE", "/topic" + query(topic), "");
+        Request request = new Request("DELETE", "/topic" + TopicRequests.query(topic), "");
         onTopic(topic, () -> Attempts.delete(http, config.retries, request, "topic_not_found"));
     }
 
@@ -342,7 +345,7 @@ public final class Client implements AutoCloseable {
      * @return the topic, with the new setting
      */
     public TopicInfo setPayload(String topic, Payload payload) {
-        return store("PUT", topic, "{\"payload\":\"" + Settings.notNull("payload", payload) + "\"}");
+        return store("PUT", topic, TopicSettings.payload(payload));
     }
 
     /**
@@ -354,7 +357,19 @@ public final class Client implements AutoCloseable {
      * @return the topic, with the new setting
      */
     public TopicInfo setRetention(String topic, Retention retention) {
-        return store("PUT", topic, Settings.notNull("retention", retention).json());
+        return store("PUT", topic, TopicSettings.retention(retention));
+    }
+
+    /**
+     * Sets what becomes of a topic's old records. Creates the topic if it doesn't exist, unless the broker is
+     * configured not to create topics.
+     *
+     * @param topic its name
+     * @param policy what becomes of them
+     * @return the topic, with the new setting
+     */
+    public TopicInfo setCleanupPolicy(String topic, CleanupPolicy policy) {
+        return store("PUT", topic, TopicSettings.cleanupPolicy(policy));
     }
 
     /**
@@ -368,11 +383,12 @@ public final class Client implements AutoCloseable {
      * @throws RefusedException with the code {@code partitions_fewer} if it has more
      */
     public TopicInfo setPartitions(String topic, int partitions) {
-        return store("PUT", topic, "{" + partitions(partitions) + "}");
+        return store("PUT", topic, TopicSettings.partitions(partitions));
     }
 
     private TopicInfo store(String method, String topic, String settings) {
-        Request request = new Request(method, "/topic" + query(topic), "", StandardCharsets.UTF_8.encode(settings));
+        Request request =
+                new Request(method, "/topic" + TopicRequests.query(topic), "", StandardCharsets.UTF_8.encode(settings));
         return responses.topic(onTopic(topic, () -> text(config.retries, request)));
     }
 
@@ -397,7 +413,8 @@ public final class Client implements AutoCloseable {
      * @return the partition's extent
      */
     public Trimmed trim(String topic, int partition, long before) {
-        String target = "/trim" + query(topic, partition) + "&before=" + Settings.atLeast("before", 0L, before);
+        String target =
+                "/trim" + TopicRequests.query(topic, partition) + "&before=" + Settings.atLeast("before", 0L, before);
         return responses.trimmed(onTopic(topic, () -> text(config.retries, new Request("POST", target, ""))));
     }
 
@@ -484,7 +501,8 @@ public final class Client implements AutoCloseable {
      *     has no offset there
      */
     public void deleteGroupOffset(String group, TopicPartition partition) {
-        String of = query(partition.topic(), partition.partition()).substring(1);
+        String of =
+                TopicRequests.query(partition.topic(), partition.partition()).substring(1);
         groups.delete(config.retries, group, "&" + of);
     }
 
@@ -527,13 +545,13 @@ public final class Client implements AutoCloseable {
     }
 
     TopicInfo topic(Call call, RetryPolicy retries, String topic) {
-        Request request = Request.get("/topic" + query(topic));
+        Request request = Request.get("/topic" + TopicRequests.query(topic));
         return responses.topic(onTopic(topic, () -> Attempts.retry(call, retries, () -> http.text(call, request))));
     }
 
     long offsetAt(Call call, RetryPolicy retries, String topic, int partition, Instant time) {
         String at = Address.queryValue(Settings.notNull("time", time).toString());
-        Request request = Request.get("/offset" + query(topic, partition) + "&time=" + at);
+        Request request = Request.get("/offset" + TopicRequests.query(topic, partition) + "&time=" + at);
         return responses.offset(onTopic(topic, () -> Attempts.retry(call, retries, () -> http.text(call, request))));
     }
 
@@ -545,13 +563,13 @@ public final class Client implements AutoCloseable {
 
     /** Appends; with an epoch other than {@link ProducerInstance#NO_EPOCH} exactly once. */
     Appended append(Call call, int epoch, String topic, int partition, ByteBuffer... pieces) {
-        Request request = append(epoch, topic, partition, pieces);
+        Request request = TopicRequests.append(epoch, topic, partition, pieces);
         return appended(topic, () -> http.append(call, request));
     }
 
     /** Appends Kafka's batches, which name their producer themselves. */
     Appended appendRecordBatches(Call call, String topic, int partition, ByteBuffer... pieces) {
-        Request request = append(RECORD_BATCH_TYPE, "", topic, partition, pieces);
+        Request request = TopicRequests.append(RECORD_BATCH_TYPE, "", topic, partition, pieces);
         return appended(topic, () -> http.text(call, request));
     }
 
@@ -561,7 +579,7 @@ public final class Client implements AutoCloseable {
      * @param after null, or a queued append: the broker gets this one after it, unless their connection breaks
      */
     QueuedRequest beginAppend(QueuedRequest after, int epoch, String topic, int partition, ByteBuffer... pieces) {
-        return http.begin(append(epoch, topic, partition, pieces), after);
+        return http.begin(TopicRequests.append(epoch, topic, partition, pieces), after);
     }
 
     /** Waits for a queued append. */
@@ -573,26 +591,9 @@ public final class Client implements AutoCloseable {
         return responses.appended(onTopic(topic, response));
     }
 
-    private static Request append(int epoch, String topic, int partition, ByteBuffer... pieces) {
-        String once = epoch == ProducerInstance.NO_EPOCH ? "" : "&producer-epoch=" + epoch;
-        return append(BATCH_TYPE, once, topic, partition, pieces);
-    }
-
-    private static Request append(String type, String once, String topic, int partition, ByteBuffer... pieces) {
-        boolean any = false;
-        for (ByteBuffer piece : pieces) {
-            any |= Settings.notNull("a piece", piece).hasRemaining();
-        }
-        if (!any) {
-            throw BatchException.empty();
-        }
-        String headers = "content-type: " + type + "\r\n";
-        return new Request("POST", "/records" + query(topic, partition) + once, headers, pieces);
-    }
-
     /** Reads; {@code into} then leaves out the records from {@code endOffset} on. */
     Fetched read(Call call, RetryPolicy retries, String topic, ReadOptions options, long endOffset, Fetched into) {
-        String target = "/records" + query(topic, options.partition()) + "&offset=" + options.offset()
+        String target = "/records" + TopicRequests.query(topic, options.partition()) + "&offset=" + options.offset()
                 + "&max-records=" + options.recordsMax() + "&max-bytes=" + options.bytesMax() + "&timeout="
                 + Nanos.of(options.waitMax()) / 1_000_000 + "ms";
         Request request = new Request("GET", target, ACCEPT_BATCHES);
@@ -611,15 +612,6 @@ public final class Client implements AutoCloseable {
     private byte[] text(RetryPolicy retries, Request request) {
         Call call = new Call();
         return Attempts.retry(call, retries, () -> http.text(call, request));
-    }
-
-    private static String query(String topic) {
-        return "?topic-name=" + Address.queryValue(Settings.notNull("topic", topic));
-    }
-
-    private static String query(String topic, int partition) {
-        // Partition 0 is the default: a broker without partitions has that one.
-        return query(topic) + (Settings.partition(partition) == 0 ? "" : "&partition=" + partition);
     }
 
     /** Does something with a topic, whose name the broker's error doesn't have to say. */

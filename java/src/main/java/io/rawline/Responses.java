@@ -99,7 +99,22 @@ final class Responses {
                 payload,
                 retention(map),
                 partitions,
-                offsets(map, partitions, new Extent(firstOffset, nextOffset)));
+                offsets(map, partitions, new Extent(firstOffset, nextOffset)),
+                cleanupPolicy(map));
+    }
+
+    /** A broker says nothing of the default, and an earlier one has no other. */
+    private CleanupPolicy cleanupPolicy(Map<?, ?> topic) {
+        Object name = topic.get("cleanup_policy");
+        if (name == null) {
+            return CleanupPolicy.DELETE;
+        }
+        for (CleanupPolicy policy : CleanupPolicy.values()) {
+            if (policy.toString().equals(name)) {
+                return policy;
+            }
+        }
+        throw unexpected("a topic with the cleanup policy " + name, null);
     }
 
     /** The number of partitions; a topic of an earlier broker has one. */

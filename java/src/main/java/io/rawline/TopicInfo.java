@@ -18,6 +18,7 @@ import java.util.Optional;
  * @param partitions number of partitions
  * @param offsets the extent of each partition, by number; in a list of topics only if there is one partition, else
  *     empty
+ * @param cleanupPolicy what becomes of old records
  */
 public record TopicInfo(
         String name,
@@ -29,7 +30,8 @@ public record TopicInfo(
         Payload payload,
         Retention retention,
         int partitions,
-        List<Extent> offsets) {
+        List<Extent> offsets,
+        CleanupPolicy cleanupPolicy) {
     /**
      * A topic.
      *
@@ -43,13 +45,14 @@ public record TopicInfo(
      * @param retention which of them are kept
      * @param partitions number of partitions
      * @param offsets the extent of each partition, which is copied
+     * @param cleanupPolicy what becomes of old records
      */
     public TopicInfo {
         offsets = List.copyOf(offsets);
     }
 
     /**
-     * A topic of one partition.
+     * A topic of one partition that isn't compacted.
      *
      * @param name its name
      * @param firstOffset offset of the oldest record that is still stored
@@ -79,7 +82,8 @@ public record TopicInfo(
                 payload,
                 retention,
                 1,
-                List.of(new Extent(firstOffset, nextOffset)));
+                List.of(new Extent(firstOffset, nextOffset)),
+                CleanupPolicy.DELETE);
     }
 
     /**

@@ -238,6 +238,27 @@ class ClientTest {
     }
 
     @Test
+    void recordsWithoutKeysAreRefusedInCompactedTopics() {
+        try (Client client = broker.client()) {
+            CleanupPolicy compact = CleanupPolicy.COMPACT;
+            TopicInfo created = client.createTopic("compacted", Payload.BYTES, Retention.UNLIMITED, 2, compact);
+            assertEquals(compact, created.cleanupPolicy());
+            assertEquals(2, created.partitions());
+            RefusedException refused =
+                    assertThrows(RefusedException.class, () -> client.append("compacted", numbered(Codec.NONE, 0, 1)));
+            assertEquals("key_missing", refused.code());
+            for (CleanupPolicy policy : CleanupPolicy.values()) {
+                assertEquals(
+                        policy, client.setCleanupPolicy("compacted", policy).cleanupPolicy());
+                assertEquals(
+                        policy, client.setPayload("compacted", Payload.VALUE).cleanupPolicy());
+                assertEquals(policy, client.topic("compacted").cleanupPolicy());
+            }
+            assertThrows(NullPointerException.class, () -> client.setCleanupPolicy("compacted", null));
+        }
+    }
+
+    @Test
     void limitsAreSetAndRecordsTrimmed() {
         try (Client client = broker.client()) {
             client.append("trimmed", numbered(Codec.NONE, 0, 3));
