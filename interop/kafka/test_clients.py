@@ -25,7 +25,7 @@ class Suite:
 
     def __init__(self, name: str, broker: Broker, output: Path, *command: str) -> None:
         self.output = output
-        environment = {**os.environ, "RAWLINE_KAFKA": broker.kafka}
+        environment = {**os.environ, "RAWLINE_KAFKA": broker.kafka, "RAWLINE_BINARY": str(binary())}
         folder = REPOSITORY / "interop/kafka" / name
         with output.open("w") as file:
             self.process = subprocess.Popen(

@@ -154,6 +154,15 @@ def test_a_topic_that_must_not_be_created_is_an_error(start_broker: Callable[...
     assert [error.code() for error in errors if error] == [KafkaError.UNKNOWN_TOPIC_OR_PART]
 
 
+def test_transactions_of_the_older_kind_are_refused(kafka: Broker) -> None:
+    """librdkafka doesn't have those of KIP-890 yet: the producer gets an error at once, and idempotent ones work."""
+    producer = Producer({"bootstrap.servers": kafka.kafka, "transactional.id": "orders"})
+    with pytest.raises(KafkaException) as raised:
+        producer.init_transactions(30)
+    error = raised.value.args[0]
+    assert (error.code(), error.fatal()) == (KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, True)
+
+
 def settings_of(admin: AdminClient, kind: ResourceType, name: str) -> dict[str, str]:
     (described,) = admin.describe_configs([ConfigResource(kind, name)]).values()
     return {entry.name: entry.value for entry in described.result(30).values()}

@@ -104,6 +104,18 @@ pub enum AppendError {
         /// The append's epoch.
         found: u16,
     },
+    /// It belongs to a transaction, and its producer can have none.
+    #[error("producer {id} has no transactions; open it with a transactional id, and send the transaction again")]
+    NoTransactions {
+        /// The producer's id.
+        id: u64,
+    },
+    /// One transaction too many writes to this partition, or the transaction to one partition too many.
+    #[error("{reason}")]
+    Transactions {
+        /// Which limit is reached.
+        reason: String,
+    },
     /// It was stored so long ago that its offsets aren't known any more.
     #[error("sequence {found} of this producer was stored before its last appends; don't send it again")]
     Old {
@@ -126,11 +138,12 @@ impl AppendError {
             | AppendError::TopicDeleted { .. }
             | AppendError::Fenced { .. }
             | AppendError::NotOpen { .. }
+            | AppendError::NoTransactions { .. }
             | AppendError::Old { .. } => Kind::FixRequest,
             // The append that is missing may be in flight.
             AppendError::Gap { .. } => Kind::TryAgain,
             AppendError::Busy | AppendError::Closed => Kind::Wait,
-            AppendError::Failed { .. } => Kind::TellHuman,
+            AppendError::Failed { .. } | AppendError::Transactions { .. } => Kind::TellHuman,
             AppendError::Store(error) => error.kind,
         }
     }

@@ -8,9 +8,11 @@ use crate::group_status::GroupStatus;
 use crate::groups::consumer::{ConsumerHeartbeat, Kept, Leaving, TopicList};
 use crate::groups::{Answer, GroupError, GroupLimits, Groups, Join, Membership, Outcome, check_name};
 use crate::journal::{Journal, JournalError};
+use crate::producer::ProducerInstance;
 use crate::store::StoreError;
 use crate::tasks;
 use crate::topic::TopicError;
+use crate::transactions::TransactionError;
 use bytes::Bytes;
 use futures_util::future::join_all;
 use rawline_journal::{Committed, Control, PartitionId, Refused};
@@ -65,6 +67,9 @@ pub enum OffsetError {
     /// Nothing is committed there.
     #[error("the group has no such offset; nothing was deleted")]
     NotCommitted,
+    /// It can't be committed in this transaction.
+    #[error(transparent)]
+    Transaction(TransactionError),
     /// Too many offsets.
     #[error(transparent)]
     TooMany(Refused),
@@ -269,21 +274,60 @@ impl Broker {
     ) -> Result<Vec<Result<(), OffsetError>>, OffsetError> {
         check_name(group)?;
         self.coordinator.shared.look(|groups, now| groups.may_commit(group, member, now))?;
+        self.commit_all(group, None, commits).await
+    }
+
+    async fn commit_all(
+        &self,
+        group: &Arc<str>,
+        producer: Option<ProducerInstance>,
+        commits: &[Commit],
+    ) -> Result<Vec<Result<(), OffsetError>>, OffsetError> {
         let mut committed = Vec::with_capacity(commits.len());
         for commits in commits.chunks(COMMITS_AT_ONCE) {
-            committed.extend(join_all(commits.iter().map(|commit| self.commit_offset(group, commit))).await);
+            committed.extend(join_all(commits.iter().map(|commit| self.commit_offset(group, producer, commit))).await);
         }
         Ok(committed)
     }
 
-    async fn commit_offset(&self, group: &Arc<str>, commit: &Commit) -> Result<(), OffsetError> {
+    /// As [`Broker::commit_offsets`], in the transaction of a producer: they count once it is committed. Without a
+    /// member, nobody checks whether the group has others.
+    pub async fn commit_offsets_in_transaction(
+        &self,
+        group: &Arc<str>,
+        member: Option<&Membership>,
+        producer: ProducerInstance,
+        commits: &[Commit],
+    ) -> Result<Vec<Result<(), OffsetError>>, OffsetError> {
+        check_name(group)?;
+        if member.is_some() {
+            self.coordinator.shared.look(|groups, now| groups.may_commit(group, member, now))?;
+        }
+        self.commit_all(group, Some(producer), commits).await
+    }
+
+    /// The partitions in which open transactions commit offsets of a group: topic and partition.
+    pub fn unstable_offsets(&self, group: &str) -> Vec<(Arc<str>, u32)> {
+        let Some(journal) = &self.journal else { return Vec::new() };
+        let all: Vec<_> = journal.with_offsets(|offsets| offsets.unstable(group).collect());
+        let named = |id: PartitionId| Some((journal.topic(id.topic)?.name.clone(), id.number));
+        all.into_iter().filter_map(named).collect()
+    }
+
+    async fn commit_offset(
+        &self,
+        group: &Arc<str>,
+        producer: Option<ProducerInstance>,
+        commit: &Commit,
+    ) -> Result<(), OffsetError> {
         let bytes = commit.metadata.len();
         if bytes > OFFSET_METADATA_BYTES_MAX {
             return Err(OffsetError::Metadata { bytes, limit: OFFSET_METADATA_BYTES_MAX });
         }
         let partition = self.partition_id(&commit.topic, commit.partition).await?;
         let committed = Committed { offset: commit.offset, metadata: commit.metadata.clone() };
-        self.change_offsets(Control::CommitOffset { group: group.clone(), partition, committed }).await
+        let (group, producer) = (group.clone(), producer.map(|ProducerInstance { id, epoch }| (id, epoch)));
+        self.change_offsets(Control::CommitOffset { group, partition, committed, producer }).await
     }
 
     /// Deletes a group's offset in a partition, while the group has no members.
@@ -321,7 +365,11 @@ impl Broker {
         match journal.change(change).await {
             Ok(_) => Ok(()),
             Err(JournalError::Refused(Refused::NoCommitted)) => Err(OffsetError::NotCommitted),
-            Err(JournalError::Refused(refused)) => Err(OffsetError::TooMany(refused)),
+            Err(JournalError::Refused(refused @ Refused::Committed { .. })) => Err(OffsetError::TooMany(refused)),
+            Err(JournalError::Refused(Refused::NoTopic { .. })) => {
+                Err(OffsetError::Topic(TopicError::NotFound { name: "of this offset".to_owned() }))
+            }
+            Err(JournalError::Refused(refused)) => Err(OffsetError::Transaction(refused.into())),
             Err(error) => Err(in_store(&error).into()),
         }
     }

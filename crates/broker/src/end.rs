@@ -97,6 +97,10 @@ impl InJournal {
             JournalError::Rejected(Rejected::Fenced { current, found }) => AppendError::Fenced { current, found },
             JournalError::Rejected(Rejected::NotOpen { found, .. }) => AppendError::NotOpen { found },
             JournalError::Rejected(Rejected::Old { found }) => AppendError::Old { found },
+            JournalError::Rejected(Rejected::NoTransactions { id }) => AppendError::NoTransactions { id },
+            JournalError::Rejected(rejected @ Rejected::Transactions { .. }) => {
+                AppendError::Transactions { reason: rejected.to_string() }
+            }
             JournalError::TooLarge { bytes, batches } => AppendError::TooLarge { bytes, batches },
             JournalError::Busy => AppendError::Busy,
             error => AppendError::Store(in_store(&error)),

@@ -3,7 +3,7 @@
 use crate::limits::{OBJECT_BYTES_MAX, PIECES_PER_VISIT};
 use crate::object::index_bytes;
 use crate::store::{Known, Listed, Location, ObjectAt};
-use rawline_journal::{BatchKind, Piece, Place};
+use rawline_journal::{Batch, BatchKind, PartitionTransactions, Piece, Place};
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
 use std::ops::Range;
@@ -38,6 +38,8 @@ pub(crate) struct TopicIndex {
     /// Whether pieces of journal objects have to be checked when they are first read: their store returns them as they
     /// are.
     checks_pieces: bool,
+    /// The transactions that write here, if there were any.
+    transactions: Option<Box<PartitionTransactions>>,
 }
 
 /// An object that holds a searched offset.
@@ -159,6 +161,32 @@ impl TopicIndex {
         let bytes = index_bytes(piece.place.batches.count() as usize) as u64 + u64::from(piece.place.bytes);
         let known = Known { next_offset, appended_us: piece.appended_us };
         self.push(piece.first_offset, next_offset, Location::Journal(piece.place), bytes, Some(known))
+    }
+
+    /// Notes what the batches of a piece have to do with transactions, before the piece is added.
+    pub fn note_transactions<'a>(&mut self, mut offset: u64, batches: impl Iterator<Item = &'a Batch>) {
+        for batch in batches {
+            let next_offset = offset + u64::from(batch.records);
+            if let (Some(part), Some(producer)) = (batch.transaction, batch.producer) {
+                self.transactions.get_or_insert_default().note(part, producer.id, offset..next_offset);
+            }
+            offset = next_offset;
+        }
+    }
+
+    /// Begins again with the transactions of a snapshot.
+    pub fn set_transactions(&mut self, transactions: Option<&PartitionTransactions>) {
+        self.transactions = transactions.cloned().map(Box::new);
+    }
+
+    /// The transactions that write here, if there were any.
+    pub fn transactions(&self) -> Option<&PartitionTransactions> {
+        self.transactions.as_deref()
+    }
+
+    /// The last stable offset: all transactions that have records before it have ended.
+    pub fn stable_offset(&self) -> u64 {
+        self.transactions().map_or(self.next_offset, |transactions| transactions.stable_offset(self.offsets()))
     }
 
     /// Begins again with the pieces of a snapshot, which says how far the records go. Objects keep no numbers.
@@ -392,6 +420,10 @@ impl TopicIndex {
     pub fn trim(&mut self, offset: u64) {
         assert!(offset <= self.next_offset, "trimmed to {offset} in a topic that ends at {}", self.next_offset);
         self.trimmed_to = self.trimmed_to.max(offset);
+        if let Some(transactions) = &mut self.transactions {
+            transactions.trim(self.trimmed_to);
+        }
+        self.transactions = self.transactions.take().filter(|transactions| !transactions.is_empty());
     }
 
     /// Number of objects all of whose records are deleted. The newest object never counts: its end and its time are

@@ -339,3 +339,9 @@ const _: () = assert!(CONFIRM_LATER_BYTES_MIN < COMMIT_BYTES / 2, "the next comm
 const _: () = assert!(INDEX_BYTES_GUESS as usize >= HEADER_BYTES + ENTRY_BYTES, "the guess holds a header");
 const _: () = assert!(CACHE_MEMORY_BYTES_MAX >= COMMIT_BYTES + (64 << 20), "a commit and the largest default request");
 const _: () = assert!(CACHE_MEMORY_BYTES_MAX <= u32::MAX as u64, "a semaphore counts these bytes");
+
+/// How often transactions are looked for that take too long, while any is open. Kafka looks every ten seconds.
+pub const EXPIRY_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Maximum time that a transaction may take, Kafka's default.
+pub const TRANSACTION_TIMEOUT_MAX: Duration = Duration::from_secs(15 * 60);

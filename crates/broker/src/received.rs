@@ -19,6 +19,8 @@ pub struct Received {
     bytes: u64,
     records: u64,
     pub(crate) producer: Option<Producer>,
+    /// Whether its records belong to a transaction of the producer.
+    pub(crate) is_transactional: bool,
 }
 
 /// What is known of batches of one kind, which follow each other in a request.
@@ -81,6 +83,11 @@ pub enum ProducerError {
         /// Number of the batch in the request, from 0.
         batch: usize,
     },
+    /// Batches of a transaction that can't be.
+    #[error(
+        "the records of a transaction come from a producer with an id, in one batch for each partition; send them so"
+    )]
+    Transaction,
     /// The request names an epoch, and so do Kafka's batches.
     #[error("Kafka's batches name their producer's epoch themselves; leave producer-epoch out")]
     NamesEpoch,
@@ -129,20 +136,24 @@ impl Received {
             }
             expected = expected.map(|producer| producer.after(header.records));
         }
+        let is_transactional = batches.iter().any(|batch| batch.header.is_transactional);
+        if is_transactional && (producer.is_none() || batches.len() > 1) {
+            return Err(ProducerError::Transaction);
+        }
         let producer = producer.map(|RecordProducer { id, epoch, base_sequence }| Producer {
             id,
             epoch,
             sequence: u64::from(base_sequence),
             wraps: true,
         });
-        Ok(Received::of(parts, Checked::Kafka(batches), bytes, records, producer))
+        Ok(Received { is_transactional, ..Received::of(parts, Checked::Kafka(batches), bytes, records, producer) })
     }
 
     fn of(parts: Vec<Bytes>, batches: Checked, bytes: u64, records: u64, producer: Option<Producer>) -> Received {
         assert!(records >= batches.len() as u64, "{records} records in {} batches", batches.len());
         let parts_bytes: u64 = parts.iter().map(|part| part.len() as u64).sum();
         assert_eq!(bytes, parts_bytes, "the checker has seen other bytes than these parts");
-        Received { parts, batches, bytes, records, producer }
+        Received { parts, batches, bytes, records, producer, is_transactional: false }
     }
 
     /// Asks for an exactly-once append: by the producer and the sequence in the batches' headers, which must be one

@@ -3,10 +3,12 @@
 use crate::offsets::Committed;
 use crate::place::MergedPiece;
 use crate::state::PartitionId;
+use crate::transactions::TransactionEnd;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// A change of a topic, a step of a merge, or a new instance of a named producer, as an object records it.
+/// A change of a topic, a step of a merge, a new instance of a named producer, or the end of its transaction, as an
+/// object records it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Control {
     /// A topic is created.
@@ -59,7 +61,8 @@ pub enum Control {
         /// Its number.
         merge: u64,
     },
-    /// A new instance of a named producer: from here on, no older one appends to any partition.
+    /// A new instance of a named producer: from here on, no older one appends to any partition. An open transaction of
+    /// the older one is aborted.
     OpenProducer {
         /// Its name: 1 to [`NAME_BYTES_MAX`](crate::limits::NAME_BYTES_MAX) bytes.
         name: Arc<str>,
@@ -67,6 +70,25 @@ pub enum Control {
         id: u64,
         /// The instance's epoch, which grows with every instance. A caller that opens one leaves it 0.
         epoch: u16,
+        /// How long its transactions may take, in milliseconds; 0 if it has none.
+        timeout_ms: u32,
+        /// The instance that it takes the place of, if the caller knows it: id and epoch.
+        from: Option<(u64, u16)>,
+        /// The id of the producer whose open transaction is aborted, or 0. A caller that opens an instance leaves it 0.
+        ends: u64,
+    },
+    /// A transaction of a named producer ends. Its producer gets the name's next instance.
+    EndTransaction {
+        /// The producer's name.
+        name: Arc<str>,
+        /// Its id.
+        id: u64,
+        /// Its epoch.
+        epoch: u16,
+        /// How.
+        end: TransactionEnd,
+        /// The id and epoch of the next instance. A caller leaves them 0.
+        next: (u64, u16),
     },
     /// A group of consumers has come this far in a partition.
     CommitOffset {
@@ -77,6 +99,8 @@ pub enum Control {
         /// How far. What is committed with it has at most
         /// [`SETTINGS_BYTES_MAX`](crate::limits::SETTINGS_BYTES_MAX) bytes.
         committed: Committed,
+        /// Id and epoch of the producer in whose transaction it is committed: it counts once that is.
+        producer: Option<(u64, u16)>,
     },
     /// A group's offset in a partition is deleted, or those in all partitions.
     ForgetOffset {
@@ -94,7 +118,7 @@ impl Control {
             Control::Create { topic, .. } | Control::Alter { topic, .. } | Control::Delete { topic } => *topic,
             Control::Trim { partition, .. } => partition.topic,
             Control::BeginMerge { merge } | Control::EndMerge { merge, .. } | Control::AbandonMerge { merge } => *merge,
-            Control::OpenProducer { id, .. } => *id,
+            Control::OpenProducer { id, .. } | Control::EndTransaction { id, .. } => *id,
             Control::CommitOffset { partition, .. } => partition.topic,
             // No topic has the id 0.
             Control::ForgetOffset { partition, .. } => partition.map_or(0, |partition| partition.topic),
@@ -105,7 +129,7 @@ impl Control {
     pub(crate) fn texts(&self) -> (&[u8], &[u8]) {
         match self {
             Control::Create { name, settings, .. } => (name.as_bytes(), settings),
-            Control::OpenProducer { name, .. } => (name.as_bytes(), &[]),
+            Control::OpenProducer { name, .. } | Control::EndTransaction { name, .. } => (name.as_bytes(), &[]),
             Control::CommitOffset { group, committed, .. } => (group.as_bytes(), &committed.metadata),
             Control::ForgetOffset { group, .. } => (group.as_bytes(), &[]),
             Control::Alter { settings, .. } => (&[], settings),
@@ -198,6 +222,48 @@ pub enum Refused {
         id: u64,
         /// The epoch found.
         epoch: u16,
+    },
+    /// A newer instance of the producer was opened.
+    #[error("a newer instance of this producer has epoch {current}, this one has {found}; stop this instance")]
+    Fenced {
+        /// The newest instance's epoch.
+        current: u16,
+        /// The caller's epoch.
+        found: u16,
+    },
+    /// This isn't an instance of the producer.
+    #[error("no instance with id {id} and epoch {found} is open under this name; open a new one")]
+    NotOpen {
+        /// The id.
+        id: u64,
+        /// The epoch.
+        found: u16,
+    },
+    /// The producer was opened without transactions.
+    #[error("producer {id} has no transactions; open it with a transactional id")]
+    NoTransactions {
+        /// The id.
+        id: u64,
+    },
+    /// There is nothing to commit.
+    #[error("no transaction of this producer is open; nothing was committed")]
+    NoTransaction,
+    /// The transaction has ended as asked: not an error to the caller.
+    #[error("the transaction has ended already; its producer goes on with id {id} and epoch {epoch}")]
+    AlreadyEnded {
+        /// The id that the producer has since.
+        id: u64,
+        /// Its epoch.
+        epoch: u16,
+    },
+    /// The transaction has ended, but not as asked.
+    #[error("the transaction has ended the other way: committed instead of aborted, or the reverse")]
+    OtherEnd,
+    /// A producer is opened or forgotten, and its open transaction isn't ended.
+    #[error("producer {id} has an open transaction, which would stay open; end it first")]
+    OpenTransaction {
+        /// The id.
+        id: u64,
     },
     /// Groups have too many offsets, and each group has committed lately.
     #[error(

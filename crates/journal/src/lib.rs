@@ -28,6 +28,7 @@ mod rules;
 mod snapshot;
 mod state;
 mod topics;
+mod transactions;
 mod writer;
 
 pub use chain::{Chain, Id, Link};
@@ -43,6 +44,7 @@ pub use offsets::{Committed, Offsets};
 pub use place::{BatchCount, MergedPiece, Piece, Place, Source};
 pub use producers::{Producer, Rejected};
 pub use snapshot::{Snapshot, SnapshotError, build_snapshot};
-pub use state::{Changes, Contradiction, Entry, PartitionId, State, Wrong};
+pub use state::{Changes, Contradiction, Entry, Expired, PartitionId, State, Wrong};
 pub use topics::Topic;
+pub use transactions::{Aborted, PartitionTransactions, TransactionEnd, TransactionPart};
 pub use writer::{Action, Answer, Append, Event, Outcome, PutResult, ReadResult, Size, Writer};

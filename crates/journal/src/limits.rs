@@ -47,6 +47,13 @@ pub const PRODUCER_EPOCH_MAX: u16 = i16::MAX as u16;
 /// neither. Kafka's protocol can express them, and so can JSON numbers of every program, which have 53 bits.
 pub const NAMED_ID_FIRST: u64 = 1 << 52;
 
+/// Maximum number of partitions that one transaction writes to. Each gets a marker in the object that ends it.
+pub const TRANSACTION_PARTITIONS_MAX: usize = 10_000;
+
+/// Maximum number of aborted transactions whose records are there, each counted in every partition, and of those that
+/// are open. Each takes 32 bytes of a snapshot, and twice that of memory.
+pub const TRANSACTIONS_NOTED_MAX: usize = 500_000;
+
 /// Maximum number of offsets that groups have committed. Each takes about 100 bytes of memory and of a snapshot.
 pub const COMMITTED_MAX: usize = 100_000;
 

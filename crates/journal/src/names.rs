@@ -14,6 +14,19 @@ pub(crate) struct Named {
     pub epoch: u16,
     /// The journal's time when an instance was opened or appended.
     pub used_us: u64,
+    /// How long its transactions may take, in milliseconds; 0 if it has none.
+    pub timeout_ms: u32,
+    /// How its newest transaction ended, if this instance is the one that the end has opened.
+    pub ended: Option<Ended>,
+}
+
+/// A transaction that has ended: whoever asks again gets the same answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Ended {
+    /// The producer's id and epoch until then.
+    pub id: u64,
+    pub epoch: u16,
+    pub is_committed: bool,
 }
 
 /// All names, at most [`PRODUCER_NAMES_MAX`].
@@ -33,6 +46,13 @@ pub(crate) struct NamesBefore {
     named: Option<(u64, Named)>,
     /// The name that made room for it.
     forgotten: Option<(u64, Named)>,
+}
+
+impl NamesBefore {
+    /// The id of the name that made room.
+    pub fn forgotten(&self) -> Option<u64> {
+        self.forgotten.as_ref().map(|(id, _)| *id)
+    }
 }
 
 impl Names {
@@ -56,6 +76,11 @@ impl Names {
         self.by_id.iter().map(|(id, named)| (*id, named))
     }
 
+    /// The name with this id.
+    pub fn get_mut(&mut self, id: u64) -> Option<&mut Named> {
+        self.by_id.get_mut(&id)
+    }
+
     /// Whether an id was given to a name. Other producers have chosen theirs.
     fn is_given(&self, id: u64) -> bool {
         (NAMED_ID_FIRST..NAMED_ID_FIRST + self.ids_given).contains(&id)
@@ -70,8 +95,48 @@ impl Names {
         }
     }
 
-    /// Opens a name's next instance. Where there are too many names, the idlest is forgotten if it is old enough.
+    /// A name's id, and its newest instance.
+    pub fn named(&self, name: &str) -> Option<(u64, &Named)> {
+        let id = self.ids.get(name)?;
+        Some((*id, self.by_id.get(id)?))
+    }
+
+    /// The name with this id.
+    pub fn get(&self, id: u64) -> Option<&Named> {
+        self.by_id.get(&id)
+    }
+
+    /// Whether this is the name's newest instance.
+    pub fn check(&self, name: &str, id: u64, epoch: u16) -> Result<(), Refused> {
+        match self.named(name) {
+            Some((current_id, named)) if (current_id, named.epoch) == (id, epoch) => Ok(()),
+            Some((current_id, named)) if current_id == id && epoch < named.epoch => {
+                Err(Refused::Fenced { current: named.epoch, found: epoch })
+            }
+            _ => Err(Refused::NotOpen { id, found: epoch }),
+        }
+    }
+
+    /// Whether this instance may end a transaction. An instance that has ended one may ask for the same again.
+    pub fn check_end(&self, name: &str, id: u64, epoch: u16, is_committed: bool) -> Result<(), Refused> {
+        let known = self.named(name).and_then(|(current_id, named)| Some((current_id, named.epoch, named.ended?)));
+        match known.filter(|(.., ended)| (ended.id, ended.epoch) == (id, epoch)) {
+            Some((id, epoch, ended)) if ended.is_committed == is_committed => Err(Refused::AlreadyEnded { id, epoch }),
+            Some(_) => Err(Refused::OtherEnd),
+            None => self.check(name, id, epoch),
+        }
+    }
+
+    /// Opens a name's next instance, without transactions.
+    #[cfg(test)]
     pub fn open(&mut self, name: &Arc<str>, id: u64, epoch: u16, now_us: u64) -> Result<NamesBefore, Refused> {
+        self.open_next(id, Named { name: name.clone(), epoch, used_us: now_us, timeout_ms: 0, ended: None })
+    }
+
+    /// Opens a name's next instance. Where there are too many names, the idlest is forgotten if it is old enough.
+    pub fn open_next(&mut self, id: u64, opened: Named) -> Result<NamesBefore, Refused> {
+        let Named { name, epoch, used_us: now_us, .. } = &opened;
+        let (epoch, now_us) = (*epoch, *now_us);
         let (expected_id, expected) = self.next(name);
         if (id, epoch) != (expected_id, expected) {
             return Err(Refused::Instance { expected_id, expected, id, epoch });
@@ -83,7 +148,7 @@ impl Names {
         if !self.is_given(id) {
             self.ids_given += 1;
         }
-        self.put(id, Named { name: name.clone(), epoch, used_us: now_us });
+        self.put(id, opened);
         assert!(self.is_given(id) && self.by_id.len() <= PRODUCER_NAMES_MAX, "{} names", self.by_id.len());
         Ok(before)
     }
@@ -180,7 +245,7 @@ mod tests {
 
     #[test]
     fn a_name_without_an_epoch_left_gets_another_id() {
-        let newest = Named { name: "a".into(), epoch: PRODUCER_EPOCH_MAX, used_us: 0 };
+        let newest = Named { name: "a".into(), epoch: PRODUCER_EPOCH_MAX, used_us: 0, timeout_ms: 0, ended: None };
         let mut names = Names::new(1, BTreeMap::from([(ID, newest)])).unwrap();
         let full = names.clone();
         let before = names.open(&"a".into(), ID + 1, 0, 5).unwrap();
@@ -213,7 +278,7 @@ mod tests {
 
     #[test]
     fn names_that_cannot_be_are_refused() {
-        let named = |name: &str| Named { name: name.into(), epoch: 0, used_us: 0 };
+        let named = |name: &str| Named { name: name.into(), epoch: 0, used_us: 0, timeout_ms: 0, ended: None };
         assert_eq!(Names::new(1, BTreeMap::from([(ID + 1, named("a"))])), None);
         assert_eq!(Names::new(2, BTreeMap::from([(ID, named("a")), (ID + 1, named("a"))])), None);
         assert_eq!(Names::new(NAMED_ID_FIRST, BTreeMap::new()), None);

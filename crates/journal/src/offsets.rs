@@ -34,10 +34,15 @@ impl GroupOffsets {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Offsets {
     by_group: BTreeMap<Arc<str>, GroupOffsets>,
-    /// Number of offsets.
+    /// What open transactions commit, by the producer's id.
+    pending: BTreeMap<u64, Pending>,
+    /// Number of offsets, the pending ones included: there is room for them when their transaction ends.
     count: usize,
     metadata_bytes: usize,
 }
+
+/// The offsets that a transaction commits if it is committed.
+pub(crate) type Pending = BTreeMap<(Arc<str>, PartitionId), Committed>;
 
 /// An offset of a group before a change, to take that back.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -46,6 +51,8 @@ pub(crate) struct OffsetBefore {
     partition: PartitionId,
     committed: Option<Committed>,
     used_us: u64,
+    /// The producer in whose transaction it is pending.
+    pending: Option<u64>,
 }
 
 /// What a change has replaced or removed.
@@ -53,13 +60,86 @@ pub(crate) type OffsetsBefore = Vec<OffsetBefore>;
 
 impl Offsets {
     /// These; `None` if there are too many, or a group has none.
-    pub(crate) fn new(by_group: BTreeMap<Arc<str>, GroupOffsets>) -> Option<Offsets> {
-        let count = by_group.values().map(|group| group.committed.len()).sum();
-        let metadata_bytes = by_group.values().map(GroupOffsets::metadata_bytes).sum();
+    pub(crate) fn new(by_group: BTreeMap<Arc<str>, GroupOffsets>, pending: BTreeMap<u64, Pending>) -> Option<Offsets> {
+        let pending_count: usize = pending.values().map(BTreeMap::len).sum();
+        let pending_bytes: usize = pending.values().flatten().map(|(_, committed)| committed.metadata.len()).sum();
+        let count = pending_count + by_group.values().map(|group| group.committed.len()).sum::<usize>();
+        let metadata_bytes = pending_bytes + by_group.values().map(GroupOffsets::metadata_bytes).sum::<usize>();
         let is_sound = count <= COMMITTED_MAX
             && metadata_bytes <= COMMITTED_METADATA_BYTES_MAX
+            && pending.values().all(|pending| !pending.is_empty())
             && by_group.values().all(|group| !group.committed.is_empty());
-        is_sound.then_some(Offsets { by_group, count, metadata_bytes })
+        is_sound.then_some(Offsets { by_group, pending, count, metadata_bytes })
+    }
+
+    /// The partitions in which an open transaction commits an offset of a group.
+    pub fn unstable<'a>(&'a self, group: &'a str) -> impl Iterator<Item = PartitionId> + 'a {
+        let keys = self.pending.values().flat_map(BTreeMap::keys);
+        keys.filter(move |(of, _)| **of == *group).map(|(_, partition)| *partition)
+    }
+
+    /// The same with these pending; `None` if there are too many.
+    pub(crate) fn with_pending(self, pending: BTreeMap<u64, Pending>) -> Option<Offsets> {
+        Offsets::new(self.by_group, pending)
+    }
+
+    /// What open transactions commit.
+    pub(crate) fn pending(&self) -> &BTreeMap<u64, Pending> {
+        &self.pending
+    }
+
+    /// Notes an offset that counts once a producer's transaction is committed.
+    pub(crate) fn commit_pending(
+        &mut self,
+        producer: u64,
+        group: &Arc<str>,
+        partition: PartitionId,
+        committed: &Committed,
+    ) -> Result<OffsetsBefore, Refused> {
+        let known = self.pending.get(&producer).and_then(|pending| pending.get(&(group.clone(), partition)));
+        let more = usize::from(known.is_none());
+        let metadata_bytes =
+            self.metadata_bytes + committed.metadata.len() - known.map_or(0, |known| known.metadata.len());
+        if self.count + more > COMMITTED_MAX || metadata_bytes > COMMITTED_METADATA_BYTES_MAX {
+            return Err(Refused::Committed { limit: COMMITTED_MAX, bytes: COMMITTED_METADATA_BYTES_MAX });
+        }
+        Ok(vec![self.set_pending(producer, group, partition, Some(committed.clone()))])
+    }
+
+    /// A producer's transaction ends, and with it what it commits is committed or dropped.
+    pub(crate) fn end(&mut self, producer: u64, is_committed: bool, now_us: u64) -> OffsetsBefore {
+        let pending = self.pending.get(&producer).cloned().unwrap_or_default();
+        let mut before = Vec::with_capacity(pending.len() * 2);
+        for ((group, partition), committed) in pending {
+            before.push(self.set_pending(producer, &group, partition, None));
+            if is_committed {
+                before.push(self.set(&group, partition, Some(committed), now_us));
+            }
+        }
+        before
+    }
+
+    fn set_pending(
+        &mut self,
+        producer: u64,
+        group: &Arc<str>,
+        partition: PartitionId,
+        committed: Option<Committed>,
+    ) -> OffsetBefore {
+        let pending = self.pending.entry(producer).or_default();
+        self.count += usize::from(committed.is_some());
+        self.metadata_bytes += committed.as_ref().map_or(0, |committed| committed.metadata.len());
+        let key = (group.clone(), partition);
+        let before = match committed {
+            Some(committed) => pending.insert(key, committed),
+            None => pending.remove(&key),
+        };
+        if pending.is_empty() {
+            self.pending.remove(&producer);
+        }
+        self.count -= usize::from(before.is_some());
+        self.metadata_bytes -= before.as_ref().map_or(0, |before| before.metadata.len());
+        OffsetBefore { group: group.clone(), partition, committed: before, used_us: 0, pending: Some(producer) }
     }
 
     /// The names of the groups that have committed offsets, in order.
@@ -76,8 +156,19 @@ impl Offsets {
     /// Follows a control record of a valid object, which was built at the journal's time `now_us`.
     pub fn follow(&mut self, control: &Control, now_us: u64) {
         let followed = match control {
-            Control::CommitOffset { group, partition, committed } => {
+            Control::CommitOffset { group, partition, committed, producer: None } => {
                 self.commit(group, *partition, committed, now_us).map(drop)
+            }
+            Control::CommitOffset { group, partition, committed, producer: Some((id, _)) } => {
+                self.commit_pending(*id, group, *partition, committed).map(drop)
+            }
+            Control::EndTransaction { id, end, .. } => {
+                self.end(*id, end.is_committed(), now_us);
+                Ok(())
+            }
+            Control::OpenProducer { ends, .. } => {
+                self.end(*ends, false, now_us);
+                Ok(())
             }
             Control::ForgetOffset { group, partition } => self.delete(group, *partition).map(drop),
             Control::Delete { topic } => {
@@ -138,7 +229,15 @@ impl Offsets {
     /// Deletes the offsets in a topic.
     pub(crate) fn delete_topic(&mut self, topic: u64) -> OffsetsBefore {
         let groups: Vec<Arc<str>> = self.by_group.keys().cloned().collect();
-        groups.iter().flat_map(|group| self.delete_where(group, |id| id.topic == topic)).collect()
+        let mut before: OffsetsBefore =
+            groups.iter().flat_map(|group| self.delete_where(group, |id| id.topic == topic)).collect();
+        let of_topic = |(producer, pending): (&u64, &Pending)| {
+            let keys = pending.keys().filter(|(_, partition)| partition.topic == topic);
+            keys.map(|key| (*producer, key.clone())).collect::<Vec<_>>()
+        };
+        let pending: Vec<_> = self.pending.iter().flat_map(of_topic).collect();
+        before.extend(pending.iter().map(|(producer, (group, id))| self.set_pending(*producer, group, *id, None)));
+        before
     }
 
     fn delete_where(&mut self, group: &Arc<str>, is_deleted: impl Fn(PartitionId) -> bool) -> OffsetsBefore {
@@ -150,8 +249,11 @@ impl Offsets {
 
     /// Takes a change back.
     pub(crate) fn restore(&mut self, before: OffsetsBefore) {
-        for OffsetBefore { group, partition, committed, used_us } in before.into_iter().rev() {
-            self.set(&group, partition, committed, used_us);
+        for OffsetBefore { group, partition, committed, used_us, pending } in before.into_iter().rev() {
+            match pending {
+                Some(producer) => self.set_pending(producer, &group, partition, committed),
+                None => self.set(&group, partition, committed, used_us),
+            };
         }
     }
 
@@ -176,7 +278,7 @@ impl Offsets {
         }
         self.count -= usize::from(before.is_some());
         self.metadata_bytes -= before.as_ref().map_or(0, |before| before.metadata.len());
-        OffsetBefore { group: name.clone(), partition, committed: before, used_us: used_before_us }
+        OffsetBefore { group: name.clone(), partition, committed: before, used_us: used_before_us, pending: None }
     }
 }
 

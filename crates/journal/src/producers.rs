@@ -79,6 +79,23 @@ pub enum Rejected {
         /// The append's sequence.
         found: u64,
     },
+    /// It belongs to a transaction, and its producer can have none.
+    #[error("producer {id} has no transactions; open it with a transactional id")]
+    NoTransactions {
+        /// The producer's id; 0 without a producer.
+        id: u64,
+    },
+    /// It would be in one transaction too many.
+    #[error(
+        "a transaction may write to {partitions} partitions, and {noted} open and aborted ones may have records here; \
+         end transactions, or delete old records"
+    )]
+    Transactions {
+        /// The maximum for one transaction.
+        partitions: usize,
+        /// The maximum for all.
+        noted: usize,
+    },
     /// There is no such partition, or no longer.
     #[error(transparent)]
     Partition(Refused),

@@ -6,14 +6,20 @@
 
 use crate::chain::{Chain, Link};
 use crate::control::{Control, Refused};
+use crate::limits::{PRODUCER_EPOCH_MAX, TRANSACTION_PARTITIONS_MAX, TRANSACTIONS_NOTED_MAX};
 use crate::merges::Merges;
-use crate::names::{Names, NamesBefore};
+use crate::names::{Ended, Named, Names, NamesBefore};
 use crate::offsets::{Offsets, OffsetsBefore};
 use crate::place::MergedPiece;
 use crate::producers::{Before, Producer, Producers, Rejected, Verdict};
 use crate::rules::Rules;
 use crate::topics::{Topic, Topics};
+use crate::transactions::{
+    JoinedBefore, NotedBefore, Open, PartitionTransactions, TransactionEnd, TransactionPart, Transactions,
+    TrimmedBefore,
+};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -37,6 +43,8 @@ pub struct Entry {
     pub records: u32,
     /// Who appended it, if the producer asked for exactly-once appends.
     pub producer: Option<Producer>,
+    /// What it has to do with a transaction of its producer. A marker is no append: a control record leads to it.
+    pub transaction: Option<TransactionPart>,
 }
 
 impl Entry {
@@ -44,9 +52,37 @@ impl Entry {
     pub fn next_offset(&self) -> u64 {
         self.first_offset + u64::from(self.records)
     }
+
+    /// Whether it is a marker.
+    pub fn is_marker(&self) -> bool {
+        self.transaction.is_some_and(TransactionPart::is_marker)
+    }
+
+    fn offsets(&self) -> Range<u64> {
+        self.first_offset..self.next_offset()
+    }
 }
 
-/// What an object changes if it is valid: first its control records, then its appends, each in order.
+/// A transaction that takes too long.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expired {
+    /// The producer's name.
+    pub name: Arc<str>,
+    /// Its id.
+    pub id: u64,
+    /// Its epoch.
+    pub epoch: u16,
+}
+
+/// Where a transaction writes when it ends, and what marks the end there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Markers {
+    producer: Producer,
+    part: TransactionPart,
+    pub(crate) partitions: Vec<PartitionId>,
+}
+
+/// What an object changes if it is valid: first its control records, then its markers and appends, each in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Changes {
     /// When the object was built, by its writer's clock: microseconds since the Unix epoch.
@@ -91,6 +127,14 @@ pub enum Wrong {
     /// A topic can't change like that.
     #[error("it changes a topic, but {0}")]
     Control(Refused),
+    /// The transactions that it ends wrote to other partitions.
+    #[error("it has {found} markers of transactions, or others, where {expected} are due")]
+    Markers {
+        /// Number of markers that its control records lead to.
+        expected: usize,
+        /// Number of markers.
+        found: usize,
+    },
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
@@ -98,6 +142,7 @@ pub(crate) struct Partition {
     pub first_offset: u64,
     pub next_offset: u64,
     pub producers: Producers,
+    pub transactions: PartitionTransactions,
 }
 
 /// The state after an object of the chain.
@@ -108,6 +153,7 @@ pub struct State {
     pub(crate) merges: Merges,
     pub(crate) names: Names,
     pub(crate) offsets: Offsets,
+    pub(crate) transactions: Transactions,
     /// The newest time of an object: the only time by which anything is forgotten, because all observers have it.
     pub(crate) time_us: u64,
     /// Partitions that have had a record.
@@ -117,15 +163,60 @@ pub struct State {
 /// What one control record or one entry changed, to take it back.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Undo {
-    Create { topic: u64 },
-    Alter { topic: u64, before: Topic },
-    Delete { topic: u64, before: Topic, partitions: Vec<(PartitionId, Partition)>, offsets: OffsetsBefore },
-    Offsets { before: OffsetsBefore },
-    Trim { partition: PartitionId, first_offset: u64 },
-    Merges { before: Merges },
-    Names { before: Box<NamesBefore> },
-    Time { before_us: u64 },
-    Entry { partition: PartitionId, next_offset: u64, producer: Option<Before>, used: Option<(u64, u64)> },
+    Create {
+        topic: u64,
+    },
+    Alter {
+        topic: u64,
+        before: Topic,
+    },
+    Delete {
+        topic: u64,
+        before: Topic,
+        partitions: Vec<(PartitionId, Partition)>,
+        offsets: OffsetsBefore,
+    },
+    Offsets {
+        before: OffsetsBefore,
+    },
+    Trim {
+        partition: PartitionId,
+        first_offset: u64,
+        transactions: TrimmedBefore,
+    },
+    Merges {
+        before: Merges,
+    },
+    Instance {
+        names: Box<NamesBefore>,
+        ended: Option<(u64, Open)>,
+        offsets: OffsetsBefore,
+    },
+    Pending {
+        producer: u64,
+        joined: JoinedBefore,
+        offsets: OffsetsBefore,
+    },
+    Time {
+        before_us: u64,
+    },
+    Entry {
+        partition: PartitionId,
+        next_offset: u64,
+        producer: Option<Before>,
+        used: Option<(u64, u64)>,
+        transaction: Option<Box<InTransactionBefore>>,
+    },
+}
+
+/// What a batch of a transaction has changed.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct InTransactionBefore {
+    part: TransactionPart,
+    producer: u64,
+    noted_count: usize,
+    noted: NotedBefore,
+    joined: Option<JoinedBefore>,
 }
 
 impl State {
@@ -162,6 +253,16 @@ impl State {
     /// The offsets that groups have committed.
     pub fn offsets(&self) -> &Offsets {
         &self.offsets
+    }
+
+    /// The transactions of a partition, if it has had any.
+    pub fn transactions(&self, partition: PartitionId) -> Option<&PartitionTransactions> {
+        self.partitions.get(&partition).map(|partition| &partition.transactions).filter(|found| !found.is_empty())
+    }
+
+    /// Whether a transaction is open.
+    pub fn has_open_transactions(&self) -> bool {
+        !self.transactions.open.is_empty()
     }
 
     /// Offset of a partition's first record; its next offset if there is no record.
@@ -201,9 +302,12 @@ impl State {
             return Ok(false);
         }
         self.advance(changes.appended_us);
+        let mut markers = Vec::new();
         for control in &*changes.controls {
+            markers.extend(self.markers(control));
             self.apply(control, rules).map_err(|refused| wrong(Wrong::Control(refused)))?;
         }
+        self.check_markers(&markers, &changes.entries).map_err(wrong)?;
         for entry in &*changes.entries {
             let Entry { partition, first_offset: found, .. } = *entry;
             self.topics
@@ -252,6 +356,81 @@ impl State {
         self.recall(partition, records, producer)
     }
 
+    /// Why an append can't be in a transaction.
+    pub(crate) fn judge_transaction(&self, partition: PartitionId, producer: Option<Producer>) -> Option<Rejected> {
+        let id = producer.map_or(0, |producer| producer.id);
+        if self.names.get(id).is_none_or(|named| named.timeout_ms == 0) {
+            return Some(Rejected::NoTransactions { id });
+        }
+        let joined = self.transactions.open.get(&id).map_or(0, |open| open.partitions.len());
+        let is_full = joined >= TRANSACTION_PARTITIONS_MAX || self.transactions.noted >= TRANSACTIONS_NOTED_MAX;
+        let full = Rejected::Transactions { partitions: TRANSACTION_PARTITIONS_MAX, noted: TRANSACTIONS_NOTED_MAX };
+        (is_full && !self.transactions.has_joined(id, partition)).then_some(full)
+    }
+
+    /// When the first of the open transactions takes too long by the journal's time, in microseconds; `None` if none is
+    /// open.
+    pub fn expires_at(&self) -> Option<u64> {
+        self.transactions.open.iter().map(|(id, open)| self.expiry(*id, open)).min()
+    }
+
+    /// The transactions that take too long at a time, in microseconds.
+    pub fn expired(&self, now_us: u64) -> Vec<Expired> {
+        let expired = self.transactions.open.iter().filter(|(id, open)| self.expiry(**id, open) <= now_us);
+        let named = |id: u64| self.names.get(id).map(|named| (named.name.clone(), named.epoch));
+        expired.filter_map(|(id, _)| named(*id).map(|(name, epoch)| Expired { name, id: *id, epoch })).collect()
+    }
+
+    fn expiry(&self, id: u64, open: &Open) -> u64 {
+        let timeout_ms = self.names.get(id).map_or(0, |named| named.timeout_ms);
+        open.began_us.saturating_add(u64::from(timeout_ms) * 1000)
+    }
+
+    /// The markers that a control record leads to, once those before it are counted in and it is not.
+    pub(crate) fn markers(&self, control: &Control) -> Option<Markers> {
+        let (id, end) = match control {
+            Control::EndTransaction { id, end, .. } => (*id, *end),
+            Control::OpenProducer { ends, .. } => (*ends, TransactionEnd::Abort),
+            _ => return None,
+        };
+        let open = self.transactions.open.get(&id)?;
+        let epoch = self.names.get(id).map_or(0, |named| named.epoch);
+        // As in Kafka, the next one's: later appends of this one are too late.
+        let epoch = (epoch + 1).min(PRODUCER_EPOCH_MAX);
+        let producer = Producer { id, epoch, sequence: 0, wraps: true };
+        Some(Markers { producer, part: end.marker(), partitions: open.partitions.iter().copied().collect() })
+    }
+
+    /// The entries of markers, once all control records of the object are counted in. Each is to be added before the
+    /// next is asked for.
+    pub(crate) fn marker_entries(&self, markers: &[Markers]) -> Vec<Entry> {
+        let mut added: BTreeMap<PartitionId, u64> = BTreeMap::new();
+        let mut entries = Vec::new();
+        for Markers { producer, part, partitions } in markers {
+            for partition in
+                partitions.iter().copied().filter(|id| self.topics.check_partition(id.topic, id.number).is_ok())
+            {
+                let before = added.entry(partition).or_default();
+                let first_offset = self.next_offset(partition) + *before;
+                *before += 1;
+                let (producer, transaction) = (Some(*producer), Some(*part));
+                entries.push(Entry { partition, first_offset, records: 1, producer, transaction });
+            }
+        }
+        entries
+    }
+
+    fn check_markers(&self, markers: &[Markers], entries: &[Entry]) -> Result<(), Wrong> {
+        let mut expected = self.marker_entries(markers);
+        let mut found: Vec<Entry> = entries.iter().filter(|entry| entry.is_marker()).copied().collect();
+        expected.sort_unstable();
+        found.sort_unstable();
+        if expected == found {
+            return Ok(());
+        }
+        Err(Wrong::Markers { expected: expected.len(), found: found.len() })
+    }
+
     /// What a partition remembers of an append, whether its producer may append or not.
     pub(crate) fn recall(&self, partition: PartitionId, records: u32, producer: Option<Producer>) -> Verdict {
         match (producer, self.partitions.get(&partition)) {
@@ -269,9 +448,14 @@ impl State {
                 Control::Create { topic: self.topics.next_id(), name, partitions, settings }
             }
             Control::BeginMerge { .. } => Control::BeginMerge { merge: self.merges.begun() + 1 },
-            Control::OpenProducer { name, .. } => {
+            Control::OpenProducer { name, timeout_ms, from, .. } => {
                 let (id, epoch) = self.names.next(&name);
-                Control::OpenProducer { name, id, epoch }
+                let ends = self.open_of(&name).unwrap_or_default();
+                Control::OpenProducer { name, id, epoch, timeout_ms, from, ends }
+            }
+            Control::EndTransaction { name, id, epoch, end, .. } => {
+                let next = self.names.next(&name);
+                Control::EndTransaction { name, id, epoch, end, next }
             }
             Control::Alter { .. }
             | Control::Delete { .. }
@@ -300,11 +484,44 @@ impl State {
                 self.merges.close(*merge, rules)?;
                 Ok(Undo::Merges { before })
             }
-            Control::OpenProducer { name, id, epoch } => {
-                let before = Box::new(self.names.open(name, *id, *epoch, self.time_us)?);
-                Ok(Undo::Names { before })
+            Control::OpenProducer { name, id, epoch, timeout_ms, from, ends } => {
+                if let Some((id, epoch)) = from {
+                    self.names.check(name, *id, *epoch)?;
+                }
+                let open = self.open_of(name).unwrap_or_default();
+                if open != *ends {
+                    return Err(Refused::OpenTransaction { id: open });
+                }
+                let (used_us, timeout_ms) = (self.time_us, *timeout_ms);
+                let opened = Named { name: name.clone(), epoch: *epoch, used_us, timeout_ms, ended: None };
+                self.instance(*id, opened, *ends, TransactionEnd::Abort)
             }
-            Control::CommitOffset { group, partition, committed } => {
+            Control::EndTransaction { name, id, epoch, end, next } => {
+                self.names.check_end(name, *id, *epoch, end.is_committed())?;
+                let timeout_ms = self.names.get(*id).map_or(0, |named| named.timeout_ms);
+                if timeout_ms == 0 {
+                    return Err(Refused::NoTransactions { id: *id });
+                }
+                if *end != TransactionEnd::Abort && !self.transactions.open.contains_key(id) {
+                    return Err(Refused::NoTransaction);
+                }
+                let ended = Ended { id: *id, epoch: *epoch, is_committed: end.is_committed() };
+                let ended = Some(ended).filter(|_| *end != TransactionEnd::Expire);
+                let opened = Named { name: name.clone(), epoch: next.1, used_us: self.time_us, timeout_ms, ended };
+                self.instance(next.0, opened, *id, *end)
+            }
+            Control::CommitOffset { group, partition, committed, producer: Some((id, epoch)) } => {
+                self.topics.check_partition(partition.topic, partition.number)?;
+                let named = self.names.get(*id).ok_or(Refused::NotOpen { id: *id, found: *epoch })?;
+                self.names.check(&named.name, *id, *epoch)?;
+                if named.timeout_ms == 0 {
+                    return Err(Refused::NoTransactions { id: *id });
+                }
+                let offsets = self.offsets.commit_pending(*id, group, *partition, committed)?;
+                let joined = self.transactions.join(*id, None, self.time_us);
+                Ok(Undo::Pending { producer: *id, joined, offsets })
+            }
+            Control::CommitOffset { group, partition, committed, producer: None } => {
                 self.topics.check_partition(partition.topic, partition.number)?;
                 let before = self.offsets.commit(group, *partition, committed, self.time_us)?;
                 Ok(Undo::Offsets { before })
@@ -325,7 +542,10 @@ impl State {
                 let before = self.topics.remove(*topic)?;
                 let id = |number| PartitionId { topic: *topic, number };
                 let partitions = (0..before.partitions).map(id);
-                let partitions = partitions.filter_map(|id| self.partitions.remove_entry(&id)).collect();
+                let partitions: Vec<_> = partitions.filter_map(|id| self.partitions.remove_entry(&id)).collect();
+                for (id, partition) in &partitions {
+                    self.transactions.forget(*id, &partition.transactions);
+                }
                 let offsets = self.offsets.delete_topic(*topic);
                 Ok(Undo::Delete { topic: *topic, before, partitions, offsets })
             }
@@ -336,10 +556,14 @@ impl State {
                     return Err(Refused::AfterEnd { found: *found, next_offset });
                 }
                 let before = self.first_offset(*partition);
+                let mut transactions = TrimmedBefore::default();
                 if let Some(partition) = self.partitions.get_mut(partition) {
                     partition.first_offset = before.max(*found);
+                    let noted = partition.transactions.count();
+                    transactions = partition.transactions.trim_to_undo(partition.first_offset);
+                    self.transactions.noted -= noted - partition.transactions.count();
                 }
-                Ok(Undo::Trim { partition: *partition, first_offset: before })
+                Ok(Undo::Trim { partition: *partition, first_offset: before, transactions })
             }
         }
     }
@@ -355,17 +579,63 @@ impl State {
         Ok(())
     }
 
-    /// Counts an append in at the end of its partition.
+    /// The id under which a name has an open transaction.
+    fn open_of(&self, name: &str) -> Option<u64> {
+        let (id, _) = self.names.named(name)?;
+        self.transactions.open.contains_key(&id).then_some(id)
+    }
+
+    /// Opens a name's next instance, and ends the transaction of the one before it.
+    fn instance(&mut self, id: u64, opened: Named, ends: u64, end: TransactionEnd) -> Result<Undo, Refused> {
+        let names = Box::new(self.names.open_next(id, opened)?);
+        // Nobody could end it any more.
+        if let Some(id) = names.forgotten().filter(|id| self.transactions.open.contains_key(id)) {
+            self.names.restore(*names);
+            return Err(Refused::OpenTransaction { id });
+        }
+        let ended = self.transactions.open.remove_entry(&ends);
+        let offsets = self.offsets.end(ends, end.is_committed(), self.time_us);
+        Ok(Undo::Instance { names, ended, offsets })
+    }
+
+    /// Counts an append or a marker in at the end of its partition.
     pub(crate) fn add(&mut self, entry: &Entry) -> Undo {
+        let transaction = self.add_to_transaction(entry);
         let partition = self.partitions.entry(entry.partition).or_default();
         assert_eq!(entry.first_offset, partition.next_offset, "{entry:?} is not at the end of its partition");
         assert!(entry.records > 0, "{entry:?} has no records");
         let next_offset = std::mem::replace(&mut partition.next_offset, entry.next_offset());
         let now_us = self.time_us;
         let note = |producer| partition.producers.note(producer, entry.records, entry.first_offset, now_us);
-        let before = entry.producer.map(note);
-        let used = entry.producer.and_then(|producer| Some((producer.id, self.names.used(producer.id, now_us)?)));
-        Undo::Entry { partition: entry.partition, next_offset, producer: before, used }
+        let appends = entry.producer.filter(|_| !entry.is_marker());
+        let before = appends.map(note);
+        let used = appends.and_then(|producer| Some((producer.id, self.names.used(producer.id, now_us)?)));
+        Undo::Entry { partition: entry.partition, next_offset, producer: before, used, transaction }
+    }
+
+    fn add_to_transaction(&mut self, entry: &Entry) -> Option<Box<InTransactionBefore>> {
+        let (part, Producer { id: producer, .. }) = (entry.transaction?, entry.producer?);
+        let noted_count = self.transactions.noted;
+        let joined = match part {
+            TransactionPart::Records => Some(self.transactions.join(producer, Some(entry.partition), self.time_us)),
+            TransactionPart::Commit | TransactionPart::Abort => None,
+        };
+        let of_partition = &mut self.partitions.entry(entry.partition).or_default().transactions;
+        let before = of_partition.count();
+        let noted = of_partition.note_to_undo(part, producer, entry.offsets());
+        self.transactions.noted = (noted_count + of_partition.count()) - before;
+        Some(Box::new(InTransactionBefore { part, producer, noted_count, noted, joined }))
+    }
+
+    fn undo_in_transaction(&mut self, id: PartitionId, before: InTransactionBefore) {
+        let InTransactionBefore { part, producer, noted_count, noted, joined } = before;
+        if let Some(partition) = self.partitions.get_mut(&id) {
+            partition.transactions.take_back(part, noted);
+        }
+        if let Some(joined) = joined {
+            self.transactions.unjoin(producer, Some(id), joined);
+        }
+        self.transactions.noted = noted_count;
     }
 
     /// Takes a change out again. Changes are taken out in the opposite order.
@@ -373,21 +643,38 @@ impl State {
         match undo {
             Undo::Create { topic } => self.topics.uncreate(topic),
             Undo::Merges { before } => self.merges = before,
-            Undo::Names { before } => self.names.restore(*before),
+            Undo::Instance { names, ended, offsets } => {
+                self.offsets.restore(offsets);
+                self.transactions.open.extend(ended);
+                self.names.restore(*names);
+            }
+            Undo::Pending { producer, joined, offsets } => {
+                self.transactions.unjoin(producer, None, joined);
+                self.offsets.restore(offsets);
+            }
             Undo::Time { before_us } => self.time_us = before_us,
             Undo::Alter { topic, before } => self.topics.put(topic, before),
             Undo::Delete { topic, before, partitions, offsets } => {
                 self.topics.put(topic, before);
+                for (id, partition) in &partitions {
+                    self.transactions.remember(*id, &partition.transactions);
+                }
                 self.partitions.extend(partitions);
                 self.offsets.restore(offsets);
             }
             Undo::Offsets { before } => self.offsets.restore(before),
-            Undo::Trim { partition, first_offset } => {
+            Undo::Trim { partition, first_offset, transactions } => {
                 if let Some(partition) = self.partitions.get_mut(&partition) {
                     partition.first_offset = first_offset;
+                    let noted = partition.transactions.count();
+                    partition.transactions.untrim(transactions);
+                    self.transactions.noted += partition.transactions.count() - noted;
                 }
             }
-            Undo::Entry { partition: id, next_offset, producer, used } => {
+            Undo::Entry { partition: id, next_offset, producer, used, transaction } => {
+                if let Some(before) = transaction {
+                    self.undo_in_transaction(id, *before);
+                }
                 if let Some((producer, used_us)) = used {
                     self.names.unuse(producer, used_us);
                 }

@@ -54,6 +54,7 @@ fn batch(records: &[&str], created_us: u64, producer: Option<Producer>) -> (Batc
         continues: false,
         producer,
         max_timestamp_us: 0,
+        transaction: None,
     };
     (entry, bytes)
 }
@@ -89,7 +90,8 @@ fn first() -> Vec<u8> {
         let (name, settings) = (name.into(), settings.into());
         Control::Create { topic, name, partitions, settings }
     };
-    let open = |epoch| Control::OpenProducer { name: "orders-1".into(), id: NAMED, epoch };
+    let open =
+        |epoch| Control::OpenProducer { name: "orders-1".into(), id: NAMED, epoch, timeout_ms: 0, from: None, ends: 0 };
     let controls = [create(1, "orders", 2, br#"{"payload":"value"}"#), create(2, "events", 1, b"{}"), open(0), open(1)];
     let [one, _, _, other] = batches();
     let sections = [(section(ORDERS, 0), &[one.0][..]), (section(OTHER_ORDERS, 0), &[other.0])];
@@ -132,7 +134,7 @@ fn third() -> Vec<u8> {
 fn fourth() -> Vec<u8> {
     let commit = |group: &str, partition, offset, metadata: &[u8]| {
         let committed = Committed { offset, metadata: metadata.into() };
-        Control::CommitOffset { group: group.into(), partition, committed }
+        Control::CommitOffset { group: group.into(), partition, committed, producer: None }
     };
     let forget = |group: &str, partition| Control::ForgetOffset { group: group.into(), partition };
     let controls = [

@@ -195,6 +195,8 @@ error_codes! {
     MismatchedEndpointType = 114,
     /// The broker doesn't have this kind of endpoint.
     UnsupportedEndpointType = 115,
+    /// The transaction has to be aborted.
+    TransactionAbortable = 120,
     /// A regular expression that can't be read.
     InvalidRegularExpression = 128,
 }

@@ -136,6 +136,8 @@ pub struct FetchedPartition {
     pub stable_offset: i64,
     /// The partition's first offset; -1 after an error.
     pub first_offset: i64,
+    /// Aborted transactions with records among these: the producer's id, and the first offset.
+    pub aborted: Vec<(u64, u64)>,
     /// Size of the records.
     pub records_bytes: u32,
 }
@@ -175,8 +177,12 @@ pub fn response(version: i16, error: i16, topics: &[(TopicRef, Vec<FetchedPartit
             if version >= 5 {
                 to.i64(fetched.first_offset);
             }
-            // No aborted transactions.
-            to.count(0);
+            to.count(fetched.aborted.len());
+            for (producer, first_offset) in &fetched.aborted {
+                to.i64(*producer as i64);
+                to.i64(*first_offset as i64);
+                to.no_tags();
+            }
             if version >= 11 {
                 // No other replica is preferred.
                 to.i32(-1);

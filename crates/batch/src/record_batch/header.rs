@@ -40,6 +40,9 @@ const _: () = assert!(size_of::<Raw>() == RECORD_BATCH_HEADER_BYTES);
 const _: () = assert!(std::mem::offset_of!(Raw, leader_epoch) == LENGTH_FROM);
 const _: () = assert!(std::mem::offset_of!(Raw, attributes) == CRC_FROM);
 
+/// What the batches of producers without an id have in place of a sequence, and markers of transactions too.
+const NO_SEQUENCE: i32 = -1;
+
 /// Maximum size of a batch in bytes. Its length, which counts from [`LENGTH_FROM`], is an i32.
 pub(super) const BATCH_BYTES_MAX: u32 = i32::MAX as u32;
 
@@ -90,7 +93,7 @@ pub struct RecordProducer {
     pub id: u64,
     /// Its epoch.
     pub epoch: u16,
-    /// The number of its first record in the partition; after 2^31 - 1 comes 0.
+    /// The number of its first record in the partition; after 2^31 - 1 comes 0. 0 of a control batch, which has none.
     pub base_sequence: u32,
 }
 
@@ -306,7 +309,7 @@ impl RecordBatchHeader {
             has_delete_horizon: attributes & DELETE_HORIZON != 0,
             base_timestamp_ms: raw.base_timestamp.get(),
             max_timestamp_ms: raw.max_timestamp.get(),
-            producer: producer(&raw)?,
+            producer: producer(&raw, attributes & CONTROL != 0)?,
         })
     }
 
@@ -316,6 +319,7 @@ impl RecordBatchHeader {
         assert!(i32::try_from(length).is_ok(), "no batch can be {self:?}");
         assert!((1..=OFFSETS_MAX).contains(&offsets) && records <= offsets, "no batch can be {self:?}");
         let (producer_id, producer_epoch, base_sequence) = match self.producer {
+            Some(producer) if self.is_control => (producer.fields().0, producer.fields().1, NO_SEQUENCE),
             Some(producer) => producer.fields(),
             None => (-1, -1, -1),
         };
@@ -370,12 +374,17 @@ fn codec(attributes: i16) -> Result<RecordCodec, RecordBatchError> {
     })
 }
 
-fn producer(raw: &Raw) -> Result<Option<RecordProducer>, RecordBatchError> {
+fn producer(raw: &Raw, is_control: bool) -> Result<Option<RecordProducer>, RecordBatchError> {
     let (id, epoch, base_sequence) = (raw.producer_id.get(), raw.producer_epoch.get(), raw.base_sequence.get());
     if id == -1 {
         return Ok(None);
     }
-    match (u64::try_from(id), u16::try_from(epoch), u32::try_from(base_sequence)) {
+    // A marker continues no sequence.
+    let sequence = if is_control && base_sequence == NO_SEQUENCE { 0 } else { base_sequence };
+    if is_control && base_sequence != NO_SEQUENCE {
+        return Err(RecordBatchError::Producer { id, epoch, base_sequence });
+    }
+    match (u64::try_from(id), u16::try_from(epoch), u32::try_from(sequence)) {
         (Ok(id), Ok(epoch), Ok(base_sequence)) => Ok(Some(RecordProducer { id, epoch, base_sequence })),
         _ => Err(RecordBatchError::Producer { id, epoch, base_sequence }),
     }

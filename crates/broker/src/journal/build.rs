@@ -4,18 +4,29 @@ use crate::pool::take_front;
 use crate::received::{Checked, Received};
 use bytes::Bytes;
 use rawline_batch::BatchMeta;
-use rawline_batch::record_batch::{CheckedRecordBatch, RecordBatchHeader, STAMPED_BYTES, stamp};
-use rawline_journal::{Batch, BatchKind, Changes, Entry, Link, PartitionId, Section, build_index};
+use rawline_batch::Limits;
+use rawline_batch::record_batch::{
+    CheckedRecordBatch, MARKER_BYTES, RecordBatchHeader, STAMPED_BYTES, end_marker, stamp,
+};
+use rawline_journal::{Batch, BatchKind, Changes, Entry, Link, PartitionId, Section, TransactionPart, build_index};
 use std::collections::{BTreeMap, VecDeque};
 
-/// The parts of an object: its index, then the batches as received. `appends` are those of the entries in `changes`.
-pub(super) fn build<'a>(link: Link, changes: &Changes, appends: impl Iterator<Item = &'a Received>) -> Vec<Bytes> {
+/// The parts of an object: its index, then the batches as received. `appends` are those of the entries in `changes`;
+/// markers are made here.
+pub(super) fn build<'a>(link: Link, changes: &Changes, mut appends: impl Iterator<Item = &'a Received>) -> Vec<Bytes> {
     let mut sections: BTreeMap<PartitionId, (Section, Vec<Batch>, Vec<Bytes>)> = BTreeMap::new();
-    for (entry, received) in changes.entries.iter().zip(appends) {
-        assert_eq!(u64::from(entry.records), received.records(), "{entry:?} of other records");
+    for entry in &*changes.entries {
         let Entry { partition, first_offset, .. } = *entry;
         let section = || (Section { partition, first_offset }, Vec::new(), Vec::new());
         let (_, batches, parts) = sections.entry(partition).or_insert_with(section);
+        if entry.is_marker() {
+            let marker = marker(entry, changes.appended_us);
+            batches.push(describe_marker(&marker, entry));
+            parts.push(Bytes::copy_from_slice(&marker));
+            continue;
+        }
+        let Some(received) = appends.next() else { unreachable!("{entry:?} of no append") };
+        assert_eq!(u64::from(entry.records), received.records(), "{entry:?} of other records");
         match &received.batches {
             Checked::Rawline(checked) => {
                 batches.extend(checked.iter().enumerate().map(|(at, meta)| describe(meta, at, entry)));
@@ -41,11 +52,30 @@ fn describe(meta: &BatchMeta, at: usize, entry: &Entry) -> Batch {
         continues: at > 0,
         producer: entry.producer.filter(|_| at == 0),
         max_timestamp_us: 0,
+        transaction: None,
     }
 }
 
 fn describe_kafka(CheckedRecordBatch { header, .. }: &CheckedRecordBatch, at: usize, entry: &Entry) -> Batch {
-    Batch { continues: at > 0, producer: entry.producer.filter(|_| at == 0), ..describe_header(header) }
+    let transaction = entry.transaction;
+    assert!(transaction.is_none() || at == 0, "{entry:?} in several batches");
+    Batch { continues: at > 0, producer: entry.producer.filter(|_| at == 0), transaction, ..describe_header(header) }
+}
+
+/// The marker of a transaction's end, with its offset. Built again, it is the same.
+fn marker(entry: &Entry, appended_us: u64) -> [u8; MARKER_BYTES] {
+    let Some(producer) = entry.producer else { unreachable!("{entry:?} of nobody") };
+    let is_committed = entry.transaction == Some(TransactionPart::Commit);
+    let mut marker = end_marker(producer.id, producer.epoch, is_committed, (appended_us / 1000) as i64);
+    let (front, _) = marker.split_at_mut(STAMPED_BYTES);
+    front.copy_from_slice(&stamp(entry.first_offset, MARKER_BYTES as u32));
+    marker
+}
+
+fn describe_marker(marker: &[u8; MARKER_BYTES], entry: &Entry) -> Batch {
+    let header = marker.first_chunk().map(|front| RecordBatchHeader::parse_stored(front, &Limits::FORMAT));
+    let Some(Ok(header)) = header else { unreachable!("a marker that was built: {header:?}") };
+    Batch { producer: entry.producer, transaction: entry.transaction, ..describe_header(&header) }
 }
 
 /// One of Kafka's batches, without what is known of its append.
@@ -60,6 +90,7 @@ pub(super) fn describe_header(header: &RecordBatchHeader) -> Batch {
         continues: false,
         producer: None,
         max_timestamp_us: max_timestamp_ms.saturating_mul(1000),
+        transaction: None,
     }
 }
 

@@ -12,7 +12,9 @@ use crate::settings::Settings;
 use crate::store::{Location, StoreError};
 use crate::topic_id::TopicId;
 use bytes::Bytes;
-use rawline_journal::{Control, Index, MergedPiece, Offsets, PartitionId, Piece, Snapshot, State};
+use rawline_journal::{
+    Batch, Control, Index, MergedPiece, Offsets, PartitionId, PartitionTransactions, Piece, Snapshot, State,
+};
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU64;
 use std::ops::Range;
@@ -149,8 +151,17 @@ impl Extent {
 
     /// Adds a piece. Returns the size of those before it that have no record left: the newest is kept until another
     /// follows.
-    fn push(&self, id: PartitionId, piece: &Piece, next_offset: u64, newest_us: Option<NonZeroU64>) -> u64 {
+    fn push(
+        &self,
+        id: PartitionId,
+        piece: &Piece,
+        next_offset: u64,
+        newest_us: Option<NonZeroU64>,
+        batches: &[(Batch, u64)],
+    ) -> u64 {
         let mut index = self.index_mut();
+        // With the piece: nobody sees its records without what they have to do with transactions.
+        index.note_transactions(piece.first_offset, batches.iter().map(|(batch, _)| batch));
         let pushed = index.push_piece(piece, next_offset);
         // The rules have compared its offsets with the partition's end.
         assert!(pushed.is_ok(), "{piece:?} of {id:?}: {pushed:?}");
@@ -170,11 +181,18 @@ impl Extent {
     }
 
     /// What a snapshot says takes the place of what was known.
-    fn restore(&self, id: PartitionId, offsets: Range<u64>, pieces: &[Piece]) {
+    fn restore(
+        &self,
+        id: PartitionId,
+        offsets: Range<u64>,
+        pieces: &[Piece],
+        transactions: Option<&PartitionTransactions>,
+    ) {
         let mut index = self.index_mut();
         let known = index.next_offset();
         assert!(known <= offsets.end, "{id:?} ends at {known}, in a newer snapshot at {}", offsets.end);
         index.restore(&offsets, pieces);
+        index.set_transactions(transactions);
         drop(index);
         let before = self.end.send_replace(offsets.end);
         assert_eq!(before, known, "{id:?} ended elsewhere for its readers");
@@ -204,7 +222,7 @@ impl Catalog {
                 let id = PartitionId { topic: id, number };
                 let offsets = state.first_offset(id)..state.next_offset(id);
                 let pieces = pieces.get(&id).map(Vec::as_slice).unwrap_or_default();
-                self.extent(id).restore(id, offsets, pieces);
+                self.extent(id).restore(id, offsets, pieces, state.transactions(id));
             }
         }
     }
@@ -224,7 +242,10 @@ impl Catalog {
                     let bytes = self.extent(*partition).trim(*first_offset);
                     self.trim_metrics.iter().for_each(|metrics| metrics.deleted(bytes));
                 }
-                Control::OpenProducer { .. } | Control::CommitOffset { .. } | Control::ForgetOffset { .. } => {}
+                Control::OpenProducer { .. }
+                | Control::EndTransaction { .. }
+                | Control::CommitOffset { .. }
+                | Control::ForgetOffset { .. } => {}
                 Control::BeginMerge { merge } => self.open_merge = Some(*merge),
                 Control::AbandonMerge { .. } => self.open_merge = None,
                 Control::EndMerge { pieces, .. } => {
@@ -235,7 +256,7 @@ impl Catalog {
         }
         for ((id, piece, next_offset), (_, batches)) in index.pieces().zip(index.sections()) {
             let times = batches.iter().map(|(batch, _)| time_of(batch.kind, batch.max_timestamp_us, piece.appended_us));
-            let bytes = self.extent(id).push(id, &piece, next_offset, newest(times));
+            let bytes = self.extent(id).push(id, &piece, next_offset, newest(times), batches);
             if bytes > 0 {
                 self.trim_metrics.iter().for_each(|metrics| metrics.deleted(bytes));
             }

@@ -310,10 +310,17 @@ impl Journal {
         self.ask(Request::Change { control, answer }, answered).await
     }
 
-    /// Opens a new instance of a named producer. When this returns, it is stored, and no older instance can append.
+    /// Opens a new instance of a named producer, without transactions.
     pub async fn open_producer(&self, name: &str) -> Result<ProducerInstance, JournalError> {
+        let name = name.into();
+        self.change_producer(Control::OpenProducer { name, id: 0, epoch: 0, timeout_ms: 0, from: None, ends: 0 }).await
+    }
+
+    /// Opens a new instance of a named producer, or ends the transaction of one, which opens the next. When this
+    /// returns, it is stored, and no older instance can append.
+    pub async fn change_producer(&self, control: Control) -> Result<ProducerInstance, JournalError> {
         let (answer, answered) = oneshot::channel();
-        self.ask(Request::OpenProducer { name: name.into(), answer }, answered).await
+        self.ask(Request::Producer { control, answer }, answered).await
     }
 
     /// Waits until this broker has seen everything that is stored now, by other brokers too.

@@ -12,7 +12,8 @@ use crate::journal::merge::Published;
 use crate::journal::reads::{Read, Reads};
 use crate::journal::{Dated, JournalStore};
 use crate::limits::{
-    APPEND_QUEUE_MAX, SNAPSHOT_PIECES_PER_INTERVAL, SNAPSHOT_PIECES_PER_OBJECT, SNAPSHOTS_SKIPPED_AT_START,
+    APPEND_QUEUE_MAX, EXPIRY_INTERVAL, SNAPSHOT_PIECES_PER_INTERVAL, SNAPSHOT_PIECES_PER_OBJECT,
+    SNAPSHOTS_SKIPPED_AT_START,
 };
 use crate::metrics::{CommitMetrics, MergeMetrics};
 use crate::producer::ProducerInstance;
@@ -23,8 +24,8 @@ use bytes::Bytes;
 use futures_util::future::{BoxFuture, OptionFuture};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use rawline_journal::{
-    Action, Append, Changes, Control, Event, Id, Index, Link, Outcome, PartitionId, Producer, PutResult, ReadResult,
-    Size, Snapshot, Source, Writer, build_snapshot,
+    Action, Append, Changes, Control, Event, Expired, Id, Index, Link, Outcome, PartitionId, Producer, PutResult,
+    ReadResult, Size, Snapshot, Source, TransactionEnd, Writer, build_snapshot,
 };
 use slab::Slab;
 use std::collections::HashMap;
@@ -44,8 +45,9 @@ pub(super) enum Request {
         control: Control,
         answer: oneshot::Sender<Result<u64, JournalError>>,
     },
-    OpenProducer {
-        name: Arc<str>,
+    /// Of a named producer.
+    Producer {
+        control: Control,
         answer: oneshot::Sender<Result<ProducerInstance, JournalError>>,
     },
 }
@@ -63,9 +65,20 @@ pub(super) enum Progress {
 
 /// A request without an answer.
 enum Waiting {
-    Append { received: Received, answer: oneshot::Sender<Result<Appended, JournalError>> },
-    Change { answer: oneshot::Sender<Result<u64, JournalError>> },
-    OpenProducer { answer: oneshot::Sender<Result<ProducerInstance, JournalError>> },
+    Append {
+        received: Received,
+        answer: oneshot::Sender<Result<Appended, JournalError>>,
+    },
+    Change {
+        answer: oneshot::Sender<Result<u64, JournalError>>,
+    },
+    Producer {
+        answer: oneshot::Sender<Result<ProducerInstance, JournalError>>,
+    },
+    /// The end of a transaction that takes too long: nobody waits for it.
+    Expiry {
+        name: Arc<str>,
+    },
 }
 
 type Loaded = Result<Dated<Option<Bytes>>, StoreError>;
@@ -100,6 +113,10 @@ pub(super) struct Task {
     snapshot_taken: Taken,
     /// When to look for objects that can be deleted.
     collect_at: Instant,
+    /// When to look for transactions that take too long, while any is open.
+    expire_at: Instant,
+    /// Number of those that are being ended.
+    expiring: usize,
     /// When the rules' time began.
     epoch: Instant,
 }
@@ -144,6 +161,8 @@ impl Task {
             merge_metrics: MergeMetrics::new(),
             snapshot_taken: Taken { next: 1, at: Instant::now(), pieces: 0 },
             collect_at: Instant::now() + collect_after,
+            expire_at: Instant::now(),
+            expiring: 0,
             epoch: Instant::now(),
         }
     }
@@ -155,6 +174,8 @@ impl Task {
         while is_open || !self.waiting.is_empty() {
             let wake_at = self.writer.wake_at().map(|at| self.epoch + at);
             let deadline = wake_at.map_or(self.collect_at, |at| at.min(self.collect_at));
+            let expires = self.writer.is_end_known() && self.writer.state().has_open_transactions();
+            let deadline = if expires { deadline.min(self.expire_at) } else { deadline };
             let event = tokio::select! {
                 biased;
                 Some((id, result)) = self.requests.puts.next() => Event::Put { id, result },
@@ -171,6 +192,7 @@ impl Task {
                         tasks::spawn(collect(self.store.clone(), self.config.limits, self.merge_metrics.clone()));
                         self.take_snapshot();
                     }
+                    self.expire();
                     Event::Tick
                 }
                 request = inbox.recv(), if is_open && self.waiting.len() < APPEND_QUEUE_MAX => match request {
@@ -207,14 +229,15 @@ impl Task {
         let refuse = |waiting| match waiting {
             Waiting::Append { answer, .. } => drop(answer.send(Err(JournalError::Store(error.clone())))),
             Waiting::Change { answer } => drop(answer.send(Err(JournalError::Store(error.clone())))),
-            Waiting::OpenProducer { answer } => drop(answer.send(Err(JournalError::Store(error.clone())))),
+            Waiting::Producer { answer } => drop(answer.send(Err(JournalError::Store(error.clone())))),
+            Waiting::Expiry { .. } => {}
         };
         self.waiting.drain().for_each(refuse);
         while let Some(request) = inbox.recv().await {
             match request {
                 Request::Append { received, answer, .. } => refuse(Waiting::Append { received, answer }),
                 Request::Change { answer, .. } => refuse(Waiting::Change { answer }),
-                Request::OpenProducer { answer, .. } => refuse(Waiting::OpenProducer { answer }),
+                Request::Producer { answer, .. } => refuse(Waiting::Producer { answer }),
             }
         }
     }
@@ -241,18 +264,38 @@ impl Task {
                 stage!("taken by the journal");
                 let records = u32::try_from(received.records());
                 let Ok(records) = records else { unreachable!("{} records in one append", received.records()) };
+                let is_transactional = received.is_transactional;
                 let size = Size { batches: received.batches.len() as u32, bytes: received.bytes() };
                 let ticket = self.waiting.insert(Waiting::Append { received, answer });
-                self.writer.enqueue(Append { ticket, partition, records, size, producer });
+                self.writer.enqueue(Append { ticket, partition, records, size, producer, is_transactional });
             }
             Request::Change { control, answer } => {
                 let ticket = self.waiting.insert(Waiting::Change { answer });
                 self.writer.enqueue_change(ticket, control);
             }
-            Request::OpenProducer { name, answer } => {
-                let ticket = self.waiting.insert(Waiting::OpenProducer { answer });
-                self.writer.enqueue_change(ticket, Control::OpenProducer { name, id: 0, epoch: 0 });
+            Request::Producer { control, answer } => {
+                let ticket = self.waiting.insert(Waiting::Producer { answer });
+                self.writer.enqueue_change(ticket, control);
             }
+        }
+    }
+
+    /// Ends transactions that take too long. Every broker may; the rules take the first.
+    fn expire(&mut self) {
+        let now = Instant::now();
+        if self.expire_at > now {
+            return;
+        }
+        self.expire_at = now + EXPIRY_INTERVAL;
+        if self.expiring > 0 || !self.writer.is_end_known() {
+            return;
+        }
+        let expired = self.writer.state().expired(self.clock.now_us());
+        for Expired { name, id, epoch } in expired {
+            self.expiring += 1;
+            let ticket = self.waiting.insert(Waiting::Expiry { name: name.clone() });
+            let (end, next) = (TransactionEnd::Expire, (0, 0));
+            self.writer.enqueue_change(ticket, Control::EndTransaction { name, id, epoch, end, next });
         }
     }
 
@@ -356,8 +399,17 @@ impl Task {
         match (self.waiting.remove(ticket), outcome, error) {
             (Waiting::Append { answer, .. }, _, Some(error)) => drop(answer.send(Err(error))),
             (Waiting::Change { answer }, _, Some(error)) => drop(answer.send(Err(error))),
-            (Waiting::OpenProducer { answer }, _, Some(error)) => drop(answer.send(Err(error))),
-            (Waiting::OpenProducer { answer }, Outcome::Opened { id, epoch }, None) => {
+            (Waiting::Expiry { name }, outcome, _) => {
+                self.expiring -= 1;
+                if let Outcome::Opened { .. } = outcome {
+                    tracing::warn!(
+                        producer = &*name,
+                        "aborted a transaction that took longer than its transaction.timeout.ms"
+                    );
+                }
+            }
+            (Waiting::Producer { answer }, _, Some(error)) => drop(answer.send(Err(error))),
+            (Waiting::Producer { answer }, Outcome::Opened { id, epoch }, None) => {
                 drop(answer.send(Ok(ProducerInstance { id, epoch })));
             }
             (Waiting::Append { received, answer }, Outcome::Stored(stored), None) => {

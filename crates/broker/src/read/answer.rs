@@ -26,6 +26,17 @@ pub struct ReadRequest {
     pub verify: bool,
 }
 
+/// Which records a read returns while there are transactions. Without any, it makes no difference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum View {
+    /// Those of committed transactions, and those of none, up to the first open transaction.
+    Committed,
+    /// The same range, with aborted records and markers, as stored.
+    Stable,
+    /// All, as stored.
+    Stored,
+}
+
 /// What was read: nothing if `pieces` is empty.
 #[derive(Debug)]
 pub struct ReadAnswer {

@@ -1,12 +1,13 @@
 //! Read by offset: whole batches as they are stored, slices at the ends, waiting for data that isn't there yet.
 
 mod answer;
+mod committed;
 mod cut;
 mod remembered;
 mod run;
 mod take;
 
-pub use answer::{Piece, ReadAnswer, ReadError, ReadRequest};
+pub use answer::{Piece, ReadAnswer, ReadError, ReadRequest, View};
 pub(crate) use remembered::{Remembered, TopicChecksums};
 
 use crate::index::Found;
@@ -15,6 +16,7 @@ use crate::object::{self, Header, ObjectError, ObjectIndex};
 use crate::partition::Partition;
 use crate::store::{Location, StoreError};
 use crate::tasks;
+use crate::transactions::AbortedRecords;
 use bytes::Bytes;
 use cut::Cutter;
 use rawline_journal::BatchKind;
@@ -32,21 +34,31 @@ impl Partition {
     /// A read that has something to return returns it: damage, failures and slow downloads later in its range are for
     /// the read that begins there.
     pub async fn read(&self, request: &ReadRequest) -> Result<ReadAnswer, ReadError> {
-        self.wait(request.offset, request.wait).await;
+        self.read_as(request, View::Committed).await
+    }
+
+    /// As [`Partition::read`], of the records that belong to a view.
+    pub async fn read_as(&self, request: &ReadRequest, view: View) -> Result<ReadAnswer, ReadError> {
+        self.wait_as(request.offset, request.wait, view).await;
         if self.topic.life.is_deleted() {
             return Err(self.deleted());
         }
         let gather_until = Instant::now() + READ_GATHER_MAX;
         let (kind, first_offset, end_offset) = (BatchKind::Rawline, request.offset, request.offset);
         let mut answer = ReadAnswer { kind, first_offset, end_offset, next_offset: 0, pieces: Vec::new() };
-        let mut budget = Budget::new(request);
+        // Before anything is read: what is stable now stays so, and aborted or not.
+        let end_offset = match view {
+            View::Stored => u64::MAX,
+            View::Stable | View::Committed => self.index().stable_offset(),
+        };
+        let mut budget = Budget::new(request, end_offset);
         let mut has_caught_up = false;
         let (mut visited, mut prefetch_at) = (0, 0);
         while visited < READ_OBJECTS_MAX && !budget.is_used_up() {
             if visited % READ_OBJECTS_PER_YIELD == READ_OBJECTS_PER_YIELD - 1 {
                 tokio::task::yield_now().await;
             }
-            let Some(found) = self.find(request, &mut answer)? else { break };
+            let Some(found) = self.find(request, end_offset, &mut answer)? else { break };
             if found.at.first_offset == answer.end_offset {
                 let taken = self.read_run(request.verify, &mut budget, &mut answer);
                 visited += taken;
@@ -84,19 +96,63 @@ impl Partition {
         }
         let (end, next) = (answer.end_offset, answer.next_offset);
         assert!(answer.pieces.is_empty() || end <= next, "records up to {end} of a topic that ends at {next}");
+        if view == View::Committed && answer.kind == BatchKind::Kafka {
+            self.leave_out(&mut answer)?;
+        }
         Ok(answer)
     }
 
-    /// The object with the next record that `answer` wants, if there is one.
-    fn find(&self, request: &ReadRequest, answer: &mut ReadAnswer) -> Result<Option<Found>, ReadError> {
+    /// Leaves out what belongs to aborted transactions, and markers.
+    fn leave_out(&self, answer: &mut ReadAnswer) -> Result<(), ReadError> {
+        let first_offset = answer.first_offset;
+        let aborted = {
+            let index = self.index();
+            let offsets = first_offset..answer.end_offset;
+            let Some(transactions) = index.transactions().filter(|found| found.may_concern(&offsets)) else {
+                return Ok(());
+            };
+            AbortedRecords::new(transactions.aborted_among(offsets))
+        };
+        if let Some(mappings) = self.store().mappings() {
+            for piece in &answer.pieces {
+                if let Piece::Whole(bytes) = piece {
+                    mappings.touched(bytes);
+                }
+            }
+        }
+        committed::leave_out(answer, &aborted).map_err(|error| {
+            let error = ObjectError::RecordBatch { number: 0, error };
+            ReadError::Damaged { first_offset, error }
+        })
+    }
+
+    /// The last stable offset: transactions that have records before it have ended.
+    pub fn stable_offset(&self) -> u64 {
+        self.index().stable_offset()
+    }
+
+    /// The aborted transactions with records among these offsets: the producer's id, and the first offset.
+    pub fn aborted_among(&self, offsets: Range<u64>) -> Vec<(u64, u64)> {
         let index = self.index();
-        answer.next_offset = index.next_offset();
+        let aborted = index.transactions().into_iter().flat_map(|found| found.aborted_among(offsets.clone()));
+        aborted.map(|aborted| (aborted.producer, aborted.first_offset)).collect()
+    }
+
+    /// The object with the next record that `answer` wants, if there is one.
+    fn find(
+        &self,
+        request: &ReadRequest,
+        end_offset: u64,
+        answer: &mut ReadAnswer,
+    ) -> Result<Option<Found>, ReadError> {
+        let index = self.index();
+        answer.next_offset = index.next_offset().min(end_offset);
         if answer.end_offset < index.first_offset() {
             // A read that has returned something ends where records were deleted meanwhile.
             let deleted = ReadError::Deleted { offset: request.offset, first_offset: index.first_offset() };
             return if answer.pieces.is_empty() { Err(deleted) } else { Ok(None) };
         }
-        Ok(index.find(answer.end_offset))
+        Ok(index.find(answer.end_offset).filter(|_| answer.end_offset < end_offset))
     }
 
     /// The reason why a read at `offset` failed: its records may have been deleted while they were read.
@@ -107,14 +163,28 @@ impl Partition {
 
     /// Waits until the record at `offset` is there, `wait` has passed, or the topic is deleted.
     pub async fn wait(&self, offset: u64, wait: Duration) {
-        if *self.next_offset.borrow() > offset || wait.is_zero() {
+        self.wait_as(offset, wait, View::Committed).await;
+    }
+
+    /// As [`Partition::wait`], for a record that belongs to a view.
+    pub async fn wait_as(&self, offset: u64, wait: Duration, view: View) {
+        if wait.is_zero() || *self.next_offset.borrow() > offset && self.is_seen(offset, view) {
             return;
         }
         let mut next_offset = self.next_offset.clone();
         let arrived = async {
-            if next_offset.wait_for(|&next| next > offset).await.is_err() {
-                // The topic's task has ended: nothing will arrive, and callers must not poll in a loop.
-                std::future::pending::<()>().await;
+            let mut seen = offset;
+            loop {
+                let arrived = next_offset.wait_for(|&next| next > seen).await.map(|next| *next);
+                match arrived {
+                    Ok(next) => seen = next,
+                    // The topic's task has ended: nothing will arrive, and callers must not poll in a loop.
+                    Err(_) => std::future::pending::<()>().await,
+                }
+                // A transaction that ends adds a marker.
+                if self.is_seen(offset, view) {
+                    break;
+                }
             }
         };
         // In each case the caller looks at what is there.
@@ -122,6 +192,13 @@ impl Partition {
             _ = tokio::time::timeout(wait, arrived) => {}
             () = self.topic.life.ended() => {}
         }
+    }
+
+    /// Whether no open transaction hides the record at an offset.
+    fn is_seen(&self, offset: u64, view: View) -> bool {
+        let index = self.index();
+        let open = index.transactions().filter(|transactions| view != View::Stored && transactions.has_open());
+        open.is_none_or(|transactions| transactions.stable_offset(index.offsets()) > offset)
     }
 
     /// Adds what the answer still wants from one object. On an error it has added nothing.

@@ -101,6 +101,7 @@ impl Chooser {
             && *self.kind.get_or_insert(kind) == kind
             && *self.checks.get_or_insert(checks) == checks
             && self.checked_bytes <= VERIFY_INLINE_BYTES_MAX
+            && self.budget.reaches(found.next_offset)
             && self.budget.take_object(&place, found.next_offset - found.at.first_offset);
         if is_wanted {
             self.chosen.push(Wanted { found: *found, place });

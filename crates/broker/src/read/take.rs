@@ -18,6 +18,8 @@ pub(super) struct Budget {
     /// Bytes of the response: bounds responses of many empty records.
     response_bytes: u64,
     is_fresh: bool,
+    /// No batch from this offset on.
+    end_offset: u64,
 }
 
 /// Takes from the batches of one object, which lie back to back in `bytes`, what the budget allows. `record` is the
@@ -38,7 +40,7 @@ pub(super) fn take<'a>(
         assert_eq!(is_first, record >= first, "record {record} is wanted, batch {number} begins at {first}");
         if is_first && answer.pieces.is_empty() {
             answer.kind = entry.kind();
-        } else if entry.kind() != answer.kind {
+        } else if entry.kind() != answer.kind || cutter.object_offset + u64::from(first) >= budget.end_offset {
             budget.end();
             break;
         }
@@ -92,18 +94,25 @@ fn push_whole(answer: &mut ReadAnswer, bytes: &Bytes, whole: &mut Range<usize>) 
 }
 
 impl Budget {
-    pub fn new(request: &ReadRequest) -> Self {
+    /// What a request allows, of the batches below an offset. None that is wanted reaches beyond it.
+    pub fn new(request: &ReadRequest, end_offset: u64) -> Self {
         let or_unlimited = |limit: u64| if limit == 0 { u64::MAX } else { limit };
         Budget {
             records: or_unlimited(request.records_max),
             bytes: or_unlimited(request.bytes_max),
             response_bytes: READ_BYTES_MAX,
             is_fresh: true,
+            end_offset,
         }
     }
 
     pub fn is_used_up(&self) -> bool {
         self.records == 0 || self.bytes == 0 || self.response_bytes == 0
+    }
+
+    /// Whether all records of an object that ends at this offset may be taken.
+    pub fn reaches(&self, next_offset: u64) -> bool {
+        next_offset <= self.end_offset
     }
 
     /// Bytes of records that may still be taken.

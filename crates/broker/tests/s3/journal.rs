@@ -332,6 +332,7 @@ async fn contradict(bucket: &Bucket) {
         continues: false,
         producer: None,
         max_timestamp_us: 0,
+        transaction: None,
     };
     let section = Section { partition: PartitionId { topic: 1, number: 0 }, first_offset: 1000 };
     let index = build_index(link, 0, &[], &[(section, &[entry])]);

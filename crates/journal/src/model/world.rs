@@ -221,6 +221,7 @@ fn append(ticket: Ticket, bounds: &Bounds, world: &World) -> Append<Ticket> {
         records: 1,
         size: Size { batches: 1, bytes: 1 },
         producer: bounds.sequences.then_some(producer),
+        is_transactional: false,
     }
 }
 
@@ -541,7 +542,8 @@ impl Model for Bounds {
                 site.has_opened = true;
                 let ticket = OPENING + at as u8;
                 site.open.push(ticket);
-                let control = Control::OpenProducer { name: NEW.into(), id: 0, epoch: 0 };
+                let control =
+                    Control::OpenProducer { name: NEW.into(), id: 0, epoch: 0, timeout_ms: 0, from: None, ends: 0 };
                 world.feed(at, Event::Change { ticket, control });
             }
             Step::Create(at) => {

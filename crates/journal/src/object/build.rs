@@ -1,13 +1,15 @@
 //! Builds the index of a journal object, or of a merged one.
 
 use super::raw::{
-    FLAG_CONTINUES, FLAG_PRODUCER, HEADER_BYTES, MAGIC, MERGED_MAGIC, RawEntry, RawHeader, RawSection, VERSION,
+    FLAG_ABORT, FLAG_COMMIT, FLAG_CONTINUES, FLAG_PRODUCER, FLAG_TRANSACTION, HEADER_BYTES, MAGIC, MERGED_MAGIC,
+    RawEntry, RawHeader, RawSection, VERSION,
 };
 use super::raw::{checksum, index_bytes};
 use super::{Batch, BatchKind, Section, control, control_bytes};
 use crate::chain::{Id, Link};
 use crate::control::Control;
 use crate::limits::{OBJECT_APPENDS_MAX, OBJECT_BYTES_MAX, OBJECT_CONTROL_BYTES_MAX};
+use crate::transactions::TransactionPart;
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::{U16, U32, U64};
 
@@ -97,12 +99,19 @@ fn raw_entry(batch: &Batch) -> RawEntry {
     assert!(batch.producer.is_none_or(|producer| producer.wraps == can_wrap), "the numbers of {batch:?}");
     let continues = if batch.continues { FLAG_CONTINUES } else { 0 };
     let producer = if batch.producer.is_some() { FLAG_PRODUCER } else { 0 };
+    let transaction = match batch.transaction {
+        None => 0,
+        Some(TransactionPart::Records) => FLAG_TRANSACTION,
+        Some(TransactionPart::Commit) => FLAG_COMMIT,
+        Some(TransactionPart::Abort) => FLAG_ABORT,
+    };
+    assert!(transaction == 0 || batch.producer.is_some() && can_wrap, "{batch:?} is in nobody's transaction");
     RawEntry {
         records: U32::new(batch.records),
         bytes: U32::new(batch.bytes),
         crc32c: U32::new(batch.crc32c),
         kind: batch.kind as u8,
-        flags: continues | producer,
+        flags: continues | producer | transaction,
         producer_epoch: U16::new(batch.producer.map_or(0, |producer| producer.epoch)),
         producer_id: U64::new(batch.producer.map_or(0, |producer| producer.id)),
         sequence: U64::new(batch.producer.map_or(0, |producer| producer.sequence)),

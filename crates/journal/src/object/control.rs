@@ -6,6 +6,7 @@ use crate::limits::{MERGED_PIECES_MAX, NAME_BYTES_MAX, OBJECT_CONTROL_BYTES_MAX,
 use crate::offsets::Committed;
 use crate::place::{BatchCount, MergedPiece, Piece, Place, Source, are_sound};
 use crate::state::PartitionId;
+use crate::transactions::TransactionEnd;
 use std::sync::Arc;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -20,6 +21,14 @@ const ABANDON_MERGE: u8 = 7;
 const OPEN_PRODUCER: u8 = 8;
 const COMMIT_OFFSET: u8 = 9;
 const FORGET_OFFSET: u8 = 10;
+const END_TRANSACTION: u8 = 11;
+const COMMIT_OFFSET_IN_TRANSACTION: u8 = 12;
+
+/// An instance of a producer in place of settings, or before them: id u64, epoch u16.
+const INSTANCE_BYTES: usize = 10;
+
+/// Maximum size of what stands in place of settings.
+const TEXT_BYTES_MAX: usize = SETTINGS_BYTES_MAX + INSTANCE_BYTES;
 
 /// Control records have lengths that are multiples of this, like batches.
 const ALIGNMENT: usize = 8;
@@ -29,12 +38,12 @@ pub(crate) const CONTROL_BYTES_MAX: u64 = end_merge_bytes(MERGED_PIECES_MAX);
 
 const _: () = assert!(CONTROL_BYTES_MAX * 2 <= OBJECT_CONTROL_BYTES_MAX, "an object takes several control records");
 const _: () = assert!(
-    padded(size_of::<RawControl>() + NAME_BYTES_MAX + SETTINGS_BYTES_MAX) as u64 <= CONTROL_BYTES_MAX,
+    padded(size_of::<RawControl>() + NAME_BYTES_MAX + TEXT_BYTES_MAX) as u64 <= CONTROL_BYTES_MAX,
     "no other control record is longer"
 );
 const _: () = assert!(size_of::<RawControl>() == size_of::<RawEndMerge>());
 const _: () = assert!(size_of::<RawMergedPiece>().is_multiple_of(ALIGNMENT));
-const _: () = assert!(NAME_BYTES_MAX + SETTINGS_BYTES_MAX <= u16::MAX as usize, "lengths of texts are u16");
+const _: () = assert!(NAME_BYTES_MAX + TEXT_BYTES_MAX <= u16::MAX as usize, "lengths of texts are u16");
 
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy, Debug)]
 #[repr(C)]
@@ -89,7 +98,30 @@ pub(crate) fn control_bytes(control: &Control) -> u64 {
         return end_merge_bytes(pieces.len());
     }
     let (name, settings) = control.texts();
-    padded(size_of::<RawControl>() + name.len() + settings.len()) as u64
+    padded(size_of::<RawControl>() + name.len() + front_of(control).len() + settings.len()) as u64
+}
+
+/// What stands before the settings.
+fn front_of(control: &Control) -> Vec<u8> {
+    let instance = |(id, epoch): (u64, u16)| [&id.to_le_bytes()[..], &epoch.to_le_bytes()].concat();
+    match control {
+        Control::CommitOffset { producer: Some(producer), .. } => instance(*producer),
+        Control::EndTransaction { next, .. } => instance(*next),
+        // As earlier versions wrote it.
+        Control::OpenProducer { from: None, ends: 0, .. } => Vec::new(),
+        // No producer has the id 0.
+        Control::OpenProducer { from, ends, .. } => {
+            [instance(from.unwrap_or_default()), ends.to_le_bytes().to_vec()].concat()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Takes an instance from the front.
+fn take_instance(bytes: &[u8]) -> Option<((u64, u16), &[u8])> {
+    let (id, rest) = bytes.split_first_chunk()?;
+    let (epoch, rest) = rest.split_first_chunk()?;
+    Some(((u64::from_le_bytes(*id), u16::from_le_bytes(*epoch)), rest))
 }
 
 const fn end_merge_bytes(pieces: usize) -> u64 {
@@ -107,6 +139,7 @@ pub(super) fn write(control: &Control, index: &mut Vec<u8>) {
         control,
         Control::Create { .. }
             | Control::OpenProducer { .. }
+            | Control::EndTransaction { .. }
             | Control::CommitOffset { .. }
             | Control::ForgetOffset { .. }
     );
@@ -117,15 +150,20 @@ pub(super) fn write(control: &Control, index: &mut Vec<u8>) {
         Control::Alter { partitions, .. } => (ALTER, *partitions, 0),
         Control::Delete { .. } => (DELETE, 0, 0),
         Control::BeginMerge { .. } => (BEGIN_MERGE, 0, 0),
-        Control::OpenProducer { epoch, .. } => (OPEN_PRODUCER, u32::from(*epoch), 0),
+        Control::OpenProducer { epoch, timeout_ms, .. } => (OPEN_PRODUCER, u32::from(*epoch), u64::from(*timeout_ms)),
+        Control::EndTransaction { epoch, end, .. } => (END_TRANSACTION, u32::from(*epoch), *end as u64),
         Control::AbandonMerge { .. } => (ABANDON_MERGE, 0, 0),
         Control::EndMerge { .. } => unreachable!("{control:?} has another form"),
         Control::Trim { partition, first_offset } => (TRIM, partition.number, *first_offset),
-        Control::CommitOffset { partition, committed, .. } => (COMMIT_OFFSET, partition.number, committed.offset),
+        Control::CommitOffset { partition, committed, producer, .. } => {
+            let kind = if producer.is_some() { COMMIT_OFFSET_IN_TRANSACTION } else { COMMIT_OFFSET };
+            (kind, partition.number, committed.offset)
+        }
         Control::ForgetOffset { partition, .. } => {
             (FORGET_OFFSET, partition.map_or(0, |partition| partition.number), 0)
         }
     };
+    let front = front_of(control);
     let raw = RawControl {
         kind,
         zero: [0; 3],
@@ -133,11 +171,12 @@ pub(super) fn write(control: &Control, index: &mut Vec<u8>) {
         id: U64::new(control.id()),
         first_offset: U64::new(first_offset),
         name_bytes: U16::new(name.len() as u16),
-        settings_bytes: U16::new(settings.len() as u16),
+        settings_bytes: U16::new((front.len() + settings.len()) as u16),
         zero_too: U32::new(0),
     };
     index.extend_from_slice(raw.as_bytes());
     index.extend_from_slice(name);
+    index.extend_from_slice(&front);
     index.extend_from_slice(settings);
     index.resize(begin + padded(index.len() - begin), 0);
     assert_eq!((index.len() - begin) as u64, control_bytes(control), "{control:?}");
@@ -225,11 +264,15 @@ fn read(bytes: &[u8]) -> Option<Control> {
     let (name, rest) = rest.split_at_checked(raw.name_bytes.get() as usize)?;
     let settings = rest.get(..raw.settings_bytes.get() as usize)?;
     let (topic, partitions) = (raw.id.get(), raw.partitions.get());
-    let has_name = [CREATE, OPEN_PRODUCER, COMMIT_OFFSET, FORGET_OFFSET].contains(&raw.kind);
-    let partitions_max = if raw.kind == OPEN_PRODUCER { u32::from(u16::MAX) } else { PARTITIONS_MAX };
+    let with_names =
+        [CREATE, OPEN_PRODUCER, COMMIT_OFFSET, FORGET_OFFSET, END_TRANSACTION, COMMIT_OFFSET_IN_TRANSACTION];
+    let has_name = with_names.contains(&raw.kind);
+    let has_epoch = [OPEN_PRODUCER, END_TRANSACTION].contains(&raw.kind);
+    let partitions_max = if has_epoch { u32::from(u16::MAX) } else { PARTITIONS_MAX };
+    let settings_max = if raw.kind == COMMIT_OFFSET_IN_TRANSACTION { TEXT_BYTES_MAX } else { SETTINGS_BYTES_MAX };
     let is_sound = name.len() <= NAME_BYTES_MAX
         && name.is_empty() != has_name
-        && settings.len() <= SETTINGS_BYTES_MAX
+        && settings.len() <= settings_max
         && partitions <= partitions_max;
     if !is_sound {
         return None;
@@ -246,6 +289,28 @@ fn read(bytes: &[u8]) -> Option<Control> {
             group: str::from_utf8(name).ok()?.into(),
             partition: PartitionId { topic, number: partitions },
             committed: Committed { offset: raw.first_offset.get(), metadata: settings },
+            producer: None,
+        },
+        COMMIT_OFFSET_IN_TRANSACTION if topic > 0 => {
+            let (producer, metadata) = take_instance(&settings)?;
+            Control::CommitOffset {
+                group: str::from_utf8(name).ok()?.into(),
+                partition: PartitionId { topic, number: partitions },
+                committed: Committed { offset: raw.first_offset.get(), metadata: metadata.into() },
+                producer: Some(producer),
+            }
+        }
+        END_TRANSACTION => Control::EndTransaction {
+            name: str::from_utf8(name).ok()?.into(),
+            id: topic,
+            epoch: partitions as u16,
+            end: match raw.first_offset.get() {
+                1 => TransactionEnd::Commit,
+                2 => TransactionEnd::Abort,
+                3 => TransactionEnd::Expire,
+                _ => return None,
+            },
+            next: take_instance(&settings)?.0,
         },
         FORGET_OFFSET => Control::ForgetOffset {
             group: str::from_utf8(name).ok()?.into(),
@@ -255,7 +320,13 @@ fn read(bytes: &[u8]) -> Option<Control> {
         BEGIN_MERGE => Control::BeginMerge { merge: topic },
         ABANDON_MERGE => Control::AbandonMerge { merge: topic },
         OPEN_PRODUCER => {
-            Control::OpenProducer { name: str::from_utf8(name).ok()?.into(), id: topic, epoch: partitions as u16 }
+            let (from, ends) = match take_instance(&settings) {
+                Some((from, ends)) => (Some(from).filter(|(id, _)| *id > 0), u64::from_le_bytes(ends.try_into().ok()?)),
+                None => (None, 0),
+            };
+            let timeout_ms = u32::try_from(raw.first_offset.get()).ok()?;
+            let name = str::from_utf8(name).ok()?.into();
+            Control::OpenProducer { name, id: topic, epoch: partitions as u16, timeout_ms, from, ends }
         }
         _ => return None,
     })

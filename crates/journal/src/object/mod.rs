@@ -20,6 +20,7 @@
 //! section: topic u64 │ first_offset u64 │ partition u32 │ batches u32
 //! entry:   records u32 │ bytes u32 │ crc32c u32 │ kind u8 │ flags u8 │ producer epoch u16 │
 //!          producer id u64 │ sequence u64 │ max_timestamp_us u64
+//! flags:   1 continues the append before it │ 2 has a producer │ 4 in a transaction │ 8 commits one │ 16 aborts one
 //! control: kind u8 │ zero (3) │ partitions, partition or epoch u32 │ topic, merge or producer u64 │ first_offset u64 │
 //!          name_bytes u16 │ settings_bytes u16 │ zero (4) │ name │ settings │ zeros up to a multiple of 8
 //! or:      kind 6 u8 │ zero (3) │ pieces u32 │ merge u64 │ tag u32 │ object_bytes u32 │ zero (8) │ piece (56) × pieces
@@ -53,6 +54,7 @@ pub(crate) use raw::ENTRY_BYTES;
 pub use raw::{HEADER_BYTES, index_bytes};
 
 use crate::producers::Producer;
+use crate::transactions::TransactionPart;
 
 /// Who defines a batch's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -82,4 +84,6 @@ pub struct Batch {
     /// Time of its newest record by the producer's clock, in microseconds since the Unix epoch; 0 if unknown. In a
     /// merged object, kind [`BatchKind::Rawline`] has the time of the journal object that the batch comes from.
     pub max_timestamp_us: u64,
+    /// What it has to do with a transaction of its producer.
+    pub transaction: Option<TransactionPart>,
 }

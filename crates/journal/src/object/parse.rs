@@ -1,8 +1,8 @@
 //! Reads the index of a journal object, or of a merged one, and checks it.
 
 use super::raw::{
-    FLAG_CONTINUES, FLAG_PRODUCER, HEADER_BYTES, MAGIC, MERGED_MAGIC, NUMBER_MAX, RawEntry, RawHeader, RawSection,
-    VERSION,
+    FLAG_ABORT, FLAG_COMMIT, FLAG_CONTINUES, FLAG_PRODUCER, FLAG_TRANSACTION, HEADER_BYTES, MAGIC, MERGED_MAGIC,
+    NUMBER_MAX, RawEntry, RawHeader, RawSection, VERSION,
 };
 use super::raw::{checksum, index_bytes};
 use super::{Batch, BatchKind, ObjectError, control};
@@ -12,6 +12,7 @@ use crate::limits::{OBJECT_APPENDS_MAX, OBJECT_BYTES_MAX, OBJECT_CONTROL_BYTES_M
 use crate::place::{BatchCount, Piece, Place, Source};
 use crate::producers::{Producer, SEQUENCES_WRAP_AT};
 use crate::state::{Changes, Entry, PartitionId};
+use crate::transactions::TransactionPart;
 use std::ops::Range;
 use std::sync::Arc;
 use zerocopy::FromBytes;
@@ -251,6 +252,7 @@ impl Index {
                         first_offset: next_offset,
                         records: batch.records,
                         producer: batch.producer,
+                        transaction: batch.transaction,
                     }),
                 }
                 next_offset += u64::from(batch.records);
@@ -282,9 +284,13 @@ fn batch(raw: &RawEntry) -> Result<Batch, ObjectError> {
         2 => BatchKind::Kafka,
         _ => return Err(ObjectError::Index("a kind of batch that this broker doesn't know")),
     };
-    if raw.flags & !(FLAG_CONTINUES | FLAG_PRODUCER) != 0 {
-        return Err(ObjectError::Index("flags that this broker doesn't know"));
-    }
+    let transaction = match raw.flags & !(FLAG_CONTINUES | FLAG_PRODUCER) {
+        0 => None,
+        FLAG_TRANSACTION => Some(TransactionPart::Records),
+        FLAG_COMMIT => Some(TransactionPart::Commit),
+        FLAG_ABORT => Some(TransactionPart::Abort),
+        _ => return Err(ObjectError::Index("flags that this broker doesn't know")),
+    };
     let continues = raw.flags & FLAG_CONTINUES != 0;
     let wraps = kind == BatchKind::Kafka;
     let (id, epoch, sequence) = (raw.producer_id.get(), raw.producer_epoch.get(), raw.sequence.get());
@@ -301,7 +307,12 @@ fn batch(raw: &RawEntry) -> Result<Batch, ObjectError> {
         continues,
         producer,
         max_timestamp_us: raw.max_timestamp_us.get(),
+        transaction,
     };
+    let is_marker = transaction.is_some_and(TransactionPart::is_marker);
+    if transaction.is_some() && (producer.is_none() || !wraps) || is_marker && batch.records != 1 {
+        return Err(ObjectError::Index("a transaction"));
+    }
     if batch.records == 0 || batch.bytes == 0 {
         return Err(ObjectError::Index("a batch without records or bytes"));
     }

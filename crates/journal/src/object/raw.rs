@@ -22,6 +22,12 @@ const CRC_POSITION: usize = 76;
 pub(super) const FLAG_CONTINUES: u8 = 1;
 /// Flag of an entry: it names a producer.
 pub(super) const FLAG_PRODUCER: u8 = 2;
+/// Flag of an entry: the batch belongs to its producer's transaction.
+pub(super) const FLAG_TRANSACTION: u8 = 4;
+/// Flag of an entry: the batch marks the end of its producer's transaction, which is committed.
+pub(super) const FLAG_COMMIT: u8 = 8;
+/// Flag of an entry: the batch marks the end of its producer's transaction, which is aborted.
+pub(super) const FLAG_ABORT: u8 = 16;
 
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
 #[repr(C)]

@@ -7,6 +7,8 @@ use crate::control::Control;
 use crate::offsets::Committed;
 use crate::place::{BatchCount, MergedPiece, Piece, Place, Source};
 use crate::state::{Changes, Entry, PartitionId, State};
+use crate::transactions::{TransactionEnd, TransactionPart};
+use std::sync::Arc;
 use zerocopy::{FromBytes, IntoBytes};
 
 const LINK: Link = Link { number: 3, id: Id { run: 0x1122, commit: 7 }, prev: Id { run: 0x3344, commit: 9 } };
@@ -21,7 +23,7 @@ fn create(topic: u64, name: &str, partitions: u32) -> Control {
 
 fn plain(records: u32, bytes: u32) -> Batch {
     let (kind, crc32c) = (BatchKind::Rawline, 0xaabb_ccdd);
-    Batch { kind, records, bytes, crc32c, continues: false, producer: None, max_timestamp_us: 0 }
+    Batch { kind, records, bytes, crc32c, continues: false, producer: None, max_timestamp_us: 0, transaction: None }
 }
 
 /// Two partitions: an append of two batches, and two of one batch, the last from a Kafka producer.
@@ -91,6 +93,7 @@ fn an_index_says_what_was_appended_where() {
         first_offset,
         records,
         producer,
+        transaction: None,
     };
     let producer = Producer { id: 5, epoch: 6, sequence: 100, wraps: true };
     let appends = [entry(0, 10, 3, None), entry(3, 0, 3, None), entry(3, 3, 4, Some(producer))];
@@ -190,7 +193,14 @@ fn the_bytes_of_a_merges_control_records_are_golden() {
 
 #[test]
 fn the_bytes_of_a_producers_instance_are_golden() {
-    let open = |epoch| Control::OpenProducer { name: "orders-1".into(), id: 1 << 52, epoch };
+    let open = |epoch| Control::OpenProducer {
+        name: "orders-1".into(),
+        id: 1 << 52,
+        epoch,
+        timeout_ms: 0,
+        from: None,
+        ends: 0,
+    };
     let controls = [open(0), open(u16::MAX)];
     let bytes = build_index(LINK, 77, &controls, &[]);
     let golden = "08000000 00000000 0000000000001000 0000000000000000 0800 0000 00000000 6f72646572732d31\
@@ -198,7 +208,7 @@ fn the_bytes_of_a_producers_instance_are_golden() {
     let found: String = bytes[HEADER_BYTES..].iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(found, golden.replace(' ', ""));
     assert_eq!(Index::parse(&bytes).unwrap().changes().controls[..], controls);
-    for (position, byte) in [(6, 1), (16, 1), (24, 0), (26, 1)] {
+    for (position, byte) in [(6, 1), (20, 1), (24, 0), (26, 1)] {
         let mut wrong = bytes.clone();
         wrong[HEADER_BYTES + position] = byte;
         assert_eq!(with_checksum(wrong), Err(ObjectError::Index("a control record")), "byte {position}");
@@ -210,7 +220,7 @@ fn the_bytes_of_groups_offsets_are_golden() {
     let partition = PartitionId { topic: 1, number: 2 };
     let committed = Committed { offset: 1000, metadata: b"note"[..].into() };
     let controls = [
-        Control::CommitOffset { group: "billing".into(), partition, committed },
+        Control::CommitOffset { group: "billing".into(), partition, committed, producer: None },
         Control::ForgetOffset { group: "billing".into(), partition: Some(partition) },
         Control::ForgetOffset { group: "billing".into(), partition: None },
     ];
@@ -228,6 +238,48 @@ fn the_bytes_of_groups_offsets_are_golden() {
         wrong[HEADER_BYTES + position] = byte;
         assert_eq!(with_checksum(wrong), Err(ObjectError::Index("a control record")), "byte {position}");
     }
+}
+
+#[test]
+fn the_bytes_of_transactions_are_golden() {
+    let partition = PartitionId { topic: 1, number: 2 };
+    let (id, name): (u64, Arc<str>) = (1 << 52, "t".into());
+    let committed = Committed { offset: 1000, metadata: b"note"[..].into() };
+    let open = |from, ends| {
+        let name = name.clone();
+        Control::OpenProducer { name, id, epoch: 3, timeout_ms: 60_000, from, ends }
+    };
+    let controls = [
+        open(None, 0),
+        open(Some((id, 2)), id),
+        Control::EndTransaction { name: name.clone(), id, epoch: 3, end: TransactionEnd::Expire, next: (id, 4) },
+        Control::CommitOffset { group: "g".into(), partition, committed, producer: Some((id, 3)) },
+    ];
+    let bytes = build_index(LINK, 77, &controls, &[]);
+    let golden = "08000000 03000000 0000000000001000 60ea000000000000 0100 0000 00000000 7400000000000000\
+                  08000000 03000000 0000000000001000 60ea000000000000 0100 1200 00000000\
+                  74 0000000000001000 0200 0000000000001000 0000000000\
+                  0b000000 03000000 0000000000001000 0300000000000000 0100 0a00 00000000\
+                  74 0000000000001000 0400 0000000000\
+                  0c000000 02000000 0100000000000000 e803000000000000 0100 0e00 00000000\
+                  67 0000000000001000 0300 6e6f7465 00";
+    let found: String = bytes[HEADER_BYTES..].iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(found, golden.replace(' ', ""));
+    assert_eq!(Index::parse(&bytes).unwrap().changes().controls[..], controls);
+    let producer = Producer { id, epoch: 3, sequence: 0, wraps: true };
+    let batch = |records, transaction| {
+        let transaction = Some(transaction);
+        Batch { kind: BatchKind::Kafka, producer: Some(producer), transaction, ..plain(records, 61) }
+    };
+    let batches =
+        [batch(4, TransactionPart::Records), batch(1, TransactionPart::Commit), batch(1, TransactionPart::Abort)];
+    let mut bytes = build_index(LINK, 77, &[], &[(section(1, 0, 10), &batches)]);
+    let entries = HEADER_BYTES + SECTION_BYTES;
+    assert_eq!([0, 1, 2].map(|n| bytes[entries + n * ENTRY_BYTES + 13]), [6, 10, 18]);
+    bytes.resize(bytes.len() + 3 * 61, 0);
+    let found = Index::parse(&bytes).unwrap().changes().entries;
+    let parts = [TransactionPart::Records, TransactionPart::Commit, TransactionPart::Abort];
+    assert!(found.iter().zip(parts).all(|(entry, part)| entry.transaction == Some(part)), "{found:?}");
 }
 
 #[test]
@@ -382,7 +434,10 @@ fn an_index_that_contradicts_itself_is_refused() {
     refused(SECTIONS + SECTION_BYTES + 20, 0, "section's batches");
     refused(ENTRIES, 0, "without records");
     refused(ENTRIES + 12, 3, "kind of batch");
-    refused(ENTRIES + 13, 4, "flags");
+    refused(ENTRIES + 13, 32, "flags");
+    refused(ENTRIES + 13, 24, "flags");
+    refused(ENTRIES + 13, 4, "a transaction");
+    refused(LAST + 13, 10, "a transaction");
     refused(ENTRIES + 16, 1, "a producer");
     refused(LAST + 13, 0, "a producer");
     refused(LAST + 13, 3, "a producer");

@@ -4,22 +4,33 @@
 //! All numbers are little-endian and unsigned. Every part has a length that is a multiple of 8.
 //!
 //! ```text
-//! header (72) │ more (24) │ topics │ names │ partitions
+//! header (72) │ more (24) │ topics │ names │ groups │ partitions │ transactions
 //!
 //! header:    "RAWS" │ version u8 │ zero (3) │ snapshot_bytes u64 │ next_number u64 │ last: run u64 │ commit u64 │
 //!            next_topic u64 │ topics u32 │ partitions u32 │ merges u64 │ open u32 │ crc32c u32
-//! more:      time_us u64 │ ids_given u64 │ names u32 │ zero (4)
+//! more:      time_us u64 │ ids_given u64 │ names u32 │ groups u32
 //! topic:     id u64 │ partitions u32 │ name_bytes u16 │ settings_bytes u16 │ name │ settings │ zeros
 //! name:      id u64 │ used_us u64 │ epoch u16 │ name_bytes u16 │ zero (4) │ name │ zeros
+//! group:     used_us u64 │ offsets u32 │ name_bytes u16 │ zero (2) │ name │ zeros │ offsets
+//! offset:    topic u64 │ offset u64 │ partition u32 │ metadata_bytes u16 │ zero (2) │ metadata │ zeros
 //! partition: topic u64 │ partition u32 │ producers u32 │ first_offset u64 │ next_offset u64 │ pieces u64 │
 //!            producers │ pieces
 //! producer:  id u64 │ epoch u16 │ zero (2) │ appends u32 │ appended_us u64 │ appends
 //! append:    sequence u64 │ first_offset u64 │ records u32 │ zero (4)
 //! piece:     first_offset u64 │ number u64 (highest bit: of a merged object) │ appended_us u64 │ tag u32 │
 //!            object_bytes u32 │ entries_at u32 │ batches u32 │ batches_at u32 │ bytes u32
+//!
+//! transactions: producers u32 │ partitions u32 │ pending u32 │ zero (4) │ producers │ partitions │ pending
+//! producer:  id u64 │ ended_id u64 │ began_us u64 │ timeout_ms u32 │ ended_epoch u16 │
+//!            flags u16 (1 ended, 2 committed, 4 open)
+//! partition: topic u64 │ partition u32 │ open u32 │ aborted u64 │ from u64 │ to u64 │ open │ aborted
+//! open:      first_offset u64 │ producer u64
+//! aborted:   producer u64 │ first_offset u64 │ last_offset u64 │ stable_offset u64
+//! pending:   producer u64 │ topic u64 │ offset u64 │ partition u32 │ group_bytes u16 │ metadata_bytes u16 │
+//!            group │ metadata │ zeros
 //! ```
 //!
-//! Version 1 has no `more`, no names and no `appended_us` of producers.
+//! Version 1 has no `more`, no names and no `appended_us` of producers, version 2 no groups, version 3 no transactions.
 //!
 //! Topics and names are in order of id, partitions in order of topic and number, producers in order of id, appends and
 //! pieces in order of offset. A partition that never had a record is left out. The checksum covers everything but
@@ -30,6 +41,7 @@ mod parse;
 mod raw;
 #[cfg(test)]
 mod tests;
+mod transactions;
 
 pub use build::build_snapshot;
 pub use parse::SnapshotError;

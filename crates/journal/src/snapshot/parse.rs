@@ -1,6 +1,6 @@
 //! Reads a snapshot and checks it.
 
-use super::raw::{ALIGNMENT, HEADER_BYTES, MAGIC, VERSION, VERSION_BEFORE_NAMES, checksum};
+use super::raw::{ALIGNMENT, HEADER_BYTES, MAGIC, VERSION, VERSION_BEFORE_GROUPS, VERSION_BEFORE_NAMES, checksum};
 use super::raw::{RawAppend, RawHeader, RawMore, RawNamed, RawPartition, RawPiece, RawProducer, RawTopic};
 use super::raw::{RawCommitted, RawGroup};
 use super::{Snapshot, are_in_order};
@@ -13,6 +13,7 @@ use crate::place::{BatchCount, Piece, Place, Source};
 use crate::producers::{History, Producers, REMEMBERED_MAX, Stored};
 use crate::state::{Partition, PartitionId, State};
 use crate::topics::{Topic, Topics};
+use crate::transactions::{PartitionTransactions, Transactions};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use thiserror::Error;
@@ -37,7 +38,7 @@ pub enum SnapshotError {
         found: [u8; 4],
     },
     /// A version that this broker doesn't know.
-    #[error("snapshot version {found}; this broker knows versions 1 to 3")]
+    #[error("snapshot version {found}; this broker knows versions 1 to 4")]
     Version {
         /// The snapshot's version.
         found: u8,
@@ -94,15 +95,19 @@ fn read(header: &RawHeader, mut parts: Parts<'_>) -> Result<Snapshot, SnapshotEr
         names = parts.names(&more)?;
         offsets = parts.groups(&more, &topics)?;
     }
-    let state = State { chain, topics, merges, names, offsets, time_us, partitions: BTreeMap::new() };
+    let (transactions, partitions) = (Transactions::default(), BTreeMap::new());
+    let state = State { chain, topics, merges, names, offsets, transactions, time_us, partitions };
     let mut snapshot = Snapshot { state, pieces: BTreeMap::new() };
     for _ in 0..header.partitions.get() {
         parts.partition(&mut snapshot)?;
     }
+    if parts.version == VERSION {
+        parts.transactions(&mut snapshot.state)?;
+    }
     if more.is_none() {
         stamp(&mut snapshot);
     }
-    if parts.rest.is_empty() { Ok(snapshot) } else { Err(SnapshotError::Content("bytes after the last partition")) }
+    if parts.rest.is_empty() { Ok(snapshot) } else { Err(SnapshotError::Content("bytes after the last part")) }
 }
 
 /// Version 1 has no times of producers. They count as those of the newest piece: nobody is forgotten too early.
@@ -115,7 +120,7 @@ fn stamp(snapshot: &mut Snapshot) {
 }
 
 /// The bytes that haven't been read.
-struct Parts<'a> {
+pub(super) struct Parts<'a> {
     rest: &'a [u8],
     version: u8,
 }
@@ -126,13 +131,13 @@ impl Parts<'_> {
         self.version > VERSION_BEFORE_NAMES
     }
 
-    fn next<T: FromBytes + KnownLayout + Immutable>(&mut self) -> Result<T, SnapshotError> {
+    pub(super) fn next<T: FromBytes + KnownLayout + Immutable>(&mut self) -> Result<T, SnapshotError> {
         let (part, rest) = T::read_from_prefix(self.rest).map_err(|_| SnapshotError::Content("its length"))?;
         self.rest = rest;
         Ok(part)
     }
 
-    fn bytes(&mut self, count: usize) -> Result<&[u8], SnapshotError> {
+    pub(super) fn bytes(&mut self, count: usize) -> Result<&[u8], SnapshotError> {
         let (bytes, rest) = self.rest.split_at_checked(count).ok_or(SnapshotError::Content("its length"))?;
         self.rest = rest;
         Ok(bytes)
@@ -167,14 +172,15 @@ impl Parts<'_> {
             if raw.used_us > more.time_us {
                 return Err(SnapshotError::Content("a producer's time"));
             }
-            names.insert(id, Named { name, epoch: raw.epoch.get(), used_us: raw.used_us.get() });
+            let (epoch, used_us) = (raw.epoch.get(), raw.used_us.get());
+            names.insert(id, Named { name, epoch, used_us, timeout_ms: 0, ended: None });
         }
         Names::new(more.ids_given.get(), names).ok_or(SnapshotError::Content("the producers' names"))
     }
 
     fn groups(&mut self, more: &RawMore, topics: &Topics) -> Result<Offsets, SnapshotError> {
         // A reserved field before groups.
-        let count = if self.version == VERSION { more.groups.get() } else { 0 };
+        let count = if self.version > VERSION_BEFORE_GROUPS { more.groups.get() } else { 0 };
         let mut groups: BTreeMap<Arc<str>, GroupOffsets> = BTreeMap::new();
         for _ in 0..count {
             let (name, group) = self.group(topics)?;
@@ -186,7 +192,7 @@ impl Parts<'_> {
             }
             groups.insert(name, group);
         }
-        Offsets::new(groups).ok_or(SnapshotError::Content("the number of the groups' offsets"))
+        Offsets::new(groups, BTreeMap::new()).ok_or(SnapshotError::Content("the number of the groups' offsets"))
     }
 
     fn group(&mut self, topics: &Topics) -> Result<(Arc<str>, GroupOffsets), SnapshotError> {
@@ -256,7 +262,8 @@ impl Parts<'_> {
         if !found.is_empty() {
             pieces.insert(id, found);
         }
-        state.partitions.insert(id, Partition { first_offset, next_offset, producers: Producers(producers) });
+        let (producers, transactions) = (Producers(producers), PartitionTransactions::default());
+        state.partitions.insert(id, Partition { first_offset, next_offset, producers, transactions });
         Ok(())
     }
 

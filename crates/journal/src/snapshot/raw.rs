@@ -5,7 +5,9 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// The first bytes of every snapshot.
 pub(super) const MAGIC: [u8; 4] = *b"RAWS";
-pub(super) const VERSION: u8 = 3;
+pub(super) const VERSION: u8 = 4;
+/// The version without transactions.
+pub(super) const VERSION_BEFORE_TRANSACTIONS: u8 = 3;
 /// The version without groups.
 pub(super) const VERSION_BEFORE_GROUPS: u8 = 2;
 /// The version without times and names, which earlier brokers wrote.
@@ -130,6 +132,77 @@ pub(super) struct RawPiece {
     pub bytes: U32,
 }
 
+/// Follows the partitions since version 4.
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
+#[repr(C)]
+pub(super) struct RawTransactions {
+    pub producers: U32,
+    pub partitions: U32,
+    pub pending: U32,
+    pub zero: U32,
+}
+
+/// A named producer that has transactions.
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
+#[repr(C)]
+pub(super) struct RawTransactional {
+    pub id: U64,
+    pub ended_id: U64,
+    pub began_us: U64,
+    pub timeout_ms: U32,
+    pub ended_epoch: U16,
+    pub flags: U16,
+}
+
+/// A transaction has ended, and is known.
+pub(super) const FLAG_ENDED: u16 = 1;
+/// It was committed.
+pub(super) const FLAG_COMMITTED: u16 = 2;
+/// A transaction is open.
+pub(super) const FLAG_OPEN: u16 = 4;
+
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
+#[repr(C)]
+pub(super) struct RawPartitionTransactions {
+    pub topic: U64,
+    pub number: U32,
+    pub open: U32,
+    pub aborted: U64,
+    pub from: U64,
+    pub to: U64,
+}
+
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
+#[repr(C)]
+pub(super) struct RawOpen {
+    pub first_offset: U64,
+    pub producer: U64,
+}
+
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
+#[repr(C)]
+pub(super) struct RawAborted {
+    pub producer: U64,
+    pub first_offset: U64,
+    pub last_offset: U64,
+    pub stable_offset: U64,
+}
+
+/// An offset that an open transaction commits.
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
+#[repr(C)]
+pub(super) struct RawPending {
+    pub producer: U64,
+    pub topic: U64,
+    pub offset: U64,
+    pub number: U32,
+    pub group_bytes: U16,
+    pub metadata_bytes: U16,
+}
+
+const _: () = assert!(size_of::<RawTransactions>() == 16 && size_of::<RawTransactional>() == 32);
+const _: () = assert!(size_of::<RawPartitionTransactions>() == 40 && size_of::<RawPending>() == 32);
+const _: () = assert!(size_of::<RawOpen>() == 16 && size_of::<RawAborted>() == 32);
 const _: () = assert!(size_of::<RawHeader>() == HEADER_BYTES && HEADER_BYTES.is_multiple_of(ALIGNMENT));
 const _: () = assert!(std::mem::offset_of!(RawHeader, crc32c) == CRC_POSITION && CRC_POSITION + 4 == HEADER_BYTES);
 const _: () =

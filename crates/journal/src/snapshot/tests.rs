@@ -20,17 +20,24 @@ fn example() -> Snapshot {
         Control::Create { topic, name: name.into(), partitions, settings }
     };
     let producer = Some(Producer { id: 5, epoch: 6, sequence: 100, wraps: false });
-    let open = |epoch| Control::OpenProducer { name: "orders-1".into(), id: NAMED_ID_FIRST, epoch };
+    let open = |epoch| Control::OpenProducer {
+        name: "orders-1".into(),
+        id: NAMED_ID_FIRST,
+        epoch,
+        timeout_ms: 0,
+        from: None,
+        ends: 0,
+    };
     let controls = [create(1, "one", 2), create(2, "two", 1), open(0), open(1)];
     let appended_us = 70;
-    let entries = [Entry { partition: ONE, first_offset: 0, records: 4, producer }];
+    let entries = [Entry { partition: ONE, first_offset: 0, records: 4, producer, transaction: None }];
     let link = Link { number: 1, id: Id { run: 8, commit: 1 }, prev: Id::ROOT };
     assert_eq!(
         state.observe(link, &Changes { appended_us, controls: controls.into(), entries: entries.into() }),
         Ok(true)
     );
     let controls = [Control::Trim { partition: ONE, first_offset: 2 }];
-    let entries = [Entry { partition: ONE, first_offset: 4, records: 6, producer: None }];
+    let entries = [Entry { partition: ONE, first_offset: 4, records: 6, producer: None, transaction: None }];
     let link = Link { number: 2, id: Id { run: 8, commit: 2 }, prev: link.id };
     let appended_us = 77;
     assert_eq!(
@@ -210,5 +217,5 @@ fn a_snapshot_that_contradicts_itself_is_refused() {
     refused(PIECES + 40, 103, "a partition's pieces");
     refused(PIECES + 44, 73, "a partition's pieces");
     refused(PIECES + 48, 10, "a partition's pieces");
-    refused(PARTITION + 32, 1, "after the last partition");
+    refused(PARTITION + 32, 1, "after the last part");
 }

@@ -12,7 +12,7 @@ fn create(topic: u64, name: &str) -> Control {
 }
 
 fn entry(partition: PartitionId, first_offset: u64, records: u32) -> Entry {
-    Entry { partition, first_offset, records, producer: None }
+    Entry { partition, first_offset, records, producer: None, transaction: None }
 }
 
 /// A state with the topic 1, whose partition 0 has ten records.
@@ -72,7 +72,11 @@ fn a_valid_object_that_does_not_follow_is_a_contradiction() {
 
 fn commit(random: &mut fastrand::Rng, partition: PartitionId) -> Control {
     let committed = Committed { offset: random.u64(..100), metadata: vec![0; random.usize(..3)].into() };
-    Control::CommitOffset { group: ["g", "h"][random.usize(0..2)].into(), partition, committed }
+    Control::CommitOffset { group: ["g", "h"][random.usize(0..2)].into(), partition, committed, producer: None }
+}
+
+fn open_producer(name: Arc<str>) -> Control {
+    Control::OpenProducer { name, id: 0, epoch: 0, timeout_ms: 0, from: None, ends: 0 }
 }
 
 /// Makes a random change if it is possible.
@@ -89,7 +93,7 @@ fn change(state: &mut State, random: &mut fastrand::Rng) -> Option<Undo> {
         10 => return Some(state.advance(random.u64(0..3 * PRODUCER_AGE_US))),
         11 | 12 => {
             let name = ["p", "q", "r"][random.usize(0..3)].into();
-            state.record(Control::OpenProducer { name, id: 0, epoch: 0 })
+            state.record(open_producer(name))
         }
         8 => state.record(Control::BeginMerge { merge: 0 }),
         9 => Control::AbandonMerge { merge: open },
@@ -103,7 +107,8 @@ fn change(state: &mut State, random: &mut fastrand::Rng) -> Option<Undo> {
             let producer = Producer { id, epoch: 0, sequence: first_offset, wraps: false };
             let producer = random.bool().then_some(producer);
             let is_possible = state.judge(partition, records, None, Rules::default()) == Verdict::New;
-            return is_possible.then(|| state.add(&Entry { partition, first_offset, records, producer }));
+            return is_possible
+                .then(|| state.add(&Entry { partition, first_offset, records, producer, transaction: None }));
         }
     };
     state.apply(&control, Rules::default()).ok()
@@ -177,9 +182,12 @@ fn observe_at(state: &mut State, appended_us: u64, controls: &[Control], entries
 #[test]
 fn an_instance_is_fenced_in_partitions_where_its_successor_has_not_appended() {
     let mut state = state();
-    let open = |state: &State| state.record(Control::OpenProducer { name: "orders".into(), id: 0, epoch: 0 });
+    let open = |state: &State| state.record(open_producer("orders".into()));
     let (first, id) = (open(&state), NAMED_ID_FIRST);
-    assert_eq!(first, Control::OpenProducer { name: "orders".into(), id, epoch: 0 });
+    assert_eq!(
+        first,
+        Control::OpenProducer { name: "orders".into(), id, epoch: 0, timeout_ms: 0, from: None, ends: 0 }
+    );
     let producer = |epoch, sequence| Some(Producer { id, epoch, sequence, wraps: false });
     let judge = |state: &State, epoch, sequence| state.judge(ONE, 1, producer(epoch, sequence), Rules::default());
     let not_open = |found| Verdict::Rejected(Rejected::NotOpen { id, found });
@@ -218,7 +226,7 @@ fn object(state: &State, random: &mut fastrand::Rng) -> Changes {
     let (mut controls, mut entries, mut offset) = (Vec::new(), Vec::new(), state.next_offset(ONE));
     if random.u8(0..4) == 0 {
         let name = ["p", "q"][random.usize(0..2)].into();
-        controls.push(state.record(Control::OpenProducer { name, id: 0, epoch: 0 }));
+        controls.push(state.record(open_producer(name)));
     }
     if random.bool() {
         let partition = PartitionId { topic: 1, number: random.u32(0..2) };

@@ -2,14 +2,18 @@
 
 use crate::chain::{Id, Link};
 use crate::control::Control;
-use crate::limits::{OBJECT_APPENDS_MAX, OBJECT_CONTROL_BYTES_MAX};
+use crate::limits::{OBJECT_APPENDS_MAX, OBJECT_CONTROL_BYTES_MAX, TRANSACTION_PARTITIONS_MAX};
 use crate::object::{CONTROL_BYTES_MAX, control_bytes};
 use crate::producers::{Rejected, Verdict};
 use crate::state::{Changes, Entry, Undo};
+use crate::transactions::TransactionPart;
 use crate::writer::flight::{Flight, Judged, Put, Queued};
-use crate::writer::{Action, Answer, Outcome, Phase, PutResult, Size, Writer};
+use crate::writer::{Action, Answer, Append, Outcome, Phase, PutResult, Size, Writer};
 use std::sync::Arc;
 use std::time::Duration;
+
+/// Transactions end in an object while it has at most so many markers before.
+const MARKERS_MAX: usize = OBJECT_APPENDS_MAX / 2 - TRANSACTION_PARTITIONS_MAX;
 
 /// What goes into the next object.
 struct Gathered<T> {
@@ -67,7 +71,8 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
             undo.into_iter().rev().for_each(|undo| self.state.undo(undo));
             return self.keep_judged(judged, actions);
         }
-        assert_eq!(tickets.len(), controls.len() + entries.len(), "callers of an object");
+        let appends = entries.iter().filter(|entry| !entry.is_marker()).count();
+        assert_eq!(tickets.len(), controls.len() + appends, "callers of an object");
         let link = self.next_link();
         let changes = Changes { appended_us, controls: controls.into(), entries: entries.into() };
         let tickets: Arc<[T]> = tickets.into();
@@ -122,9 +127,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
     /// What a request that changes nothing leads to; `None` if it changes something.
     fn judge_again(&mut self, request: &Judged<T>) -> Option<Outcome> {
         match request {
-            Judged::Append(append) => {
-                outcome(self.state.judge(append.partition, append.records, append.producer, self.rules))
-            }
+            Judged::Append(append) => outcome(self.judge(append)),
             Judged::Control(_, request) => {
                 let control = self.state.record(request.clone());
                 match self.state.apply(&control, self.rules) {
@@ -138,14 +141,28 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         }
     }
 
-    /// Counts the changes in that wait, as many as an object takes.
+    /// What to do with an append.
+    fn judge(&self, append: &Append<T>) -> Verdict {
+        let Append { partition, records, producer, is_transactional, .. } = *append;
+        match self.state.judge(partition, records, producer, self.rules) {
+            verdict @ (Verdict::New | Verdict::Unknown) if is_transactional => {
+                self.state.judge_transaction(partition, producer).map_or(verdict, Verdict::Rejected)
+            }
+            verdict => verdict,
+        }
+    }
+
+    /// Counts the changes in that wait, as many as an object takes, and the markers that they lead to.
     fn gather_controls(&mut self, object: &mut Gathered<T>) {
-        let mut bytes = 0;
-        while bytes < OBJECT_CONTROL_BYTES_MAX - CONTROL_BYTES_MAX {
+        let (mut bytes, mut markers, mut count) = (0, Vec::new(), 0);
+        while bytes < OBJECT_CONTROL_BYTES_MAX - CONTROL_BYTES_MAX && count <= MARKERS_MAX {
             let Some((ticket, request)) = self.group.pop_control() else { break };
             let control = self.state.record(request);
+            let due = self.state.markers(&control);
             match self.state.apply(&control, self.rules) {
                 Ok(undo) => {
+                    count += due.as_ref().map_or(0, |due| due.partitions.len());
+                    markers.extend(due);
                     bytes += control_bytes(&control);
                     object.undo.push(undo);
                     object.controls.push(control);
@@ -154,11 +171,15 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
                 Err(refused) => object.judged.push((Judged::Control(ticket, control), Outcome::Refused(refused))),
             }
         }
+        for entry in self.state.marker_entries(&markers) {
+            object.undo.push(self.state.add(&entry));
+            object.entries.push(entry);
+        }
     }
 
     /// Counts the oldest appends in, as many as an object takes.
     fn gather_appends(&mut self, object: &mut Gathered<T>, actions: &mut Vec<Action<T>>) {
-        let (mut bytes, mut batches) = (0, 0);
+        let (mut bytes, mut batches) = (0, object.entries.len());
         while let Some(next) = self.group.front() {
             let Size { batches: more_batches, bytes: more_bytes } = next.append.size;
             let is_full =
@@ -169,7 +190,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
             let Some(Queued { append, maybe_stored }) = self.group.pop() else {
                 unreachable!("the oldest append left")
             };
-            let verdict = self.state.judge(append.partition, append.records, append.producer, self.rules);
+            let verdict = self.judge(&append);
             let is_judged = self.rules.sequences() || matches!(verdict, Verdict::Rejected(Rejected::Partition(_)));
             match verdict {
                 Verdict::Unknown
@@ -187,6 +208,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
                         first_offset: self.state.next_offset(append.partition),
                         records: append.records,
                         producer: append.producer,
+                        transaction: append.is_transactional.then_some(TransactionPart::Records),
                     };
                     object.undo.push(self.state.add(&entry));
                     object.entries.push(entry);

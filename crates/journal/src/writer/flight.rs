@@ -174,9 +174,10 @@ impl<T: Copy> Flight<T> {
         self.tickets.iter().copied().zip(&*self.changes.controls)
     }
 
-    /// The appends with their callers.
+    /// The appends with their callers. Markers have none.
     pub fn appends(&self) -> impl Iterator<Item = (T, &Entry)> {
-        self.tickets.iter().copied().skip(self.changes.controls.len()).zip(&*self.changes.entries)
+        let appends = self.changes.entries.iter().filter(|entry| !entry.is_marker());
+        self.tickets.iter().copied().skip(self.changes.controls.len()).zip(appends)
     }
 
     /// Tells every caller the same.
@@ -189,7 +190,9 @@ impl<T: Copy> Flight<T> {
     /// Tells every caller what was stored, and where.
     pub fn answer_stored(&self, actions: &mut Vec<Action<T>>) {
         let changed = self.controls().map(|(ticket, control)| match control {
-            Control::OpenProducer { id, epoch, .. } => (ticket, Outcome::Opened { id: *id, epoch: *epoch }),
+            Control::OpenProducer { id, epoch, .. } | Control::EndTransaction { next: (id, epoch), .. } => {
+                (ticket, Outcome::Opened { id: *id, epoch: *epoch })
+            }
             control => (ticket, Outcome::Changed { id: control.id() }),
         });
         let stored = self.appends().map(|(ticket, entry)| {
@@ -208,6 +211,7 @@ impl<T: Copy> Flight<T> {
             records: entry.records,
             size: *size,
             producer: entry.producer,
+            is_transactional: entry.transaction.is_some(),
         });
         let judged = self.judged.iter().filter_map(|(request, _)| match request {
             Judged::Append(append) => Some(append.clone()),

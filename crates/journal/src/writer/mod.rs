@@ -46,6 +46,8 @@ pub struct Append<T> {
     pub size: Size,
     /// Who appends, if it asked for exactly-once appends. Its sequence and the records together are below 2^64.
     pub producer: Option<Producer>,
+    /// Whether its records belong to a transaction of the producer.
+    pub is_transactional: bool,
 }
 
 /// How much of an object an append takes.

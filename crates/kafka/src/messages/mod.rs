@@ -137,6 +137,7 @@ messages! {
     SaslAuthenticate: SaslAuthenticateRequest, SaslAuthenticateResponse;
     AddPartitionsToTxn: AddPartitionsToTxnRequest, AddPartitionsToTxnResponse;
     EndTxn: EndTxnRequest, EndTxnResponse;
+    TxnOffsetCommit: TxnOffsetCommitRequest, TxnOffsetCommitResponse;
     ConsumerGroupHeartbeat: ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse;
     ConsumerGroupDescribe: ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse;
 }

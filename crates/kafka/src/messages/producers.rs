@@ -95,6 +95,51 @@ structures! {
         partition_error_code: i16 [0..],
     }
 
+    /// Commits offsets of a group in a transaction.
+    struct TxnOffsetCommitRequest {
+        transactional_id: String [0..],
+        group_id: String [0..],
+        producer_id: i64 [0..],
+        producer_epoch: i16 [0..],
+        /// -1: of nobody who is a member.
+        generation_id: i32 [3..] = -1,
+        member_id: String [3..],
+        group_instance_id: Option<String> [3..],
+        topics: Vec<TxnOffsetCommitRequestTopic> [0..],
+    }
+
+    /// Offsets in one topic.
+    struct TxnOffsetCommitRequestTopic {
+        name: String [0..],
+        partitions: Vec<TxnOffsetCommitRequestPartition> [0..],
+    }
+
+    /// The offset in one partition.
+    struct TxnOffsetCommitRequestPartition {
+        partition_index: i32 [0..],
+        committed_offset: i64 [0..],
+        committed_leader_epoch: i32 [2..] = -1,
+        committed_metadata: Option<String> [0..],
+    }
+
+    /// Which offsets were committed.
+    struct TxnOffsetCommitResponse {
+        throttle_time_ms: i32 [0..],
+        topics: Vec<TxnOffsetCommitResponseTopic> [0..],
+    }
+
+    /// Partitions of one topic.
+    struct TxnOffsetCommitResponseTopic {
+        name: String [0..],
+        partitions: Vec<TxnOffsetCommitResponsePartition> [0..],
+    }
+
+    /// Whether one partition's offset was committed.
+    struct TxnOffsetCommitResponsePartition {
+        partition_index: i32 [0..],
+        error_code: i16 [0..],
+    }
+
     /// Commits or aborts a transaction.
     struct EndTxnRequest {
         transactional_id: String [0..],

@@ -194,6 +194,8 @@ impl From<OffsetError> for ApiError {
             OffsetError::Topic(error) => return error.into(),
             OffsetError::Store(error) => return error.into(),
             OffsetError::Metadata { .. } => code::GROUP_INVALID,
+            // Over HTTP, offsets are in no transaction.
+            OffsetError::Transaction(_) => code::GROUP_INVALID,
             OffsetError::NotCommitted => code::GROUP_NOT_FOUND,
             OffsetError::TooMany(_) => code::OFFSETS_TOO_MANY,
         };
@@ -206,12 +208,12 @@ impl From<AppendError> for ApiError {
         let code = match error {
             AppendError::TooLarge { .. } => code::APPEND_TOO_LARGE,
             AppendError::NoJournal => code::JOURNAL_MISSING,
-            AppendError::Future { .. } => code::RECORD_BATCH_INVALID,
+            AppendError::Future { .. } | AppendError::NoTransactions { .. } => code::RECORD_BATCH_INVALID,
             AppendError::NoKeys => code::KEY_MISSING,
             AppendError::Busy => code::TOPIC_BUSY,
             AppendError::Closed => code::SHUTTING_DOWN,
             AppendError::TopicDeleted { .. } => code::TOPIC_NOT_FOUND,
-            AppendError::Failed { .. } => code::TOPIC_FAILED,
+            AppendError::Failed { .. } | AppendError::Transactions { .. } => code::TOPIC_FAILED,
             AppendError::Gap { .. } => code::SEQUENCE_GAP,
             AppendError::Old { .. } => code::SEQUENCE_OLD,
             AppendError::Fenced { .. } | AppendError::NotOpen { .. } => code::PRODUCER_FENCED,

@@ -17,6 +17,7 @@ use rawline_contract::{MediaType, code, header};
 use std::io::Write;
 use std::ops::Range;
 use std::time::Duration;
+use tokio::time::Instant;
 
 /// Defaults of the original API.
 const RECORDS_MAX_DEFAULT: u64 = 10;
@@ -48,10 +49,16 @@ pub(crate) async fn records(api: &Api, peer: &Peer, request: Request<Incoming>) 
         wanted.records_max = at_most(wanted.records_max, TEXT_RECORDS_MAX);
     }
     let partition = api.broker.partition(&name, partition).await?;
+    let until = Instant::now() + wait;
     long_poll::wait(api, peer, &partition, wanted.offset, wait).await?;
     let mut read = partition.read(&wanted).await?;
     while form != ResponseForm::Stored && is_gap(&read)? {
         wanted.offset = read.end_offset;
+        if read.end_offset >= read.next_offset {
+            // Nothing but aborted records so far: the client waits for what comes after them.
+            long_poll::wait(api, peer, &partition, wanted.offset, until.saturating_duration_since(Instant::now()))
+                .await?;
+        }
         read = partition.read(&wanted).await?;
     }
     let next_offset = HeaderValue::from(read.next_offset);
@@ -88,12 +95,13 @@ pub(crate) async fn records(api: &Api, peer: &Peer, request: Request<Incoming>) 
     Ok(response)
 }
 
-/// Whether the batches that were read have no record: a compaction has removed them all, and there are more batches.
+/// Whether the batches that were read have no record: a compaction has removed them all, or their transactions were
+/// aborted.
 fn is_gap(read: &ReadAnswer) -> Result<bool, ApiError> {
     if read.kind == BatchKind::Rawline || read.pieces.is_empty() {
         return Ok(false);
     }
-    Ok(without_records(read)? && read.end_offset < read.next_offset)
+    Ok(without_records(read)?)
 }
 
 /// One record as it is.
@@ -110,8 +118,10 @@ pub(crate) async fn record(api: &Api, peer: &Peer, request: Request<Incoming>) -
     let found = selected.parts.first().filter(|part| part.first_offset == offset);
     let Some(part) = found else {
         if is_removed {
-            let message =
-                format!("offset {offset} has no record any more: a compaction has removed it; read a later one");
+            let message = format!(
+                "offset {offset} has no record any more: a compaction has removed it, or its transaction was aborted; \
+                 read a later one"
+            );
             return Err(ApiError::new(code::OFFSET_OUT_OF_BOUNDS, message));
         }
         let message = format!("offset {offset} is not written yet; the topic's next offset is {next_offset}");

@@ -53,7 +53,8 @@ pub(crate) async fn record_batches(api: &Api, peer: &Peer, body: BodyReader) -> 
     let parts = checked(api, peer, body, &mut checker).await?;
     let batches = checker.finish()?;
     if batches.iter().any(|batch| batch.header.is_transactional) {
-        let message = "a batch belongs to a transaction, and this broker has none; send it without";
+        let message =
+            "a batch belongs to a transaction, which HTTP doesn't have; send it without, or over Kafka's protocol";
         return Err(ApiError::new(code::RECORD_BATCH_INVALID, message));
     }
     Ok(Received::of_record_batches(parts, batches)?)

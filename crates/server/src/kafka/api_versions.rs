@@ -34,6 +34,8 @@ const SERVED: &[Api] = &[
     Api::CreatePartitions,
     Api::DeleteGroups,
     Api::IncrementalAlterConfigs,
+    Api::EndTxn,
+    Api::TxnOffsetCommit,
     Api::ListPartitionReassignments,
     Api::OffsetDelete,
     Api::DescribeCluster,
@@ -44,7 +46,10 @@ const SERVED: &[Api] = &[
 
 /// What clients may rely on beyond the versions of APIs: names as in Kafka, and the levels from 0 to which the broker
 /// has them. It uses the highest.
-const FEATURES: &[(&str, i16)] = &[("group.version", 1)];
+///
+/// From level 2 of `transaction.version` on, a transaction's end opens the producer's next instance (KIP-890). Clients
+/// use transactions of an older kind otherwise, which this broker doesn't have.
+const FEATURES: &[(&str, i16)] = &[("group.version", 1), ("transaction.version", 2)];
 
 /// From this version on, clients read features whose lowest level is 0.
 const LEVEL_0_FROM: i16 = 4;

@@ -5,7 +5,7 @@ use super::error::ConnectionError;
 use super::incoming::{BUFFER_BYTES, Frame, Incoming};
 use super::reply::Pending;
 use super::sasl::{LOGIN_BYTES_MAX, LOGIN_WAIT, Login};
-use super::{Client, admin, api_versions, fetch, groups, list_offsets, metadata, produce, producer_id};
+use super::{Client, admin, api_versions, fetch, groups, list_offsets, metadata, produce, producer_id, transactions};
 use crate::net::activity::Activity;
 use crate::net::listen::Place;
 use crate::net::pace::Paced;
@@ -169,7 +169,10 @@ impl<S: AsyncRead + Unpin> Requests<S> {
             }
             // On the heap: an idle connection has no room for its state.
             Request::ListOffsets(request) => Box::pin(list_offsets::respond(client, request)).await.into(),
-            Request::InitProducerId(request) => producer_id::respond(&request).into(),
+            Request::InitProducerId(request) => {
+                Box::pin(producer_id::respond(client, header.version, &request)).await.into()
+            }
+            Request::EndTxn(request) => Box::pin(transactions::end(client, header.version, &request)).await.into(),
             // On the heap: an idle connection has no room for its state.
             request => match Box::pin(admin::respond(client, request, &mut building)).await? {
                 Some(response) => response,

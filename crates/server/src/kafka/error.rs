@@ -76,6 +76,8 @@ impl From<AppendError> for Refusal {
             AppendError::TopicDeleted { .. } => ErrorCode::UnknownTopicOrPartition,
             AppendError::Gap { .. } => ErrorCode::OutOfOrderSequenceNumber,
             AppendError::Old { .. } => ErrorCode::DuplicateSequenceNumber,
+            AppendError::NoTransactions { .. } => ErrorCode::InvalidProducerIdMapping,
+            AppendError::Transactions { .. } => ErrorCode::TransactionAbortable,
             AppendError::Fenced { .. } | AppendError::NotOpen { .. } => ErrorCode::InvalidProducerEpoch,
             // Clients send it again, and whatever is wrong may have passed.
             AppendError::Busy | AppendError::Closed => ErrorCode::NotLeaderOrFollower,

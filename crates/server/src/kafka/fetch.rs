@@ -10,7 +10,7 @@ use crate::net::join::join;
 use bytes::Bytes;
 use futures_util::future::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use rawline_broker::{BatchKind, Piece, ReadRequest};
+use rawline_broker::{BatchKind, Piece, ReadRequest, View};
 use rawline_kafka::fetch::{FetchPartition, FetchRequest, FetchResponse, FetchedPartition, request, response};
 use rawline_kafka::frame::RequestHeader;
 use rawline_kafka::produce::TopicRef;
@@ -78,7 +78,7 @@ async fn read_all(client: &Client, asked: &FetchRequest) -> All {
         for wanted in partitions {
             // The first batch comes whatever the limit is; without it a consumer would be stuck.
             let left = bytes_max.saturating_sub(all.bytes);
-            let one = read_one(client, topic, wanted, left, all.bytes == 0).await;
+            let one = read_one(client, topic, wanted, view(asked), left, all.bytes == 0).await;
             all.bytes += u64::from(one.fetched.records_bytes);
             all.has_failed |= one.fetched.error != 0;
             found.push(one);
@@ -88,16 +88,36 @@ async fn read_all(client: &Client, asked: &FetchRequest) -> All {
     all
 }
 
-async fn read_one(client: &Client, topic: &TopicRef, wanted: &FetchPartition, left: u64, is_first: bool) -> Found {
+/// What a request's isolation level allows to see.
+fn view(asked: &FetchRequest) -> View {
+    const READ_COMMITTED: i8 = 1;
+    if asked.isolation_level == READ_COMMITTED { View::Stable } else { View::Stored }
+}
+
+async fn read_one(
+    client: &Client,
+    topic: &TopicRef,
+    wanted: &FetchPartition,
+    view: View,
+    left: u64,
+    is_first: bool,
+) -> Found {
     let number = wanted.partition;
-    match try_read(client, topic, wanted, left, is_first).await {
+    match try_read(client, topic, wanted, view, left, is_first).await {
         Ok(found) => found,
         Err(Refusal { code, message }) => {
             tracing::debug!(partition = number, message, "a Kafka client fetches in vain");
             let (next_offset, stable_offset, first_offset, records_bytes) = (-1, -1, -1, 0);
             let error = code.into();
-            let fetched =
-                FetchedPartition { partition: number, error, next_offset, stable_offset, first_offset, records_bytes };
+            let fetched = FetchedPartition {
+                partition: number,
+                error,
+                next_offset,
+                stable_offset,
+                first_offset,
+                aborted: Vec::new(),
+                records_bytes,
+            };
             Found { fetched, records: Vec::new(), holds_buffers: false }
         }
     }
@@ -107,6 +127,7 @@ async fn try_read(
     client: &Client,
     topic: &TopicRef,
     wanted: &FetchPartition,
+    view: View,
     left: u64,
     is_first: bool,
 ) -> Result<Found, Refusal> {
@@ -120,12 +141,17 @@ async fn try_read(
         return Err(out_of_range(wanted.offset));
     }
     let bytes_max = u64::try_from(wanted.bytes_max).unwrap_or_default().min(left);
-    let (mut records, mut holds_buffers) = (Vec::new(), false);
+    let (mut records, mut holds_buffers, mut aborted) = (Vec::new(), false, Vec::new());
+    // Before the read: what isn't read now is waited for.
+    let stable_offset = partition.stable_offset();
     if bytes_max > 0 || is_first {
         // 0 stands for no limit.
         let bytes_max = bytes_max.max(1);
         let request = ReadRequest { offset, records_max: 0, bytes_max, wait: Duration::ZERO, verify: false };
-        let read = partition.read(&request).await?;
+        let read = partition.read_as(&request, view).await?;
+        if view == View::Stable && !read.pieces.is_empty() {
+            aborted = partition.aborted_among(read.first_offset..read.end_offset);
+        }
         if read.kind == BatchKind::Kafka {
             records = read.pieces.into_iter().map(whole).collect();
         } else if !read.pieces.is_empty() {
@@ -142,7 +168,8 @@ async fn try_read(
         partition: wanted.partition,
         error: ErrorCode::None.into(),
         next_offset,
-        stable_offset: next_offset,
+        stable_offset: stable_offset as i64,
+        aborted,
         first_offset: partition.offsets().start as i64,
         records_bytes: u32::try_from(records_bytes)
             .unwrap_or_else(|_| unreachable!("{records_bytes} bytes of records")),
@@ -164,10 +191,11 @@ async fn wait_for_more(client: &Client, asked: &FetchRequest, all: &All, until: 
     let wanted =
         asked.topics.iter().flat_map(|(topic, partitions)| partitions.iter().map(move |wanted| (topic, wanted)));
     for ((topic, wanted), found) in wanted.zip(found) {
-        let seen = found.fetched.next_offset as u64;
+        let (view, fetched) = (view(asked), &found.fetched);
+        let seen = if view == View::Stored { fetched.next_offset } else { fetched.stable_offset } as u64;
         arrivals.push(async move {
             if let Ok(partition) = partition_of(client, topic, wanted.partition).await {
-                partition.wait(seen, WAIT_MAX).await;
+                partition.wait_as(seen, WAIT_MAX, view).await;
             }
         });
     }

@@ -5,7 +5,7 @@ use super::admin::epochs;
 use super::error::Refusal;
 use crate::convert::{ConvertError, DatedRecord, Wanted, find_time};
 use rawline_broker::limits::SEARCH_OBJECTS_MAX;
-use rawline_broker::{BatchKind, DatedBatch, Partition, ReadRequest, SearchBudget};
+use rawline_broker::{BatchKind, DatedBatch, Partition, ReadRequest, SearchBudget, View};
 use rawline_kafka::ErrorCode;
 use rawline_kafka::messages::{
     ListOffsetsPartition, ListOffsetsPartitionResponse, ListOffsetsRequest, ListOffsetsResponse,
@@ -21,6 +21,9 @@ const EARLIEST: [i64; 2] = [-2, -4];
 const MAX_TIMESTAMP: i64 = -3;
 /// Stands for the last record in other storage.
 const LATEST_TIERED: i64 = -5;
+
+/// Sees nothing of transactions that aren't committed.
+const READ_COMMITTED: i8 = 1;
 
 /// Batches whose header has a time that none of their records has, before a search ends after them. Only a client that
 /// makes up headers sends them.
@@ -38,7 +41,7 @@ pub(super) async fn respond(client: &Client, request: ListOffsetsRequest) -> Lis
     for topic in request.topics {
         let mut partitions = Vec::with_capacity(topic.partitions.len());
         for partition in topic.partitions {
-            let found = find(client, &topic.name, &partition, &mut budget).await;
+            let found = find(client, &topic.name, &partition, request.isolation_level, &mut budget).await;
             partitions.push(described(partition.partition_index, found));
         }
         topics.push(ListOffsetsTopicResponse { name: topic.name, partitions });
@@ -67,19 +70,25 @@ async fn find(
     client: &Client,
     topic: &str,
     wanted: &ListOffsetsPartition,
+    isolation_level: i8,
     budget: &mut SearchBudget,
 ) -> Result<At, Refusal> {
     let partition = super::lookup::partition(client, topic, wanted.partition_index).await?;
     epochs::check(wanted.current_leader_epoch)?;
     let offsets = partition.offsets();
     let at = |offset: u64| At { offset: offset as i64, timestamp_ms: -1 };
-    match wanted.timestamp {
-        LATEST => Ok(at(offsets.end)),
+    let end_offset = if isolation_level == READ_COMMITTED { partition.stable_offset() } else { offsets.end };
+    let found = match wanted.timestamp {
+        LATEST => Ok(at(end_offset)),
         timestamp if EARLIEST.contains(&timestamp) => Ok(at(offsets.start)),
         LATEST_TIERED => Ok(At::NONE),
         MAX_TIMESTAMP => Search { client, partition: &partition, budget }.newest(offsets.start).await,
         time_ms => Search { client, partition: &partition, budget }.since(time_ms).await,
-    }
+    }?;
+    // Records of open transactions, and those after them, aren't there yet.
+    let is_hidden = isolation_level == READ_COMMITTED && found.offset > end_offset as i64
+        || found.timestamp_ms >= 0 && found.offset >= end_offset as i64 && end_offset < offsets.end;
+    Ok(if is_hidden { At::NONE } else { found })
 }
 
 impl At {
@@ -152,7 +161,7 @@ impl Search<'_> {
         }
         // The batch whole, whatever its size.
         let request = ReadRequest { offset, records_max: 1, bytes_max: 1, wait: Duration::ZERO, verify: false };
-        let read = self.partition.read(&request).await?;
+        let read = self.partition.read_as(&request, View::Stored).await?;
         if read.kind != BatchKind::Kafka || read.first_offset != batch.first_offset {
             // Deleted or replaced meanwhile; what is there now begins where the batch did or later.
             return Ok(of_batch);

@@ -18,6 +18,7 @@ mod produce;
 mod producer_id;
 mod reply;
 mod sasl;
+mod transactions;
 
 use crate::api_keys::ApiKeys;
 use crate::net;

@@ -5,6 +5,7 @@ use super::error::{ConnectionError, Refusal};
 use super::incoming::Incoming;
 use super::lookup::partition_of;
 use super::reply::{Pending, Reply};
+use super::transactions::is_known_kind;
 use crate::convert::keys;
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, FutureExt, join_all};
@@ -22,6 +23,9 @@ use tokio::time::Instant;
 /// Maximum number of partitions in a request that are refused. What is noted of each lies outside the pool, and only
 /// those that are not refused have some bytes in it.
 const REFUSED_MAX: usize = 1000;
+
+/// In requests of this version or later, a partition joins its producer's transaction with the first batch.
+const TRANSACTIONS_FROM: i16 = 12;
 
 /// What a request has for one partition.
 struct Part {
@@ -68,6 +72,9 @@ struct Receiver<'a> {
     /// Number of parts that are refused.
     refused: usize,
     has_ended: bool,
+    /// Whether the request's version is one of clients that have transactions of KIP-890.
+    has_transactions: bool,
+    version: i16,
 }
 
 impl<'a> Receiver<'a> {
@@ -76,7 +83,19 @@ impl<'a> Receiver<'a> {
         // As much as the request has, as it arrives. It waits in line with all others.
         let gathered = Gathered::new(client.peer.holder.body(left)?);
         let (parts, open, refused, has_ended) = (Vec::new(), None, 0, false);
-        Ok(Receiver { client, reader, head: None, gathered, parts, open, refused, has_ended })
+        let has_transactions = version >= TRANSACTIONS_FROM;
+        Ok(Receiver {
+            client,
+            reader,
+            head: None,
+            gathered,
+            parts,
+            open,
+            refused,
+            has_ended,
+            has_transactions,
+            version,
+        })
     }
 
     async fn take<S: AsyncRead + Unpin>(
@@ -87,7 +106,12 @@ impl<'a> Receiver<'a> {
         let mut rest = &piece[..];
         while let Some(event) = self.reader.next(&mut rest)? {
             match event {
-                Event::Head(head) => self.head = Some(head),
+                Event::Head(head) => {
+                    if head.transactional_id.is_some() {
+                        is_known_kind("Produce", self.version, TRANSACTIONS_FROM);
+                    }
+                    self.head = Some(head);
+                }
                 Event::Partition { topic, partition, .. } => self.begin_part(topic, partition),
                 Event::Records(bytes) => self.records(bytes, incoming).await,
                 Event::PartitionEnd => self.end_part()?,
@@ -103,9 +127,11 @@ impl<'a> Receiver<'a> {
             _ => Arc::new(topic),
         };
         let batches = match &self.head {
-            Some(head) if head.transactional_id.is_some() => {
+            Some(head) if head.transactional_id.is_some() && !self.has_transactions => {
                 let code = ErrorCode::TransactionalIdAuthorizationFailed;
-                Err(Refusal::new(code, "this broker has no transactions; use an idempotent producer"))
+                let message = "this broker has transactions of KIP-890 only; use a client that has them, such as \
+                               kafka-clients 4.0, or an idempotent producer";
+                Err(Refusal::new(code, message))
             }
             Some(head) if !(-1..=1).contains(&head.acks) => {
                 let message = format!("acks is {}; use 0, 1 or -1 (all)", head.acks);
@@ -147,10 +173,11 @@ impl<'a> Receiver<'a> {
             part.batches = checker.finish().map_err(Refusal::from);
         }
         if let Ok(batches) = &part.batches
+            && self.head.as_ref().is_none_or(|head| head.transactional_id.is_none())
             && batches.iter().any(|batch| batch.header.is_transactional)
         {
-            let message = "a batch belongs to a transaction, and this broker has none";
-            part.batches = Err(Refusal::new(ErrorCode::InvalidRecord, message));
+            let message = "a batch belongs to a transaction, and the request has no transactional id";
+            part.batches = Err(Refusal::new(ErrorCode::TransactionalIdAuthorizationFailed, message));
         }
         self.refused += usize::from(part.batches.is_err());
         if self.refused > REFUSED_MAX {

@@ -1,21 +1,53 @@
-//! InitProducerId: ids for idempotent producers.
+//! InitProducerId: ids for idempotent producers, and for those that have transactions.
 
+use super::Client;
+use super::transactions::{code_of, instance, is_known_kind};
+use rawline_broker::ProducerInstance;
 use rawline_kafka::ErrorCode;
 use rawline_kafka::messages::{InitProducerIdRequest, InitProducerIdResponse};
+use std::time::Duration;
 
-/// An id that no other producer has: of 63 random bits. A producer that had to give up gets a new one too.
+/// Clients whose transactions are of the kind that this broker has ask in this version.
+const TRANSACTIONS_FROM: i16 = 5;
+
+/// An id that no other producer has: of 63 random bits. A producer that had to give up gets a new one too. A producer
+/// with a transactional id gets the next instance of that name.
 #[expect(clippy::disallowed_methods, reason = "an id that nobody else draws")]
-pub(super) fn respond(request: &InitProducerIdRequest) -> InitProducerIdResponse {
-    if request.transactional_id.is_some() {
-        // There are no transactions. This code ends the producer; others would make it try for minutes.
-        return refused(ErrorCode::TransactionalIdAuthorizationFailed);
-    }
+pub(super) async fn respond(client: &Client, version: i16, request: &InitProducerIdRequest) -> InitProducerIdResponse {
     if (request.producer_id < 0) != (request.producer_epoch < 0) {
         // The id of a former instance without its epoch, or the other way round.
         return refused(ErrorCode::InvalidRequest);
     }
+    if let Some(name) = &request.transactional_id {
+        return transactional(client, version, name, request).await;
+    }
     let producer_id = (rand::random::<u64>() >> 1) as i64;
     InitProducerIdResponse { producer_id, producer_epoch: 0, ..InitProducerIdResponse::default() }
+}
+
+async fn transactional(
+    client: &Client,
+    version: i16,
+    name: &str,
+    request: &InitProducerIdRequest,
+) -> InitProducerIdResponse {
+    if !is_known_kind("InitProducerId", version, TRANSACTIONS_FROM) {
+        // This code ends the producer; others would make it try for minutes.
+        return refused(ErrorCode::TransactionalIdAuthorizationFailed);
+    }
+    let timeout = Duration::from_millis(u64::try_from(request.transaction_timeout_ms).unwrap_or_default());
+    let from = instance(request.producer_id, request.producer_epoch);
+    match client.kafka.broker.open_transactional(name, timeout, from).await {
+        Ok(ProducerInstance { id, epoch }) => InitProducerIdResponse {
+            producer_id: id as i64,
+            producer_epoch: epoch as i16,
+            ..InitProducerIdResponse::default()
+        },
+        Err(error) => {
+            tracing::debug!(name, %error, "a producer with transactions was not opened");
+            refused(code_of(&error))
+        }
+    }
 }
 
 fn refused(code: ErrorCode) -> InitProducerIdResponse {

@@ -16,6 +16,7 @@ mod kafka_groups;
 mod kafka_sasl;
 mod kafka_times;
 mod kafka_topic_ids;
+mod kafka_transactions;
 mod slow;
 mod small;
 #[path = "../support/mod.rs"]

@@ -16,6 +16,7 @@ use crate::limits::{COMPACT_HELD_BYTES, OBJECT_BATCHES_MAX};
 use crate::settings::Compaction;
 use crate::store::StoreError;
 use crate::tasks::spawn_blocking;
+use crate::transactions::AbortedRecords;
 use rawline_journal::{Id, MergeLimits, PartitionId, Piece, Source};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -96,10 +97,13 @@ impl Merger {
         Ok(())
     }
 
-    /// The pieces of a partition without the newest, if enough of them is not compacted.
+    /// The pieces of a partition without the newest, if enough of them is not compacted. None with records of an open
+    /// transaction, or after them.
     fn pieces_to_compact(&self, partition: PartitionId) -> Vec<Wanted> {
         let mut pieces = self.pieces_of(partition);
         pieces.pop();
+        let stable_offset = self.catalog().find(partition).map_or(0, |extent| extent.index().stable_offset());
+        pieces.retain(|(_, _, next_offset)| *next_offset <= stable_offset);
         let tried_to = self.compacted.get(&partition).map_or(0, |compacted| compacted.tried_to);
         let bytes = |pieces: &[Wanted]| pieces.iter().map(|(_, piece, _)| u64::from(piece.place.bytes)).sum::<u64>();
         let dirty = pieces.partition_point(|(_, _, next_offset)| *next_offset <= tried_to);
@@ -124,14 +128,15 @@ impl Merger {
     ) -> Result<(), CompactError> {
         let Some(&(_, _, end_offset)) = pieces.last() else { return Ok(()) };
         let mut pieces = pieces.to_vec();
+        let aborted = self.aborted(partition, end_offset);
         loop {
             let groups = groups(&pieces, &self.config.limits);
             let from = self.compacted.get(&partition).map_or(0, |compacted| compacted.to);
-            let (keys, noted_to) = self.note_keys(&groups, from).await?;
+            let (keys, noted_to) = self.note_keys(&groups, from, &aborted).await?;
             if noted_to <= from {
                 return Err(CompactError::Interrupted);
             }
-            let removal = self.removal(keys, noted_to, compaction.tombstone_age);
+            let removal = self.removal(keys, noted_to, compaction.tombstone_age, aborted.clone());
             self.remove(partition, groups, removal).await?;
             self.compacted.entry(partition).or_default().to = noted_to;
             tracing::debug!(?partition, from, to = noted_to, "compacted a partition");
@@ -143,21 +148,35 @@ impl Merger {
         }
     }
 
-    fn removal(&self, keys: Keys, end_offset: u64, tombstone_age: Duration) -> Removal {
+    /// The aborted transactions below an offset, all of which have ended.
+    fn aborted(&self, partition: PartitionId, end_offset: u64) -> Arc<AbortedRecords> {
+        let Some(extent) = self.catalog().find(partition) else { return Arc::default() };
+        let index = extent.index();
+        let aborted = index.transactions().into_iter().flat_map(|found| found.aborted_among(0..end_offset));
+        Arc::new(AbortedRecords::new(aborted))
+    }
+
+    fn removal(&self, keys: Keys, end_offset: u64, tombstone_age: Duration, aborted: Arc<AbortedRecords>) -> Removal {
         let now_ms = (self.clock.now_us() / 1000) as i64;
         let age_ms = i64::try_from(tombstone_age.as_millis()).unwrap_or(i64::MAX);
-        Removal { keys, end_offset, now_ms, horizon_ms: now_ms.saturating_add(age_ms) }
+        Removal { keys, end_offset, now_ms, horizon_ms: now_ms.saturating_add(age_ms), aborted }
     }
 
     /// The newest records of the keys from an offset on, and the offset up to which there was memory for keys.
-    async fn note_keys(&mut self, groups: &[Vec<Wanted>], from: u64) -> Result<(Keys, u64), CompactError> {
+    async fn note_keys(
+        &mut self,
+        groups: &[Vec<Wanted>],
+        from: u64,
+        aborted: &Arc<AbortedRecords>,
+    ) -> Result<(Keys, u64), CompactError> {
         let (mut keys, mut noted_to) = (Keys::new(self.config.compact.keys_max), from);
         for group in groups {
             let Some(&(_, _, next_offset)) = group.last().filter(|(_, _, next_offset)| *next_offset > from) else {
                 continue;
             };
             let read = self.read_group(group).await?;
-            let noted = blocking(move || note_keys(&read, from, &mut keys).map(|noted_to| (keys, noted_to)));
+            let aborted = aborted.clone();
+            let noted = blocking(move || note_keys(&read, from, &aborted, &mut keys).map(|noted_to| (keys, noted_to)));
             (keys, noted_to) = noted.await??;
             if noted_to < next_offset {
                 break;

@@ -8,6 +8,7 @@ use super::keys::Keys;
 use crate::journal::build::describe_header;
 use crate::journal::copy::{Made, Read, Wanted, dated};
 use crate::limits::{COMPACT_BATCH_BYTES, COMPACT_RAW_BYTES_MAX};
+use crate::transactions::AbortedRecords;
 use bytes::Bytes;
 use rawline_batch::Limits;
 use rawline_batch::record_batch::{
@@ -15,6 +16,7 @@ use rawline_batch::record_batch::{
     RecordCodec, RecordError, Records, STAMPED_BYTES, stamp, unpack, without_records,
 };
 use rawline_journal::{Batch, BatchKind};
+use std::sync::Arc;
 use thiserror::Error;
 
 /// Adjacent pieces of a partition, which become one, and their batches.
@@ -41,6 +43,8 @@ pub(super) struct Removal {
     pub now_ms: i64,
     /// When tombstones that are compacted now for the first time may be removed.
     pub horizon_ms: i64,
+    /// Aborted transactions: none of their records stays.
+    pub aborted: Arc<AbortedRecords>,
 }
 
 /// What becomes of a record.
@@ -81,7 +85,12 @@ impl Removal {
 
 /// Notes the keys of a group's records from `offset` on, as long as there is room for them. Returns the offset after
 /// the last one that was noted.
-pub(super) fn note_keys(group: &Group, offset: u64, keys: &mut Keys) -> Result<u64, RewriteError> {
+pub(super) fn note_keys(
+    group: &Group,
+    offset: u64,
+    aborted: &AbortedRecords,
+    keys: &mut Keys,
+) -> Result<u64, RewriteError> {
     let mut noted_to = offset;
     let mut scratch = Vec::new();
     for (first_offset, batch, bytes) in batches(group) {
@@ -91,7 +100,8 @@ pub(super) fn note_keys(group: &Group, offset: u64, keys: &mut Keys) -> Result<u
         }
         if batch.kind == BatchKind::Kafka {
             let (header, section) = open(&bytes, &mut scratch)?;
-            for record in Records::new(&header, section) {
+            let section = if header.is_control || aborted.have(&header) { None } else { Some(section) };
+            for record in section.into_iter().flat_map(|section| Records::new(&header, section)) {
                 let record = record?;
                 let at = first_offset + u64::from(record.offset_delta);
                 if at >= offset && record.key.is_some_and(|key| !keys.note(key, at)) {
@@ -121,6 +131,14 @@ pub(super) fn rewrite(group: &Group, removal: &Removal) -> Result<Option<Made>, 
                 continue;
             }
             let (header, section) = open(&bytes, &mut scratch)?;
+            if header.is_control {
+                // Readers of other pieces may need it: there it ends a transaction of its producer.
+                writer.copy(first_offset, *batch, bytes.clone())?;
+                continue;
+            }
+            if removal.aborted.have(&header) {
+                continue;
+            }
             for record in Records::new(&header, section) {
                 let record = record?;
                 let offset = first_offset + u64::from(record.offset_delta);
@@ -145,6 +163,12 @@ fn changes(group: &Group, removal: &Removal) -> Result<bool, RewriteError> {
             continue;
         }
         let (header, section) = open(&bytes, &mut scratch)?;
+        if header.is_control {
+            continue;
+        }
+        if removal.aborted.have(&header) {
+            return Ok(true);
+        }
         for record in Records::new(&header, section) {
             let record = record?;
             if removal.changes(&header, first_offset + u64::from(record.offset_delta), &record) {

@@ -8,6 +8,7 @@ mod offsets;
 use super::Client;
 use super::metadata::NODE;
 use super::reply::{Pending, Reply};
+use super::transactions;
 use futures_util::future::FutureExt;
 use rawline_broker::{GroupError, Kind, OffsetError, TopicError};
 use rawline_kafka::frame::RequestHeader;
@@ -25,6 +26,7 @@ pub(super) const APIS: &[Api] = &[
     Api::OffsetCommit,
     Api::OffsetFetch,
     Api::OffsetDelete,
+    Api::TxnOffsetCommit,
     Api::DescribeGroups,
     Api::ListGroups,
     Api::DeleteGroups,
@@ -50,6 +52,7 @@ pub(super) async fn respond(client: &Arc<Client>, header: &RequestHeader, reques
         Request::LeaveGroup(request) => member::leave(client, version, request).into(),
         Request::OffsetCommit(request) => offsets::commit(client, version, request).await.into(),
         Request::OffsetFetch(request) => offsets::fetch(client, version, request).await.into(),
+        Request::TxnOffsetCommit(request) => offsets::commit_in_transaction(client, version, request).await.into(),
         Request::OffsetDelete(request) => offsets::delete(client, request).await.into(),
         Request::DescribeGroups(request) => manage::describe(client, version, request).into(),
         Request::ListGroups(request) => manage::list(client, &request).into(),
@@ -81,17 +84,17 @@ fn later<R: Into<Response>>(
     }
 }
 
-/// This broker coordinates all groups.
+/// This broker coordinates all groups and transactions.
 fn find(client: &Client, version: i16, request: FindCoordinatorRequest) -> FindCoordinatorResponse {
     const GROUP: i8 = 0;
     const TRANSACTION: i8 = 1;
     let refused = |code: ErrorCode, message: String| (code.into(), Some(message));
     let (error_code, error_message) = match request.key_type {
-        GROUP => (ErrorCode::None.into(), None),
-        TRANSACTION => refused(ErrorCode::CoordinatorNotAvailable, "this broker has no transactions".to_owned()),
-        other => {
-            refused(ErrorCode::InvalidRequest, format!("nothing has a coordinator of type {other}; groups have 0"))
-        }
+        GROUP | TRANSACTION => (ErrorCode::None.into(), None),
+        other => refused(
+            ErrorCode::InvalidRequest,
+            format!("nothing has a coordinator of type {other}; groups have 0, transactions 1"),
+        ),
     };
     let is_known = error_code == i16::from(ErrorCode::None);
     let (node_id, (host, port)) = if is_known { (NODE, client.advertised()) } else { (-1, (String::new(), 0)) };
@@ -155,6 +158,7 @@ fn code_of_offset(error: &OffsetError) -> ErrorCode {
             ErrorCode::UnknownTopicOrPartition
         }
         OffsetError::Metadata { .. } => ErrorCode::OffsetMetadataTooLarge,
+        OffsetError::Transaction(error) => transactions::code_of(error),
         OffsetError::NotCommitted => ErrorCode::GroupIdNotFound,
         OffsetError::TooMany(_) => ErrorCode::InvalidCommitOffsetSize,
         OffsetError::Store(error) if error.kind == Kind::FixRequest => ErrorCode::UnsupportedForMessageFormat,

@@ -4,6 +4,7 @@ use super::{code_of, code_of_offset, member};
 use crate::kafka::Client;
 use crate::kafka::error::Refusal;
 use crate::kafka::lookup::{NO_ID, id_of, topic_with_id};
+use crate::kafka::transactions::{instance, is_known_kind};
 use rawline_broker::{Commit, Committed, GroupError, GroupStatus, MemberShare, Membership, OffsetError};
 use rawline_kafka::ErrorCode;
 use rawline_kafka::messages::{
@@ -11,7 +12,8 @@ use rawline_kafka::messages::{
     OffsetCommitResponsePartition, OffsetCommitResponseTopic, OffsetDeleteRequest, OffsetDeleteResponse,
     OffsetDeleteResponsePartition, OffsetDeleteResponseTopic, OffsetFetchRequest, OffsetFetchRequestGroup,
     OffsetFetchRequestTopic, OffsetFetchResponse, OffsetFetchResponseGroup, OffsetFetchResponsePartition,
-    OffsetFetchResponseTopic, Uuid,
+    OffsetFetchResponseTopic, TxnOffsetCommitRequest, TxnOffsetCommitRequestPartition, TxnOffsetCommitRequestTopic,
+    TxnOffsetCommitResponse, TxnOffsetCommitResponsePartition, TxnOffsetCommitResponseTopic, Uuid,
 };
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
@@ -91,9 +93,65 @@ pub(super) async fn commit(client: &Client, version: i16, request: OffsetCommitR
     OffsetCommitResponse { topics: topics.collect(), ..OffsetCommitResponse::default() }
 }
 
+/// The version from which on the request itself adds the group to the transaction.
+const TRANSACTIONS_FROM: i16 = 5;
+
+/// Commits offsets in a producer's transaction.
+pub(super) async fn commit_in_transaction(
+    client: &Client,
+    version: i16,
+    request: TxnOffsetCommitRequest,
+) -> TxnOffsetCommitResponse {
+    let group: Arc<str> = request.group_id.into();
+    let generation = request.generation_id;
+    let is_member = generation >= 0 || !request.member_id.is_empty();
+    let membership: Option<Membership> =
+        is_member.then(|| member::of(request.member_id, request.group_instance_id, generation));
+    let producer = instance(request.producer_id, request.producer_epoch);
+    let refused = match (is_known_kind("TxnOffsetCommit", version, TRANSACTIONS_FROM), producer) {
+        (false, _) => Some(ErrorCode::UnsupportedVersion),
+        (true, None) => Some(ErrorCode::InvalidProducerIdMapping),
+        (true, Some(_)) => None,
+    };
+    let asked = || request.topics.iter().flat_map(|topic| topic.partitions.iter().map(move |asked| (topic, asked)));
+    let commit = |(topic, asked): (&TxnOffsetCommitRequestTopic, &TxnOffsetCommitRequestPartition)| {
+        Some(Commit {
+            topic: topic.name.as_str().into(),
+            partition: u64::try_from(asked.partition_index).unwrap_or(u64::MAX),
+            offset: u64::try_from(asked.committed_offset).ok()?,
+            metadata: asked.committed_metadata.as_deref().unwrap_or_default().as_bytes().into(),
+        })
+    };
+    let commits: Vec<Commit> = asked().filter_map(commit).collect();
+    let committed = match (refused, producer) {
+        (None, Some(producer)) => {
+            let broker = &client.kafka.broker;
+            broker.commit_offsets_in_transaction(&group, membership.as_ref(), producer, &commits).await
+        }
+        _ => Ok(Vec::new()),
+    };
+    let committed = committed.unwrap_or_else(|error| commits.iter().map(|_| Err(error.clone())).collect());
+    let mut committed = committed.into_iter();
+    let mut result = |asked: &TxnOffsetCommitRequestPartition| {
+        let error_code = match refused {
+            Some(refused) => refused.into(),
+            // Negative offsets were left out.
+            None if asked.committed_offset < 0 => ErrorCode::OffsetOutOfRange.into(),
+            None => committed.next().map_or(ErrorCode::OffsetOutOfRange.into(), |committed| code(&committed)),
+        };
+        TxnOffsetCommitResponsePartition { partition_index: asked.partition_index, error_code }
+    };
+    let topics = request.topics.iter().map(|topic| TxnOffsetCommitResponseTopic {
+        name: topic.name.clone(),
+        partitions: topic.partitions.iter().map(&mut result).collect(),
+    });
+    TxnOffsetCommitResponse { topics: topics.collect(), ..TxnOffsetCommitResponse::default() }
+}
+
 pub(super) async fn fetch(client: &Client, version: i16, request: OffsetFetchRequest) -> OffsetFetchResponse {
+    let require_stable = request.require_stable;
     if version < GROUPS_FROM {
-        let topics = fetched(client, version, &request.group_id, request.topics).await;
+        let topics = fetched(client, version, &request.group_id, request.topics, require_stable).await;
         return OffsetFetchResponse { topics, ..OffsetFetchResponse::default() };
     }
     // A group or a partition that a request repeats is answered once: it may stand for much metadata.
@@ -106,7 +164,7 @@ pub(super) async fn fetch(client: &Client, version: i16, request: OffsetFetchReq
                 groups.push(OffsetFetchResponseGroup { group_id, error_code, ..OffsetFetchResponseGroup::default() });
                 continue;
             }
-            let topics = fetched(client, version, &group.group_id, group.topics).await;
+            let topics = fetched(client, version, &group.group_id, group.topics, require_stable).await;
             let group_id = group.group_id;
             groups.push(OffsetFetchResponseGroup { group_id, topics, ..OffsetFetchResponseGroup::default() });
         }
@@ -128,6 +186,27 @@ fn check_member(client: &Client, group: &OffsetFetchRequestGroup) -> Result<(), 
 
 /// The offsets of a group: those that are asked for, or all.
 async fn fetched(
+    client: &Client,
+    version: i16,
+    group: &str,
+    asked: Option<Vec<OffsetFetchRequestTopic>>,
+    require_stable: bool,
+) -> Vec<OffsetFetchResponseTopic> {
+    let mut topics = offsets_of(client, version, group, asked).await;
+    let unstable = if require_stable { client.kafka.broker.unstable_offsets(group) } else { Vec::new() };
+    for (name, number) in unstable {
+        // A transaction that is open may commit another one.
+        let partitions = topics.iter_mut().filter(|topic| *topic.name == *name).flat_map(|topic| &mut topic.partitions);
+        for partition in partitions.filter(|partition| partition.partition_index == number as i32) {
+            partition.committed_offset = -1;
+            partition.metadata = Some(String::new());
+            partition.error_code = ErrorCode::UnstableOffsetCommit.into();
+        }
+    }
+    topics
+}
+
+async fn offsets_of(
     client: &Client,
     version: i16,
     group: &str,

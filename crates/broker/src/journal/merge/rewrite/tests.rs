@@ -3,8 +3,8 @@
 use super::*;
 use bytes::Bytes;
 use fastrand::Rng;
-use rawline_batch::record_batch::check_stored;
-use rawline_journal::{BatchCount, PartitionId, Piece, Place, Source};
+use rawline_batch::record_batch::{RecordProducer, check_stored, end_marker};
+use rawline_journal::{Aborted, BatchCount, PartitionId, Piece, Place, Producer, Source, TransactionPart};
 use std::collections::BTreeMap;
 
 const CODECS: [RecordCodec; 5] =
@@ -111,13 +111,14 @@ fn compact(groups: &mut [Group], keys_max: usize, now_ms: i64, age_ms: i64) {
     while from < end_offset {
         let (mut keys, mut noted_to) = (Keys::new(keys_max), from);
         for group in groups.iter().filter(|group| group.last().unwrap().0.2 > from) {
-            noted_to = note_keys(group, from, &mut keys).unwrap();
+            noted_to = note_keys(group, from, &AbortedRecords::default(), &mut keys).unwrap();
             if noted_to < group.last().unwrap().0.2 {
                 break;
             }
         }
         assert!(noted_to > from, "{noted_to} after {from}");
-        let removal = Removal { keys, end_offset: noted_to, now_ms, horizon_ms: now_ms + age_ms };
+        let removal =
+            Removal { keys, end_offset: noted_to, now_ms, horizon_ms: now_ms + age_ms, aborted: Arc::default() };
         for group in groups.iter_mut().filter(|group| group[0].0.1.first_offset < noted_to) {
             if let Some(made) = rewrite(group, &removal).unwrap() {
                 let is_time = made.appended_us == group.iter().map(|piece| piece.0.1.appended_us).max().unwrap();
@@ -184,7 +185,10 @@ fn tombstones_go_once_their_time_has_come_and_not_before() {
     let offsets = |groups: &[Group]| read(groups).into_keys().collect::<Vec<_>>();
     compact(&mut groups, 10, NOW_MS, 1000);
     assert_eq!(offsets(&groups), [1, 3]);
-    let again = rewrite(&groups[1], &Removal { keys: Keys::new(1), end_offset: 4, now_ms: NOW_MS, horizon_ms: 0 });
+    let again = rewrite(
+        &groups[1],
+        &Removal { keys: Keys::new(1), end_offset: 4, now_ms: NOW_MS, horizon_ms: 0, aborted: Arc::default() },
+    );
     assert!(again.unwrap().is_none(), "the time of a tombstone is set once");
     compact(&mut groups, 10, NOW_MS + 999, 1000);
     assert_eq!(offsets(&groups), [1, 3]);
@@ -206,6 +210,7 @@ fn our_own_batches_stay_as_they_are() {
         continues: false,
         producer: None,
         max_timestamp_us: 0,
+        transaction: None,
     };
     let keyed = |value: &[u8], offset| {
         let mut builder = RecordBatchBuilder::new(RecordCodec::None, Limits::FORMAT);
@@ -216,11 +221,60 @@ fn our_own_batches_stay_as_they_are() {
     let bytes = [&first[..], &old_bytes, &new_bytes, &last].concat();
     let group = vec![piece(0, vec![meta(&first), old, new, meta(&last)], bytes)];
     let mut keys = Keys::new(9);
-    assert_eq!(note_keys(&group, 0, &mut keys).unwrap(), 4);
-    let made = rewrite(&group, &Removal { keys, end_offset: 4, now_ms: 0, horizon_ms: 0 }).unwrap().unwrap();
+    assert_eq!(note_keys(&group, 0, &AbortedRecords::default(), &mut keys).unwrap(), 4);
+    let made = rewrite(&group, &Removal { keys, end_offset: 4, now_ms: 0, horizon_ms: 0, aborted: Arc::default() })
+        .unwrap()
+        .unwrap();
     let kinds: Vec<_> = made.batches.iter().map(|batch| (batch.kind, batch.records)).collect();
     assert_eq!(kinds, [(BatchKind::Rawline, 1), (BatchKind::Kafka, 2), (BatchKind::Rawline, 1)]);
     assert_eq!((&made.parts[0][..], &made.parts[2][..]), (&first[..], &last[..]));
+}
+
+#[test]
+fn aborted_records_go_and_markers_stay() {
+    let transactional = |key: &[u8], value: &[u8], offset| {
+        let mut builder = RecordBatchBuilder::new(RecordCodec::None, Limits::FORMAT);
+        builder.push(NOW_MS, Some(key), Some(value), []).unwrap();
+        let producer = RecordProducer { id: 7, epoch: 0, base_sequence: 0 };
+        let mut batch = builder.finish(Some(producer)).unwrap().to_vec();
+        batch[22] |= 1 << 4;
+        let crc = rawline_batch::crc32c(&batch[21..]);
+        batch[17..21].copy_from_slice(&crc.to_be_bytes());
+        stored(&batch, offset)
+    };
+    let marker = |is_committed, offset| {
+        let (batch, bytes) = stored(&end_marker(7, 1, is_committed, NOW_MS), offset);
+        let part = if is_committed { TransactionPart::Commit } else { TransactionPart::Abort };
+        let producer = Some(Producer { id: 7, epoch: 1, sequence: 0, wraps: true });
+        (Batch { producer, transaction: Some(part), ..batch }, bytes)
+    };
+    // The newest record of "a" is aborted.
+    let all = [
+        transactional(b"a", b"kept", 0),
+        marker(true, 1),
+        transactional(b"a", b"aborted", 2),
+        marker(false, 3),
+        transactional(b"b", b"kept", 4),
+    ];
+    let (batches, bytes): (Vec<Batch>, Vec<Vec<u8>>) = all.into_iter().unzip();
+    let group = vec![piece(0, batches.clone(), bytes.concat())];
+    let aborted = Aborted { producer: 7, first_offset: 2, last_offset: 3, stable_offset: 4 };
+    let aborted = Arc::new(AbortedRecords::new([aborted].iter()));
+    let mut keys = Keys::new(9);
+    assert_eq!(note_keys(&group, 0, &aborted, &mut keys).unwrap(), 5);
+    let made = rewrite(&group, &Removal { keys, end_offset: 5, now_ms: 0, horizon_ms: 0, aborted }).unwrap().unwrap();
+    let described: Vec<_> = made.batches.iter().map(|batch| (batch.records, batch.transaction)).collect();
+    let (commit, abort) = (Some(TransactionPart::Commit), Some(TransactionPart::Abort));
+    assert_eq!(described, [(1, None), (1, commit), (1, None), (1, abort), (1, None)]);
+    assert_eq!((&made.parts[1][..], &made.parts[3][..]), (&bytes[1][..], &bytes[3][..]), "markers as they were");
+    let records = made.parts.iter().map(|part| {
+        let mut scratch = Vec::new();
+        let (header, section) = open(part, &mut scratch).unwrap();
+        assert_eq!(header.is_transactional, header.is_control);
+        let records = Records::new(&header, section).filter(|_| !header.is_control);
+        records.map(|record| record.unwrap().value.unwrap().to_vec()).collect::<Vec<_>>()
+    });
+    assert_eq!(records.collect::<Vec<_>>().concat(), [b"kept".to_vec(), b"kept".to_vec()]);
 }
 
 #[test]
@@ -251,7 +305,10 @@ fn records_that_cannot_be_read_are_an_error() {
     batch[17..21].copy_from_slice(&crc.to_be_bytes());
     let (batch, bytes) = stored(&batch, 0);
     let group = vec![piece(0, vec![batch], bytes)];
-    assert!(matches!(note_keys(&group, 0, &mut Keys::new(1)), Err(RewriteError::Records(_))));
+    assert!(matches!(
+        note_keys(&group, 0, &AbortedRecords::default(), &mut Keys::new(1)),
+        Err(RewriteError::Records(_))
+    ));
 }
 
 /// A batch of ours with one record.

@@ -223,6 +223,7 @@ fn lost_object(link: Link, appended_us: u64, gaps: Option<&Vec<(PartitionId, Ran
                     continues: false,
                     producer,
                     max_timestamp_us: 0,
+                    transaction: None,
                 });
             }
             batches

@@ -60,7 +60,16 @@ fn batch(number: u64) -> (Batch, Bytes) {
     let crc32c = rawline_batch::Batch::parse(&bytes, &BatchLimits::FORMAT).unwrap().header().crc32c;
     let (records, length) = (RECORDS as u32, bytes.len() as u32);
     let kind = BatchKind::Rawline;
-    let batch = Batch { kind, records, bytes: length, crc32c, continues: false, producer: None, max_timestamp_us: 0 };
+    let batch = Batch {
+        kind,
+        records,
+        bytes: length,
+        crc32c,
+        continues: false,
+        producer: None,
+        max_timestamp_us: 0,
+        transaction: None,
+    };
     (batch, bytes.into())
 }
 

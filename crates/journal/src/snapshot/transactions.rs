@@ -1,0 +1,241 @@
+//! The part of a snapshot that has the transactions.
+
+use super::SnapshotError;
+use super::parse::Parts;
+use super::raw::{
+    ALIGNMENT, FLAG_COMMITTED, FLAG_ENDED, FLAG_OPEN, RawAborted, RawOpen, RawPartitionTransactions, RawPending,
+    RawTransactional, RawTransactions,
+};
+use crate::limits::{NAME_BYTES_MAX, SETTINGS_BYTES_MAX, TRANSACTION_PARTITIONS_MAX, TRANSACTIONS_NOTED_MAX};
+use crate::names::{Ended, Named};
+use crate::offsets::{Committed, Pending};
+use crate::state::{PartitionId, State};
+use crate::transactions::{Aborted, Open, PartitionTransactions};
+use std::collections::BTreeMap;
+use zerocopy::IntoBytes;
+use zerocopy::little_endian::{U16, U32, U64};
+
+fn has_any(named: &Named) -> bool {
+    named.timeout_ms > 0 || named.ended.is_some()
+}
+
+/// Whether there is anything to write.
+pub(super) fn has_some(state: &State) -> bool {
+    state.names.iter().any(|(_, named)| has_any(named))
+        || !state.transactions.open.is_empty()
+        || state.partitions.values().any(|partition| !partition.transactions.is_empty())
+}
+
+pub(super) fn write(state: &State, bytes: &mut Vec<u8>) {
+    let producers: Vec<_> = state.names.iter().filter(|(_, named)| has_any(named)).collect();
+    let partitions: Vec<_> =
+        state.partitions.iter().filter(|(_, partition)| !partition.transactions.is_empty()).collect();
+    let pending = state.offsets.pending();
+    let raw = RawTransactions {
+        producers: U32::new(producers.len() as u32),
+        partitions: U32::new(partitions.len() as u32),
+        pending: U32::new(pending.values().map(BTreeMap::len).sum::<usize>() as u32),
+        zero: U32::new(0),
+    };
+    bytes.extend_from_slice(raw.as_bytes());
+    for (id, named) in producers {
+        write_producer(id, named, state.transactions.open.get(&id), bytes);
+    }
+    for (id, partition) in partitions {
+        write_partition(*id, &partition.transactions, bytes);
+    }
+    for (producer, pending) in pending {
+        for ((group, id), committed) in pending {
+            write_pending(*producer, group, *id, committed, bytes);
+        }
+    }
+}
+
+fn write_producer(id: u64, named: &Named, open: Option<&Open>, bytes: &mut Vec<u8>) {
+    let flag = |is_set: bool, flag: u16| if is_set { flag } else { 0 };
+    let flags = flag(named.ended.is_some(), FLAG_ENDED)
+        | flag(named.ended.is_some_and(|ended| ended.is_committed), FLAG_COMMITTED)
+        | flag(open.is_some(), FLAG_OPEN);
+    let raw = RawTransactional {
+        id: U64::new(id),
+        ended_id: U64::new(named.ended.map_or(0, |ended| ended.id)),
+        began_us: U64::new(open.map_or(0, |open| open.began_us)),
+        timeout_ms: U32::new(named.timeout_ms),
+        ended_epoch: U16::new(named.ended.map_or(0, |ended| ended.epoch)),
+        flags: U16::new(flags),
+    };
+    bytes.extend_from_slice(raw.as_bytes());
+}
+
+fn write_partition(id: PartitionId, transactions: &PartitionTransactions, bytes: &mut Vec<u8>) {
+    let raw = RawPartitionTransactions {
+        topic: U64::new(id.topic),
+        number: U32::new(id.number),
+        open: U32::new(transactions.open.len() as u32),
+        aborted: U64::new(transactions.aborted.len() as u64),
+        from: U64::new(transactions.offsets.start),
+        to: U64::new(transactions.offsets.end),
+    };
+    bytes.extend_from_slice(raw.as_bytes());
+    for (first_offset, producer) in &transactions.open {
+        let raw = RawOpen { first_offset: U64::new(*first_offset), producer: U64::new(*producer) };
+        bytes.extend_from_slice(raw.as_bytes());
+    }
+    for Aborted { producer, first_offset, last_offset, stable_offset } in &transactions.aborted {
+        let raw = RawAborted {
+            producer: U64::new(*producer),
+            first_offset: U64::new(*first_offset),
+            last_offset: U64::new(*last_offset),
+            stable_offset: U64::new(*stable_offset),
+        };
+        bytes.extend_from_slice(raw.as_bytes());
+    }
+}
+
+fn write_pending(producer: u64, group: &str, id: PartitionId, committed: &Committed, bytes: &mut Vec<u8>) {
+    let raw = RawPending {
+        producer: U64::new(producer),
+        topic: U64::new(id.topic),
+        offset: U64::new(committed.offset),
+        number: U32::new(id.number),
+        group_bytes: U16::new(group.len() as u16),
+        metadata_bytes: U16::new(committed.metadata.len() as u16),
+    };
+    bytes.extend_from_slice(raw.as_bytes());
+    bytes.extend_from_slice(group.as_bytes());
+    bytes.extend_from_slice(&committed.metadata);
+    bytes.resize(bytes.len().next_multiple_of(ALIGNMENT), 0);
+}
+
+impl Parts<'_> {
+    /// Reads the transactions of a state that has everything else.
+    pub(super) fn transactions(&mut self, state: &mut State) -> Result<(), SnapshotError> {
+        let raw: RawTransactions = self.next()?;
+        let mut before = None;
+        for _ in 0..raw.producers.get() {
+            let id = self.transactional(state)?;
+            if before.is_some_and(|before| before >= id) {
+                return Err(SnapshotError::Content("the order of the producers with transactions"));
+            }
+            before = Some(id);
+        }
+        let mut before = None;
+        for _ in 0..raw.partitions.get() {
+            let id = self.partition_transactions(state)?;
+            if before.is_some_and(|before| before >= id) {
+                return Err(SnapshotError::Content("the order of the partitions with transactions"));
+            }
+            before = Some(id);
+        }
+        let mut all: BTreeMap<u64, Pending> = BTreeMap::new();
+        let mut before = None;
+        for _ in 0..raw.pending.get() {
+            let (producer, key, committed) = self.pending(state)?;
+            let place = (producer, key.clone());
+            if before.as_ref().is_some_and(|before| *before >= place) {
+                return Err(SnapshotError::Content("the order of the offsets in transactions"));
+            }
+            before = Some(place);
+            all.entry(producer).or_default().insert(key, committed);
+        }
+        let offsets = std::mem::take(&mut state.offsets).with_pending(all);
+        state.offsets = offsets.ok_or(SnapshotError::Content("the number of the groups' offsets"))?;
+        let is_small = state.transactions.noted <= TRANSACTIONS_NOTED_MAX
+            && state.transactions.open.values().all(|open| open.partitions.len() <= TRANSACTION_PARTITIONS_MAX);
+        if is_small && has_some(state) { Ok(()) } else { Err(SnapshotError::Content("the number of transactions")) }
+    }
+
+    fn transactional(&mut self, state: &mut State) -> Result<u64, SnapshotError> {
+        let raw: RawTransactional = self.next()?;
+        let (id, flags, time_us) = (raw.id.get(), raw.flags.get(), state.time_us);
+        let wrong = SnapshotError::Content("a producer with transactions");
+        let is_open = flags & FLAG_OPEN != 0;
+        let ended =
+            Ended { id: raw.ended_id.get(), epoch: raw.ended_epoch.get(), is_committed: flags & FLAG_COMMITTED != 0 };
+        let none = Ended { id: 0, epoch: 0, is_committed: false };
+        let has_ended = flags & FLAG_ENDED != 0;
+        let is_sound = flags & !(FLAG_ENDED | FLAG_COMMITTED | FLAG_OPEN) == 0
+            && (has_ended || ended == none)
+            && (is_open || raw.began_us.get() == 0)
+            && raw.began_us.get() <= time_us
+            && raw.timeout_ms.get() > 0;
+        let named = state.names.get_mut(id).filter(|_| is_sound).ok_or(wrong)?;
+        named.timeout_ms = raw.timeout_ms.get();
+        named.ended = has_ended.then_some(ended);
+        if is_open {
+            let open = Open { began_us: raw.began_us.get(), ..Open::default() };
+            state.transactions.open.insert(id, open);
+        }
+        Ok(id)
+    }
+
+    fn partition_transactions(&mut self, state: &mut State) -> Result<PartitionId, SnapshotError> {
+        let raw: RawPartitionTransactions = self.next()?;
+        let id = PartitionId { topic: raw.topic.get(), number: raw.number.get() };
+        let wrong = SnapshotError::Content("a partition's transactions");
+        let partition = state.partitions.get_mut(&id).ok_or(wrong)?;
+        let transactions = &mut partition.transactions;
+        transactions.offsets = raw.from.get()..raw.to.get();
+        let is_sound = transactions.offsets.start < transactions.offsets.end
+            && transactions.offsets.end <= partition.next_offset
+            || transactions.offsets == (0..0);
+        if !is_sound {
+            return Err(wrong);
+        }
+        for _ in 0..raw.open.get() {
+            let raw: RawOpen = self.next()?;
+            let (first_offset, producer) = (raw.first_offset.get(), raw.producer.get());
+            let is_in_order = transactions.open.last_key_value().is_none_or(|(before, _)| *before < first_offset);
+            let open = state.transactions.open.get_mut(&producer).ok_or(wrong)?;
+            if !is_in_order || first_offset >= partition.next_offset || !open.partitions.insert(id) {
+                return Err(wrong);
+            }
+            transactions.open.insert(first_offset, producer);
+        }
+        for _ in 0..raw.aborted.get() {
+            let raw: RawAborted = self.next()?;
+            let aborted = Aborted {
+                producer: raw.producer.get(),
+                first_offset: raw.first_offset.get(),
+                last_offset: raw.last_offset.get(),
+                stable_offset: raw.stable_offset.get(),
+            };
+            let is_in_order = transactions.aborted.back().is_none_or(|before| before.last_offset < aborted.last_offset);
+            if !is_in_order
+                || aborted.first_offset >= aborted.last_offset
+                || aborted.last_offset >= partition.next_offset
+            {
+                return Err(wrong);
+            }
+            transactions.aborted.push_back(aborted);
+        }
+        if transactions.is_empty() {
+            return Err(wrong);
+        }
+        state.transactions.noted += transactions.count();
+        Ok(id)
+    }
+
+    #[expect(clippy::type_complexity, reason = "an entry of two maps, one in the other")]
+    fn pending(
+        &mut self,
+        state: &State,
+    ) -> Result<(u64, (std::sync::Arc<str>, PartitionId), Committed), SnapshotError> {
+        let raw: RawPending = self.next()?;
+        let wrong = SnapshotError::Content("an offset in a transaction");
+        let id = PartitionId { topic: raw.topic.get(), number: raw.number.get() };
+        let (group_bytes, metadata_bytes) = (raw.group_bytes.get() as usize, raw.metadata_bytes.get() as usize);
+        let is_sound = (1..=NAME_BYTES_MAX).contains(&group_bytes)
+            && metadata_bytes <= SETTINGS_BYTES_MAX
+            && state.transactions.open.contains_key(&raw.producer.get())
+            && state.topics.check_partition(id.topic, id.number).is_ok();
+        if !is_sound {
+            return Err(wrong);
+        }
+        let texts = self.bytes((group_bytes + metadata_bytes).next_multiple_of(ALIGNMENT))?;
+        let (group, rest) = texts.split_at(group_bytes);
+        let metadata = rest.get(..metadata_bytes).ok_or(wrong)?.into();
+        let group = str::from_utf8(group).map_err(|_| wrong)?.into();
+        Ok((raw.producer.get(), (group, id), Committed { offset: raw.offset.get(), metadata }))
+    }
+}
