@@ -254,11 +254,8 @@ impl Shared {
 
 /// Commits the offsets after what was taken.
 async fn commit(consumer: &mut GroupConsumer, untaken: &BTreeMap<u32, u64>) -> Result<(), ClientError> {
-    let taken = |(topic, partition, received): (&str, u32, u64)| CommitOffset {
-        topic: topic.to_owned(),
-        partition,
-        offset: untaken.get(&partition).copied().unwrap_or(received),
-        metadata: String::new(),
+    let taken = |(topic, partition, received): (&str, u32, u64)| {
+        CommitOffset::new(topic, partition, untaken.get(&partition).copied().unwrap_or(received))
     };
     let offsets = consumer.positions().map(taken).collect();
     consumer.commit_offsets(offsets).await

@@ -42,12 +42,7 @@ pub fn group_of(group: GroupInfo) -> Group {
 /// The offsets to set in a topic.
 pub fn offsets_of(topic: &str, offsets: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>)>) -> PyResult<Vec<CommitOffset>> {
     let offset = |(partition, offset): &(Bound<'_, PyAny>, Bound<'_, PyAny>)| {
-        Ok(CommitOffset {
-            topic: topic.to_owned(),
-            partition: whole("partition", partition)?,
-            offset: whole("offset", offset)?,
-            metadata: String::new(),
-        })
+        Ok(CommitOffset::new(topic, whole("partition", partition)?, whole("offset", offset)?))
     };
     offsets.iter().map(offset).collect()
 }

@@ -123,7 +123,7 @@ def test_keys_headers_and_times_are_the_same_for_our_clients_and_kafkas(kafka: B
         value = None if message.value is None else bytes(message.value)
         assert (message.offset, message.key, value) == (other.offset(), other.key(), other.value())
         assert message.headers == (other.headers() or [])
-        # Without a time of its own, a record has that of its batch for Kafka's clients.
+        # Without a timestamp, a record has that of its batch for Kafka's clients.
         assert message.timestamp in (other.timestamp()[1], None if message.offset == 0 else -1)
     assert (ours[0].timestamp, ours[-1].headers[0], ours[-1].timestamp) == (None, ("number", b"99"), 1_700_000_000_099)
 

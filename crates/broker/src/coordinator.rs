@@ -40,7 +40,7 @@ struct Shared {
 
 struct State {
     groups: Groups<usize>,
-    /// Who waits for answers.
+    /// Members whose requests wait for a response.
     waiting: Slab<oneshot::Sender<Outcome>>,
     began: Instant,
     /// When the task looks again, unless it is woken up before.
@@ -158,7 +158,7 @@ impl Shared {
         answered.await.unwrap_or(Outcome::Refused(GroupError::UnknownMember))
     }
 
-    /// Looks at groups, or notes signs of members, which are due later then.
+    /// Looks at groups, or takes heartbeats of members, which are due later then.
     fn look<R>(&self, look: impl FnOnce(&mut Groups<usize>, Duration) -> R) -> R {
         let mut state = self.lock();
         let now = state.began.elapsed();

@@ -61,8 +61,7 @@ impl Client {
     /// Opens a new instance of a named producer: from then on, no older instance of this name can append. Retried; each
     /// try may open one. [`ProducerConfig::name`](crate::ProducerConfig::name) does this for a producer.
     pub async fn open_producer(&self, name: &str) -> Result<ProducerInstance, ClientError> {
-        let mut call = Call::get(format!("{}?producer-name={}", path::PRODUCER, query_value(name)));
-        call.method = Method::POST;
+        let call = Call::new(Method::POST, format!("{}?producer-name={}", path::PRODUCER, query_value(name)));
         let text = self.text(&call).await?;
         self.parse_json(&text)
     }

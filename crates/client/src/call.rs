@@ -21,8 +21,12 @@ pub(crate) struct Call {
 }
 
 impl Call {
+    pub(crate) fn new(method: Method, target: String) -> Self {
+        Call { method, target, headers: Vec::new(), body: Pieces::default() }
+    }
+
     pub(crate) fn get(target: String) -> Self {
-        Call { method: Method::GET, target, headers: Vec::new(), body: Pieces::default() }
+        Call::new(Method::GET, target)
     }
 
     pub(crate) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {

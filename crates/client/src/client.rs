@@ -14,7 +14,7 @@ use crate::stream::{Stream, Tls, is_tls_error};
 use crate::{ClientError, RetryPolicy};
 use http::header::{AUTHORIZATION, HOST, HeaderValue};
 use http::{Method, Request, Uri};
-use rawline_contract::path;
+use rawline_contract::{Code, path};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -136,6 +136,22 @@ impl Client {
             exchange.text(TEXT_BYTES_MAX, true).await
         })
         .await
+    }
+
+    /// Deletes something, with retries. `missing` is the broker's code if it doesn't exist.
+    pub(crate) async fn delete(&self, call: &Call, missing: Code) -> Result<(), ClientError> {
+        let (mut attempts, mut may_be_deleted) = (self.attempts(), false);
+        loop {
+            match self.text_once(call).await {
+                Ok(_) => return Ok(()),
+                // An earlier try, whose response was lost, has deleted it.
+                Err(error) if may_be_deleted && error.code() == Some(missing.name) => return Ok(()),
+                Err(error) => {
+                    may_be_deleted |= matches!(error, ClientError::Broken { .. } | ClientError::Timeout { .. });
+                    attempts.failed(error).await?;
+                }
+            }
+        }
     }
 
     /// Starts to count the failures of a request.

@@ -29,17 +29,18 @@ pub enum Start {
 }
 
 impl Start {
-    /// The offset in a partition of this extent.
-    pub(crate) async fn offset(
+    /// The offset in a partition of a topic whose partitions are `extents`
+    /// ([`TopicInfo::extents`](crate::TopicInfo::extents)).
+    pub async fn offset(
         self,
         client: &Client,
         partition: TopicPartition<'_>,
-        extent: impl FnOnce() -> Result<Extent, ClientError>,
+        extents: &[Extent],
     ) -> Result<u64, ClientError> {
         match self {
             Start::Offset(offset) => Ok(offset),
-            Start::Earliest => extent().map(|extent| extent.first_offset),
-            Start::Latest => extent().map(|extent| extent.next_offset),
+            Start::Earliest => Ok(partition.extent(extents)?.first_offset),
+            Start::Latest => Ok(partition.extent(extents)?.next_offset),
             Start::Time(time) => client.offset_at(partition, time).await,
         }
     }
@@ -149,14 +150,7 @@ impl Consumer {
         let extents = info.map(|info| info.extents()).unwrap_or_default();
         let all: Vec<u32> = (0..).zip(&extents).map(|(number, _)| number).collect();
         for &partition in if config.partitions.is_empty() { &all } else { &config.partitions } {
-            let extent = || {
-                extents.get(partition as usize).copied().ok_or_else(|| ClientError::NoPartition {
-                    topic: topic.clone(),
-                    partition,
-                    partitions: extents.len() as u32,
-                })
-            };
-            let offset = config.start.offset(&client, (topic.as_str(), partition).into(), extent).await?;
+            let offset = config.start.offset(&client, (topic.as_str(), partition).into(), &extents).await?;
             ranges.push(PartitionRange { partition, offset, end_offset: config.end_offset });
         }
         Ok(Consumer::of(client, topic, ranges, config))

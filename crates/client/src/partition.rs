@@ -1,6 +1,8 @@
 //! Partitions: how a request names one, and how a key leads to one.
 
+use crate::ClientError;
 use crate::call::query_value;
+use rawline_contract::Extent;
 use std::fmt;
 
 /// A partition of a topic, as requests name it. A topic's name alone stands for partition 0.
@@ -10,6 +12,17 @@ pub struct TopicPartition<'a> {
     pub topic: &'a str,
     /// The partition's number.
     pub partition: u32,
+}
+
+impl TopicPartition<'_> {
+    /// Its extent, of those of all partitions of its topic. Fails if the topic has fewer.
+    pub fn extent(&self, extents: &[Extent]) -> Result<Extent, ClientError> {
+        extents.get(self.partition as usize).copied().ok_or_else(|| ClientError::NoPartition {
+            topic: self.topic.to_owned(),
+            partition: self.partition,
+            partitions: extents.len() as u32,
+        })
+    }
 }
 
 impl<'a> From<&'a str> for TopicPartition<'a> {

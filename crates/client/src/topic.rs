@@ -13,7 +13,7 @@ use std::time::SystemTime;
 impl Client {
     /// One topic. Its own offsets are those of partition 0.
     pub async fn topic(&self, topic: &str) -> Result<TopicInfo, ClientError> {
-        let text = self.text(&Call::get(format!("{}?topic-name={}", path::TOPIC, query_value(topic)))).await?;
+        let text = self.text(&of_topic(Method::GET, topic)).await?;
         self.parse_json(&text)
     }
 
@@ -38,28 +38,11 @@ impl Client {
     /// created with the same name later begins at offset 0. Fails with the code `topic_not_found` if it
     /// doesn't exist.
     pub async fn delete_topic(&self, topic: &str) -> Result<(), ClientError> {
-        let mut call = Call::get(format!("{}?topic-name={}", path::TOPIC, query_value(topic)));
-        call.method = Method::DELETE;
-        let (mut attempts, mut may_be_deleted) = (self.attempts(), false);
-        loop {
-            match self.text_once(&call).await {
-                Ok(_) => return Ok(()),
-                // An earlier try, whose response was lost, has deleted it.
-                Err(ClientError::Refused { code, .. }) if may_be_deleted && code == TOPIC_NOT_FOUND.name => {
-                    return Ok(());
-                }
-                Err(error) => {
-                    may_be_deleted |= matches!(error, ClientError::Broken { .. } | ClientError::Timeout { .. });
-                    attempts.failed(error).await?;
-                }
-            }
-        }
+        self.delete(&of_topic(Method::DELETE, topic), TOPIC_NOT_FOUND).await
     }
 
     async fn store_topic(&self, method: Method, topic: &str, settings: &Settings) -> Result<TopicInfo, ClientError> {
-        let mut call = Call::get(format!("{}?topic-name={}", path::TOPIC, query_value(topic)));
-        call.method = method;
-        let text = self.text(&call.json(settings)?).await?;
+        let text = self.text(&of_topic(method, topic).json(settings)?).await?;
         self.parse_json(&text)
     }
 
@@ -71,9 +54,7 @@ impl Client {
         before: u64,
     ) -> Result<Trimmed, ClientError> {
         let target = format!("{}?{}&before={before}", path::TRIM, partition.into());
-        let mut call = Call::get(target);
-        call.method = Method::POST;
-        let text = self.text(&call).await?;
+        let text = self.text(&Call::new(Method::POST, target)).await?;
         self.parse_json(&text)
     }
 
@@ -110,4 +91,8 @@ impl Client {
     pub(crate) fn not_a_brokers(&self, reason: String) -> ClientError {
         ClientError::Answer { broker: self.config().broker.clone(), reason }
     }
+}
+
+fn of_topic(method: Method, topic: &str) -> Call {
+    Call::new(method, format!("{}?topic-name={}", path::TOPIC, query_value(topic)))
 }

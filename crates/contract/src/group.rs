@@ -137,6 +137,13 @@ pub struct CommitOffset {
     pub metadata: String,
 }
 
+impl CommitOffset {
+    /// An offset without metadata.
+    pub fn new(topic: impl Into<String>, partition: u32, offset: u64) -> CommitOffset {
+        CommitOffset { topic: topic.into(), partition, offset, metadata: String::new() }
+    }
+}
+
 /// What a member sends to join a group, for the first time or again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -18,7 +18,7 @@ pub const OFFSET: &str = "/offset";
 pub const GROUPS: &str = "/groups";
 /// One group: its members and its offsets; commit offsets, and delete them.
 pub const GROUP: &str = "/group";
-/// One member of a group: join, give signs, leave.
+/// One member of a group: join, send heartbeats, leave.
 pub const MEMBER: &str = "/member";
 /// Whether the broker works.
 pub const HEALTH: &str = "/health";

@@ -146,20 +146,14 @@ impl RecordBatchBuilder {
         }
         self.gap = 0;
         let batch = if codec == RecordCodec::None { &mut self.plain } else { &mut self.packed };
+        let offsets = std::mem::take(&mut self.offsets);
         let mut header = RecordBatchHeader {
-            base_offset: 0,
-            batch_bytes: batch.len() as u32,
             records: std::mem::take(&mut self.records),
-            offsets: std::mem::take(&mut self.offsets),
-            crc32c: 0,
             codec,
-            is_transactional: false,
-            is_control: false,
-            has_append_time: false,
             has_delete_horizon: self.delete_horizon_ms.take().is_some(),
-            base_timestamp_ms: self.base_timestamp_ms,
             max_timestamp_ms: self.max_timestamp_ms,
             producer,
+            ..RecordBatchHeader::plain(batch.len() as u32, offsets, self.base_timestamp_ms)
         };
         let (front, section) = batch.split_at_mut(RECORD_BATCH_HEADER_BYTES);
         let mut crc = header.crc();
@@ -172,21 +166,7 @@ impl RecordBatchBuilder {
 
 /// A batch that takes these many offsets and has no record: a compaction has removed them all. The base offset is 0.
 pub fn without_records(offsets: u32) -> [u8; RECORD_BATCH_HEADER_BYTES] {
-    let header = RecordBatchHeader {
-        base_offset: 0,
-        batch_bytes: RECORD_BATCH_HEADER_BYTES as u32,
-        records: 0,
-        offsets,
-        crc32c: 0,
-        codec: RecordCodec::None,
-        is_transactional: false,
-        is_control: false,
-        has_append_time: false,
-        has_delete_horizon: false,
-        base_timestamp_ms: NO_TIMESTAMP_MS,
-        max_timestamp_ms: NO_TIMESTAMP_MS,
-        producer: None,
-    };
+    let header = RecordBatchHeader::plain(RECORD_BATCH_HEADER_BYTES as u32, offsets, NO_TIMESTAMP_MS);
     RecordBatchHeader { crc32c: header.crc().value(), ..header }.encode()
 }
 

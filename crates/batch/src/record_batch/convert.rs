@@ -2,7 +2,7 @@
 
 use super::encode::{RecordFront, with_length_bytes};
 use super::header::BATCH_BYTES_MAX;
-use super::{RECORD_BATCH_HEADER_BYTES, RecordBatchError, RecordBatchHeader, RecordCodec, varint};
+use super::{RECORD_BATCH_HEADER_BYTES, RecordBatchError, RecordBatchHeader, varint};
 
 /// Small fields are gathered up to this many bytes, so that neither the checksum nor the sink gets every one alone.
 const GATHERED_BYTES: usize = 4 << 10;
@@ -48,20 +48,11 @@ where
     let sizes = records.clone().map(|record| u32::try_from(record.len()).unwrap_or(u32::MAX));
     let batch_bytes = converted_bytes(sizes)?;
     let created_ms = (created_us / 1000) as i64;
+    let count = records.len() as u32;
     let mut header = RecordBatchHeader {
         base_offset: first_offset as i64,
-        batch_bytes,
-        records: records.len() as u32,
-        offsets: records.len() as u32,
-        crc32c: 0,
-        codec: RecordCodec::None,
-        is_transactional: false,
-        is_control: false,
-        has_append_time: false,
-        has_delete_horizon: false,
-        base_timestamp_ms: created_ms,
-        max_timestamp_ms: created_ms,
-        producer: None,
+        records: count,
+        ..RecordBatchHeader::plain(batch_bytes, count, created_ms)
     };
     let mut crc = header.crc();
     let mut gathered = Vec::with_capacity(GATHERED_BYTES + 2 * ALONE_BYTES_MIN);

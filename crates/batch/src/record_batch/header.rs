@@ -245,6 +245,25 @@ impl RecordBatchError {
 }
 
 impl RecordBatchHeader {
+    /// A batch without records, codec or producer, at offset 0, whose times are `timestamp_ms`; the checksum is to be set.
+    pub(super) fn plain(batch_bytes: u32, offsets: u32, timestamp_ms: i64) -> Self {
+        RecordBatchHeader {
+            base_offset: 0,
+            batch_bytes,
+            records: 0,
+            offsets,
+            crc32c: 0,
+            codec: RecordCodec::None,
+            is_transactional: false,
+            is_control: false,
+            has_append_time: false,
+            has_delete_horizon: false,
+            base_timestamp_ms: timestamp_ms,
+            max_timestamp_ms: timestamp_ms,
+            producer: None,
+        }
+    }
+
     /// Reads and checks the header of a batch that a producer sends. A header that passes describes a batch within
     /// `limits`.
     pub fn parse(

@@ -268,7 +268,7 @@ impl<T: Copy> Group<T> {
         let mut waiting = Vec::new();
         for (id, member) in &mut self.members {
             if let Some(ticket) = member.syncing.take() {
-                member.gave_sign(now);
+                member.heard(now);
                 waiting.push((id.clone(), ticket));
             }
         }
@@ -372,7 +372,7 @@ impl<T: Copy> Group<T> {
             Phase::Syncing { .. } | Phase::Stable => {
                 for member in self.members.values_mut() {
                     if let Some(ticket) = member.syncing.take() {
-                        member.gave_sign(now);
+                        member.heard(now);
                         answers.push(Answer { ticket, outcome: Outcome::Refused(GroupError::Rebalancing) });
                     }
                 }
@@ -419,7 +419,7 @@ impl<T: Copy> Group<T> {
         for (id, member) in &mut self.members {
             member.assignment = Bytes::new();
             if let Some(ticket) = member.joining.take() {
-                member.gave_sign(now);
+                member.heard(now);
                 waiting.push((id.clone(), ticket));
             }
         }
@@ -443,7 +443,7 @@ impl<T: Copy> Group<T> {
             return Err(GroupError::Generation { current: self.generation });
         }
         if let Some(member) = self.members.get_mut(&sync.member) {
-            member.gave_sign(now);
+            member.heard(now);
         }
         Ok(())
     }

@@ -54,14 +54,14 @@ impl<T: Copy> Member<T> {
         self.identity = join.identity.clone();
         (self.session, self.rebalance) = (join.session, join.rebalance);
         (self.protocols, self.said_bytes) = (join.protocols.clone(), join.bytes());
-        self.gave_sign(now);
+        self.heard(now);
     }
 
-    pub fn gave_sign(&mut self, now: Duration) {
+    pub fn heard(&mut self, now: Duration) {
         self.gone_at = now + self.session;
     }
 
-    /// When it is gone. Who waits for an answer of ours can't give signs.
+    /// When it is gone. A member that waits for a response can't send heartbeats.
     pub fn gone_at(&self) -> Option<Duration> {
         (self.joining.is_none() && self.syncing.is_none()).then_some(self.gone_at)
     }

@@ -226,7 +226,7 @@ struct Actor {
     is_silent: bool,
 }
 
-/// Six members, of which some have instances, at random for a while. Then those that are left give signs for long
+/// Six members, of which some have instances, at random for a while. Then those that are left send heartbeats for long
 /// enough that all others are gone: they must be in one generation, each with a share of its own.
 #[test]
 fn whoever_stays_ends_in_one_division() {

@@ -6,9 +6,7 @@ use super::table::{Align, table};
 use super::{BrokerArgs, CommandError, print, print_json};
 use clap::{ArgGroup, Subcommand};
 use jiff::Timestamp;
-use rawline_client::{
-    Client, ClientError, CommitOffset, GroupInfo, GroupOffset, GroupPartition, GroupSummary, MemberInfo, Start,
-};
+use rawline_client::{Client, CommitOffset, GroupInfo, GroupOffset, GroupPartition, GroupSummary, MemberInfo, Start};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -265,17 +263,8 @@ async fn reset(
     let partitions = if partitions.is_empty() { (0..extents.len() as u32).collect() } else { partitions };
     let mut offsets = Vec::with_capacity(partitions.len());
     for partition in partitions {
-        let Some(extent) = extents.get(partition as usize) else {
-            let (topic, partitions) = (topic.to_owned(), extents.len() as u32);
-            return Err(ClientError::NoPartition { topic, partition, partitions }.into());
-        };
-        let offset = match start {
-            Start::Offset(offset) => offset,
-            Start::Earliest => extent.first_offset,
-            Start::Latest => extent.next_offset,
-            Start::Time(time) => client.offset_at((topic, partition), time).await?,
-        };
-        offsets.push(CommitOffset { topic: topic.to_owned(), partition, offset, metadata: String::new() });
+        let offset = start.offset(client, (topic, partition).into(), &extents).await?;
+        offsets.push(CommitOffset::new(topic, partition, offset));
     }
     client.set_group_offsets(group, offsets).await?;
     print(&shown(&client.group(group).await?))

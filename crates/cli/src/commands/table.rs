@@ -1,4 +1,4 @@
-//! Tables for people.
+//! Human-readable tables.
 
 use std::fmt::Write;
 

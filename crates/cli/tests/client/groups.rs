@@ -125,8 +125,7 @@ async fn what_is_not_committed_is_read_again() {
     let mut first = consumer(&client, fixed());
     let mut found = Read::new();
     read(&mut first, 5, &mut found).await;
-    let offset = CommitOffset { topic: "t".to_owned(), partition: 1, offset: 2, metadata: String::new() };
-    first.commit_offsets(vec![offset]).await.unwrap();
+    first.commit_offsets(vec![CommitOffset::new("t", 1, 2)]).await.unwrap();
     // As after a crash: another process is the same member.
     let mut second = consumer(&client, fixed());
     let mut again = Read::new();

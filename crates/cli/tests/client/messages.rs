@@ -1,4 +1,4 @@
-//! Records with keys, headers and times of their own: sent, stored in Kafka's batches, and read.
+//! Records with keys, headers and their own times: sent, stored in Kafka's batches, and read.
 
 use crate::{batch, client, support};
 use bytes::Bytes;

@@ -1,4 +1,4 @@
-//! A member's part in its group: a task that joins, gives signs while the caller processes records, and joins again
+//! A member's part in its group: a task that joins, sends heartbeats while the caller processes records, and joins again
 //! when the partitions are divided anew.
 //!
 //! ```text
@@ -142,7 +142,7 @@ impl Member {
         self.client.join_group(&self.group, &request, rebalance.saturating_add(*session)).await
     }
 
-    /// Gives signs until the membership ends and the consumer has stopped reading.
+    /// Sends heartbeats until the membership ends and the consumer has stopped reading.
     async fn stay(&mut self, membership: &Membership) -> End {
         // When the partitions are divided anew, the member has to learn of it well before the others stop waiting.
         let interval = self.config.session.min(self.config.rebalance) / SESSION_HEARTBEATS;

@@ -318,7 +318,7 @@ impl GroupConsumer {
                 // A greater offset is of a topic that was deleted, or was set by mistake.
                 let offset = match known.filter(|offset| *offset <= extent.next_offset) {
                     Some(offset) => offset,
-                    None => self.config.start.offset(&self.client, (topic, *partition).into(), || Ok(extent)).await?,
+                    None => self.config.start.offset(&self.client, (topic, *partition).into(), &extents).await?,
                 };
                 let offset = offset.max(extent.first_offset);
                 progress.insert(topic.to_owned(), *partition, offset, *committed);

@@ -65,11 +65,8 @@ impl Progress {
     /// What is to be committed: also where a partition began, so that another member begins there as well.
     pub fn uncommitted(&self) -> Vec<CommitOffset> {
         let differs = self.partitions.iter().filter(|(_, position)| position.committed != Some(position.processed));
-        let offset = |((topic, partition), position): (&(String, u32), &Position)| CommitOffset {
-            topic: topic.clone(),
-            partition: *partition,
-            offset: position.processed,
-            metadata: String::new(),
+        let offset = |((topic, partition), position): (&(String, u32), &Position)| {
+            CommitOffset::new(topic, *partition, position.processed)
         };
         differs.map(offset).collect()
     }
@@ -115,7 +112,7 @@ mod tests {
         assert_eq!(uncommitted(&progress), [(0, 7)]);
         // It commits by itself what it has processed of the last read.
         progress.set_returned("t", 0, 12);
-        let at = |offset| vec![CommitOffset { topic: "t".into(), partition: 0, offset, metadata: String::new() }];
+        let at = |offset| vec![CommitOffset::new("t", 0, offset)];
         progress.set_committed(&at(9));
         assert_eq!(uncommitted(&progress), []);
         progress.insert("u".into(), 0, 1, Some(1));

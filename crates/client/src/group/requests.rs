@@ -21,7 +21,7 @@ impl Client {
     /// A group: its members, and the offsets that it has committed. Fails with the code `group_not_found` if it has
     /// neither.
     pub async fn group(&self, group: &str) -> Result<GroupInfo, ClientError> {
-        let text = self.text(&call(Method::GET, path::GROUP, group)).await?;
+        let text = self.text(&of_group(Method::GET, path::GROUP, group)).await?;
         self.parse_json(&text)
     }
 
@@ -32,13 +32,13 @@ impl Client {
 
     /// Commits offsets.
     pub(super) async fn commit_to_group(&self, group: &str, request: &CommitRequest) -> Result<(), ClientError> {
-        let call = call(Method::PUT, path::GROUP, group).json(request)?;
+        let call = of_group(Method::PUT, path::GROUP, group).json(request)?;
         self.text(&call).await.map(drop)
     }
 
     /// Deletes all offsets of a group that has no members.
     pub async fn delete_group(&self, group: &str) -> Result<(), ClientError> {
-        self.delete_offsets(call(Method::DELETE, path::GROUP, group)).await
+        self.delete(&of_group(Method::DELETE, path::GROUP, group), GROUP_NOT_FOUND).await
     }
 
     /// Deletes a group's offset in one partition, which no member reads.
@@ -47,24 +47,9 @@ impl Client {
         group: &str,
         partition: impl Into<TopicPartition<'a>>,
     ) -> Result<(), ClientError> {
-        let mut call = call(Method::DELETE, path::GROUP, group);
+        let mut call = of_group(Method::DELETE, path::GROUP, group);
         push(&mut call, format_args!("&{}", partition.into()));
-        self.delete_offsets(call).await
-    }
-
-    async fn delete_offsets(&self, call: Call) -> Result<(), ClientError> {
-        let (mut attempts, mut may_be_deleted) = (self.attempts(), false);
-        loop {
-            match self.text_once(&call).await {
-                Ok(_) => return Ok(()),
-                // An earlier try, whose response was lost, has deleted it.
-                Err(error) if may_be_deleted && error.code() == Some(GROUP_NOT_FOUND.name) => return Ok(()),
-                Err(error) => {
-                    may_be_deleted |= matches!(error, ClientError::Broken { .. } | ClientError::Timeout { .. });
-                    attempts.failed(error).await?;
-                }
-            }
-        }
+        self.delete(&call, GROUP_NOT_FOUND).await
     }
 
     /// Joins a group; waits up to `wait` for its other members.
@@ -74,7 +59,7 @@ impl Client {
         request: &JoinRequest,
         wait: Duration,
     ) -> Result<Membership, ClientError> {
-        let call = call(Method::POST, path::MEMBER, group).json(request)?;
+        let call = of_group(Method::POST, path::MEMBER, group).json(request)?;
         let mut attempts = self.attempts();
         loop {
             match self.text_within(&call, wait).await {
@@ -110,14 +95,12 @@ impl Client {
     }
 }
 
-fn call(method: Method, path: &str, group: &str) -> Call {
-    let mut call = Call::get(format!("{path}?group-name={}", query_value(group)));
-    call.method = method;
-    call
+fn of_group(method: Method, path: &str, group: &str) -> Call {
+    Call::new(method, format!("{path}?group-name={}", query_value(group)))
 }
 
 fn of_member(method: Method, group: &str, member: &str, instance: Option<&str>) -> Call {
-    let mut call = call(method, path::MEMBER, group);
+    let mut call = of_group(method, path::MEMBER, group);
     push(&mut call, format_args!("&member={}", query_value(member)));
     if let Some(instance) = instance {
         push(&mut call, format_args!("&instance={}", query_value(instance)));

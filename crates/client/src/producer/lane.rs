@@ -1,9 +1,11 @@
 //! The complete batches of one partition, which are sent in order.
 
+use super::config::ProducerConfig;
 use super::outgoing::BatchKind;
 use super::receipt::Delivery;
+use crate::limits::REMEMBERED_MAX;
 use bytes::Bytes;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// What a producer has for one partition.
@@ -12,8 +14,10 @@ pub(super) struct Lane {
     /// The sequence after the last record that was sealed.
     pub(super) next_sequence: u64,
     pub(super) sealed: VecDeque<SealedBatch>,
-    /// Number of requests in flight.
-    pub(super) in_flight: usize,
+    /// Number of requests so far.
+    requests: u64,
+    /// The numbers of those in flight.
+    in_flight: BTreeSet<u64>,
     /// Whether a request was acknowledged.
     pub(super) is_known: bool,
 }
@@ -31,6 +35,33 @@ pub(super) struct SealedBatch {
 }
 
 impl Lane {
+    /// Whether a request can begin. The first one is alone: a broker that doesn't know the producer takes whatever
+    /// arrives first as the beginning of its sequence. Others wait for one that is sent again while the broker can still
+    /// tell that it was stored.
+    pub(super) fn has_capacity(&self, config: &ProducerConfig) -> bool {
+        match self.in_flight.first() {
+            Some(oldest) if config.exactly_once => {
+                self.is_known
+                    && self.in_flight.len() < config.in_flight_max
+                    && self.requests - oldest < REMEMBERED_MAX.max(config.in_flight_max as u64)
+            }
+            _ => self.in_flight.len() < config.in_flight_max,
+        }
+    }
+
+    /// Begins a request: its number.
+    pub(super) fn begin(&mut self) -> u64 {
+        let number = self.requests;
+        self.requests += 1;
+        self.in_flight.insert(number);
+        number
+    }
+
+    /// A request has ended.
+    pub(super) fn end(&mut self, number: u64) {
+        assert!(self.in_flight.remove(&number), "request {number} is not in flight: {:?}", self.in_flight);
+    }
+
     /// Takes the batches of the next request, of one kind, and of at most `bytes_max` bytes unless it is one batch. It
     /// ends where sequences wrap: the broker continues a request's sequence by the number of its records.
     pub(super) fn take(&mut self, bytes_max: usize) -> Vec<SealedBatch> {

@@ -16,7 +16,7 @@ const MESSAGE_BYTES: usize = 36;
 /// Maximum size of the two lengths of a header.
 const MESSAGE_HEADER_BYTES: usize = 10;
 
-/// A record with what only Kafka's batches have room for: a key, headers, a time of its own, a value that is null.
+/// A record with what only Kafka's batches have room for: a key, headers, a timestamp, a value that is null.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Message<'a> {
     /// The key, which is stored with the record, and chooses its partition unless [`Message::partition`] does.

@@ -15,6 +15,8 @@ use tokio::time::Instant;
 /// The batches of one request.
 pub(super) struct Due {
     partition: u32,
+    /// Its number among those to the partition.
+    number: u64,
     batches: Vec<SealedBatch>,
 }
 
@@ -117,10 +119,7 @@ pub(super) fn due(shared: &Shared, state: &mut State, now: Instant) -> (Option<D
     let mut next_deadline: Option<Instant> = None;
     for partition in state.busy() {
         let lane = state.lanes.entry(partition).or_default();
-        // The first request is alone: a broker that doesn't know the producer takes whatever arrives first as the
-        // beginning of its sequence.
-        let is_known = lane.is_known || !shared.config.exactly_once;
-        if lane.in_flight >= if is_known { shared.config.in_flight_max } else { 1 } {
+        if !lane.has_capacity(&shared.config) {
             continue;
         }
         let has_sealed = !lane.sealed.is_empty();
@@ -137,8 +136,8 @@ pub(super) fn due(shared: &Shared, state: &mut State, now: Instant) -> (Option<D
         let lane = state.lanes.entry(partition).or_default();
         let batches = lane.take(shared.config.request_bytes_max);
         assert!(!batches.is_empty(), "partition {partition} is due without a batch");
-        lane.in_flight += 1;
-        return (Some(Due { partition, batches }), None);
+        let number = lane.begin();
+        return (Some(Due { partition, number, batches }), None);
     }
     (None, next_deadline)
 }
@@ -152,13 +151,12 @@ async fn send_one(
 ) {
     let _stops = StopOnPanic(shared.clone());
     let appended = append(&client, &shared, &due, appending).await;
-    let Due { partition, batches } = due;
+    let Due { partition, number, batches } = due;
     let held_bytes: usize = batches.iter().map(|batch| batch.held_bytes).sum();
     let mut state = shared.lock();
     assert!(!batches.is_empty() && held_bytes > 0, "a request of {} batches", batches.len());
     let lane = state.lanes.entry(partition).or_default();
-    assert!(lane.in_flight > 0, "a request to partition {partition} was not counted");
-    lane.in_flight -= 1;
+    lane.end(number);
     lane.is_known |= appended.is_ok();
     match appended {
         Ok(mut offset) => {

@@ -137,12 +137,42 @@ fn the_first_request_to_a_partition_is_alone() {
     seal(&shared);
     let is_due = || due(&shared, &mut shared.lock(), tokio::time::Instant::now()).0.is_some();
     assert_eq!((is_due(), is_due()), (true, false));
-    let known = |lanes: &mut std::collections::BTreeMap<u32, super::lane::Lane>| {
-        let lane = lanes.get_mut(&0).unwrap();
-        (lane.in_flight, lane.is_known) = (0, true);
-    };
-    known(&mut shared.lock().lanes);
+    acknowledge(&shared, 0);
     assert_eq!((is_due(), is_due(), is_due()), (true, true, false));
+}
+
+/// The broker remembers a producer's last five appends: when it has stored five more, it can't tell that one before was
+/// stored.
+#[test]
+fn requests_wait_for_one_that_is_sent_again() {
+    let config =
+        ProducerConfig { batch_records_max: 1, request_bytes_max: 1, in_flight_max: 2, ..ProducerConfig::default() };
+    let shared = Shared::new("t".to_owned(), config, Limits::default(), Arc::new(Half));
+    shared.learn(&mut shared.lock(), Some(1)).unwrap();
+    for _ in 0..9 {
+        take(&shared, b"x").unwrap();
+    }
+    seal(&shared);
+    let is_due = || due(&shared, &mut shared.lock(), tokio::time::Instant::now()).0.is_some();
+    assert!(is_due());
+    acknowledge(&shared, 0);
+    // Request 1 stays in flight; 2 to 5 come and go.
+    assert!(is_due());
+    for number in 2..6 {
+        assert!(is_due(), "request {number}");
+        acknowledge(&shared, number);
+    }
+    assert!(!is_due());
+    acknowledge(&shared, 1);
+    assert_eq!((is_due(), is_due(), is_due()), (true, true, false));
+}
+
+/// A request to partition 0 was acknowledged.
+fn acknowledge(shared: &Shared, number: u64) {
+    let mut state = shared.lock();
+    let lane = state.lanes.get_mut(&0).unwrap();
+    lane.end(number);
+    lane.is_known = true;
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! The server over real sockets: HTTP and Kafka's protocol. Tests that count allocations, or use up the process's
-//! files, are programs of their own.
+//! files, are separate programs.
 
 // Helpers of tests may fail the test.
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]

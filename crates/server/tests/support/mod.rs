@@ -38,7 +38,7 @@ pub fn get(target: &str) -> String {
     format!("GET {target} HTTP/1.1\r\nhost: localhost\r\n\r\n")
 }
 
-/// Sends a request over HTTP, on a connection of its own: the response's status, its head and its body.
+/// Sends a request over HTTP, on a new connection: the response's status, its head and its body.
 pub async fn http(server: &Served, method: &str, target: &str, header: &str, body: &[u8]) -> (u16, String, Vec<u8>) {
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     let head = format!(

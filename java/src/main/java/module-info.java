@@ -7,7 +7,7 @@
  */
 module io.rawline.client {
     requires aircompressor;
-    // For the processor only, which is in a jar of its own.
+    // For the processor only, which is in a separate jar.
     requires static java.compiler;
 
     exports io.rawline;

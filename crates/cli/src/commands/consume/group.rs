@@ -33,8 +33,7 @@ pub async fn run(
     let copied = copying.copy(&mut output).await;
     let finished = if matches!(copied, Err(Stop::Enough)) { Ok(()) } else { output.finish().await };
     let Copying { mut consumer, written, .. } = copying;
-    let offset =
-        |(partition, offset)| CommitOffset { topic: topic.name.clone(), partition, offset, metadata: String::new() };
+    let offset = |(partition, offset)| CommitOffset::new(&topic.name, partition, offset);
     // What a reader of stdout that went away didn't get, the next member writes again.
     let committed = consumer.commit_offsets(written.into_iter().map(offset).collect()).await;
     let left = consumer.leave().await;

@@ -8,8 +8,7 @@ use super::{BrokerArgs, CommandError, parse_bytes, parse_duration, stdout_failed
 use clap::ValueEnum;
 use jiff::Timestamp;
 use rawline_client::{
-    Client, ClientError, Consumer, ConsumerConfig, Extent, Fetched, PartitionRange, Record, RetryPolicy, Start,
-    TopicInfo,
+    Client, Consumer, ConsumerConfig, Fetched, PartitionRange, Record, RetryPolicy, Start, TopicInfo, TopicPartition,
 };
 use rawline_contract::JsonRecord;
 use std::collections::HashMap;
@@ -177,6 +176,7 @@ fn failed(stopped: Result<(), Stop>) -> Result<(), CommandError> {
 /// What to write of each partition.
 async fn ranges(args: &Args, client: &Client, topic: &TopicInfo) -> Result<Vec<PartitionRange>, CommandError> {
     let extents = topic.extents();
+    let start = args.since.map_or(args.offset, |since| Start::Time(since.into()));
     let all: Vec<u32> = (0..topic.partitions.get()).collect();
     let selected = if args.partitions.is_empty() { &all } else { &args.partitions };
     let mut ranges: Vec<PartitionRange> = Vec::new();
@@ -184,17 +184,9 @@ async fn ranges(args: &Args, client: &Client, topic: &TopicInfo) -> Result<Vec<P
         if ranges.iter().any(|range| range.partition == partition) {
             continue;
         }
-        let extent = extents.get(partition as usize);
-        let Some(Extent { first_offset, next_offset }) = extent.copied() else {
-            let (topic, partitions) = (args.topic.clone(), topic.partitions.get());
-            return Err(ClientError::NoPartition { topic, partition, partitions }.into());
-        };
-        let offset = match (args.since, args.offset) {
-            (Some(since), _) => client.offset_at((args.topic.as_str(), partition), since.into()).await?,
-            (None, Start::Offset(offset)) => offset,
-            (None, Start::Latest) => next_offset,
-            (None, _) => first_offset,
-        };
+        let name = TopicPartition { topic: &args.topic, partition };
+        let next_offset = name.extent(&extents)?.next_offset;
+        let offset = start.offset(client, name, &extents).await?;
         if offset > next_offset && !args.follow {
             let of_several = if all.len() == 1 { String::new() } else { format!(", partition {partition},") };
             let name = &args.topic;

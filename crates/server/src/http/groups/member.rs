@@ -1,4 +1,4 @@
-//! `/member`: a member joins a group and gets its partitions, gives signs, and leaves.
+//! `/member`: a member joins a group and gets its partitions, sends heartbeats, and leaves.
 //!
 //! Members say the same about themselves as Kafka's consumers with the strategy `range`, so both can be in one group.
 //! For a member that leads, the broker divides the partitions.

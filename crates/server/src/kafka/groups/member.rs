@@ -21,7 +21,7 @@ const SKIPS_FROM: i16 = 9;
 /// Clients look for the coordinator again.
 const STOPPING: i16 = ErrorCode::CoordinatorNotAvailable as i16;
 
-/// What comes of waiting for other members; `None` if the broker stops before.
+/// Waits for other members: the result, or `None` if the broker stops first.
 async fn unless_stopping(client: &Client, outcome: impl Future<Output = Outcome>) -> Option<Outcome> {
     let mut stopping = client.kafka.stopping.clone();
     tokio::select! {
