@@ -12,7 +12,7 @@ DATA ?= .rawline/data
 # What `make full` built stays in the binary that `make run` builds.
 FEATURES := $(shell cat target/.features 2>/dev/null)
 
-.PHONY: help run test test-rust test-python test-java test-kafka test-build bench sim fuzz check check-rust check-python check-java check-lab
+.PHONY: help run test test-rust test-python test-java test-kafka test-build bench bench-kafka sim fuzz check check-rust check-python check-java check-lab
 .PHONY: tools release full clean kafka-oracle kafka-vectors
 .PHONY: lab lab-quick lab-test lab-mine lab-report lab-build lab-generate
 
@@ -93,6 +93,9 @@ test-kafka: $(VENV)/.ready test-build ## Test the broker with Kafka's clients in
 	@command -v mvn >/dev/null || { echo "Kafka's Java clients run with Maven: install Maven 3.8 and Java 17 or newer, then run make again"; exit 1; }
 	@command -v go >/dev/null || { echo "franz-go is built with Go: install Go 1.26 or newer, then run make again"; exit 1; }
 	cd interop/kafka && $(VENV)/bin/python -m pytest
+
+bench-kafka: release $(VENV)/.ready ## Measure the broker beside Kafka's own, with Kafka's tools; RDKAFKA_PERFORMANCE names librdkafka's (40 min)
+	RAWLINE_BIN=$(CURDIR)/target/release/rawline $(VENV)/bin/python interop/kafka/speed.py
 
 check: check-rust check-python check-java check-lab ## Formatters, linters, licenses of dependencies (6 min)
 

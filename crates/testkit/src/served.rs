@@ -62,6 +62,8 @@ impl Served {
             shutdown_wait: config.shutdown_wait,
             advertise: None,
             create_topics: true,
+            commit_thread: config.commit_thread.clone(),
+            small_bytes_max: kafka::SMALL_UNSYNCED_BYTES_MAX,
             api_keys: config.api_keys.clone(),
         };
         let serving_kafka = kafka::serve(for_kafka, broker.clone(), pool.clone(), kafka_config, stopped.clone());

@@ -254,6 +254,11 @@ fn kafka_config(args: &Args, http: &HttpConfig) -> KafkaConfig {
         shutdown_wait: http.shutdown_wait,
         advertise: args.kafka_advertise.clone(),
         create_topics: !args.no_create_topics,
+        commit_thread: http.commit_thread.clone(),
+        small_bytes_max: match args.durability {
+            Durability::Fsync => kafka::SMALL_SYNCED_BYTES_MAX,
+            Durability::PageCache => kafka::SMALL_UNSYNCED_BYTES_MAX,
+        },
         api_keys: http.api_keys.clone(),
     }
 }

@@ -1,6 +1,7 @@
 //! One connection: the HTTP library serves everything but small appends, which are served on the commit thread.
 
 use crate::http::{Api, CONNECTION_BYTES, respond, small};
+use crate::net::commit_thread::there;
 use crate::net::handover::Handover;
 use crate::net::listen::Place;
 use crate::net::pace::Paced;
@@ -12,7 +13,6 @@ use std::convert::Infallible;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
-use tokio::task::JoinHandle;
 
 type Stream = Paced<FileSender>;
 
@@ -48,30 +48,11 @@ async fn serve_small(
         return Some((stream, front));
     };
     let (api, peer_there, activity) = (api.clone(), peer.clone(), place.open.activity.clone());
-    let mut serving = AbortOnDrop(thread.spawn(async move {
-        moved(&peer_there)?;
+    let serving = async move {
         let front = small::serve(&api, &peer_there, &activity, &mut stream, front).await?;
         Some((stream, front))
-    }));
-    // It can't have been aborted; after a panic, which the log has, the connection ends.
-    let next = (&mut serving.0).await.ok()??;
-    moved(peer)?;
-    Some(next)
-}
-
-/// Takes a connection over from another runtime.
-fn moved(peer: &Peer) -> Option<()> {
-    let moved = peer.move_here();
-    moved.inspect_err(|error| tracing::warn!(%error, "a connection is closed: it could not be moved")).ok()
-}
-
-/// A task that ends when this is dropped.
-struct AbortOnDrop<T>(JoinHandle<T>);
-
-impl<T> Drop for AbortOnDrop<T> {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
+    };
+    there(thread, peer, serving).await?
 }
 
 /// Serves requests with the HTTP library until a small append arrives. `None` when the connection has ended.

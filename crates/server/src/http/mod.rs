@@ -167,7 +167,7 @@ pub async fn serve(
         let stream = SharedStream::new(stream);
         let peer = Peer::new(stream.clone(), api.pool.holder(network(address.ip())), address.ip());
         let stream = FileSender::new(stream, api.broker.mappings());
-        let read_size = large_reads.connection();
+        let read_size = Some(large_reads.connection());
         let stream = Paced::new(stream, api.config.waits, place.open.activity.clone(), api.pool.clone(), read_size);
         connection::serve(api.clone(), peer, place, stream)
     };

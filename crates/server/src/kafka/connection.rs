@@ -1,12 +1,15 @@
 //! One connection: requests are read and begun while those before them are being served, and answered in order.
+//!
+//! Small Produce requests are served on the commit thread, all others on the runtime's: see [`Spot`].
 
 use super::building::Building;
 use super::error::ConnectionError;
 use super::incoming::{BUFFER_BYTES, Frame, Incoming};
-use super::reply::Pending;
+use super::reply::{Pending, Reply};
 use super::sasl::{LOGIN_BYTES_MAX, LOGIN_WAIT, Login};
 use super::{Client, admin, api_versions, fetch, groups, list_offsets, metadata, produce, producer_id, transactions};
 use crate::net::activity::Activity;
+use crate::net::commit_thread::there;
 use crate::net::listen::Place;
 use crate::net::pace::Paced;
 use crate::net::sendfile::FileSender;
@@ -16,7 +19,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, ReadHalf, WriteHalf};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -26,6 +29,19 @@ const IN_FLIGHT_MAX: usize = 32;
 /// How long the last responses may take when the client has closed its side.
 const LAST_RESPONSES_WAIT: Duration = Duration::from_secs(1);
 
+/// So many small Produce requests follow the last large one before the connection moves to the commit thread: a client
+/// that sends both stays where it is.
+const SMALL_BEFORE_MOVE: u32 = 4;
+
+/// Where requests are served. Each move waits until no request is in flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Spot {
+    /// On the runtime's threads.
+    Runtime,
+    /// On the commit thread: see [`CommitThread`](rawline_broker::CommitThread).
+    CommitThread,
+}
+
 /// Serves a connection until its client or the broker closes it.
 pub(super) async fn serve(client: Arc<Client>, place: Place, stream: Paced<FileSender>, address: SocketAddr) {
     if place.is_reserve {
@@ -34,35 +50,17 @@ pub(super) async fn serve(client: Arc<Client>, place: Place, stream: Paced<FileS
     }
     let activity = place.open.activity.clone();
     let (reader, writer) = tokio::io::split(stream);
-    let (pending, responses) = mpsc::channel(IN_FLIGHT_MAX);
-    let in_flight = Arc::new(AtomicUsize::new(0));
-    let waits = client.kafka.config.waits;
     let requests = Requests {
         client: client.clone(),
-        incoming: Incoming::new(reader, waits),
-        pending,
+        incoming: Incoming::new(reader, client.kafka.config.waits),
+        next: None,
+        small: SMALL_BEFORE_MOVE,
         activity: activity.clone(),
-        in_flight: in_flight.clone(),
+        in_flight: Arc::default(),
         login: Login::new(client.kafka.sasl.as_ref()),
     };
-    let mut closing = client.kafka.closing.clone();
-    let both = async {
-        let mut writing = std::pin::pin!(write(responses, writer, &activity, &in_flight));
-        let (mut is_closing, mut refused) = (false, Ok(()));
-        tokio::select! {
-            ended = requests.read() => match ended {
-                Err(ConnectionError::Login { .. }) => refused = ended,
-                ended => ended?,
-            },
-            written = &mut writing => return written,
-            _ = closing.wait_for(|&is_closing| is_closing) => is_closing = true,
-        }
-        // No request is read any more; those in flight get their responses.
-        let wait = if is_closing { client.kafka.config.shutdown_wait } else { LAST_RESPONSES_WAIT };
-        tokio::time::timeout(wait, writing).await.unwrap_or(Ok(())).and(refused)
-    };
     tokio::select! {
-        ended = both => match ended {
+        ended = take_turns(&client, Connection { requests, writer }) => match ended {
             Ok(()) => tracing::debug!(%address, "a connection ended"),
             Err(ConnectionError::Io(error)) => tracing::debug!(%address, %error, "a connection ended"),
             Err(error) => tracing::warn!(%address, %error, "closed a Kafka client's connection"),
@@ -71,19 +69,88 @@ pub(super) async fn serve(client: Arc<Client>, place: Place, stream: Paced<FileS
     }
 }
 
-/// Writes responses in order, as soon as they are known.
+async fn take_turns(client: &Client, mut connection: Connection) -> Result<(), ConnectionError> {
+    loop {
+        let Some(elsewhere) = connection.serve(Spot::Runtime).await? else { return Ok(()) };
+        let Some(thread) = &client.kafka.config.commit_thread else {
+            unreachable!("a connection moves to a commit thread, and there is none")
+        };
+        let served = there(thread, &client.peer, elsewhere.serve(Spot::CommitThread)).await;
+        let Some(back) = served.transpose()?.flatten() else { return Ok(()) };
+        connection = back;
+    }
+}
+
+/// An open connection.
+struct Connection {
+    requests: Requests<ReadHalf<Paced<FileSender>>>,
+    writer: WriteHalf<Paced<FileSender>>,
+}
+
+impl Connection {
+    /// Serves requests until one must be served elsewhere. `None` when the connection has ended.
+    async fn serve(mut self, spot: Spot) -> Result<Option<Connection>, ConnectionError> {
+        let client = self.requests.client.clone();
+        let (activity, in_flight) = (self.requests.activity.clone(), self.requests.in_flight.clone());
+        let (pending, responses) = mpsc::channel(IN_FLIGHT_MAX);
+        let mut closing = client.kafka.closing.clone();
+        let both = async {
+            let mut writing = std::pin::pin!(write(responses, &mut self.writer, &activity, &in_flight));
+            let (mut wait, mut refused, mut moves) = (LAST_RESPONSES_WAIT, Ok(()), false);
+            tokio::select! {
+                read = self.requests.read(spot, pending) => match read {
+                    Ok(Read::Elsewhere) => moves = true,
+                    Ok(Read::Closed) => {}
+                    Err(error @ ConnectionError::Login { .. }) => refused = Err(error),
+                    Err(error) => return Err(error),
+                },
+                written = &mut writing => return written.map(|()| false),
+                _ = closing.wait_for(|&is_closing| is_closing) => wait = client.kafka.config.shutdown_wait,
+            }
+            if moves {
+                return writing.await.map(|()| true);
+            }
+            // No request is read any more; those in flight get their responses.
+            tokio::time::timeout(wait, writing).await.unwrap_or(Ok(())).and(refused).map(|()| false)
+        };
+        let moves = both.await?;
+        Ok(moves.then_some(self))
+    }
+}
+
+/// Writes responses in order, as soon as they are known. Those that are known at the same time are written together: a
+/// client that gets them one by one sends its next requests one by one.
 async fn write(
     mut responses: mpsc::Receiver<Pending>,
     mut writer: impl AsyncWrite + Unpin,
     activity: &Activity,
     in_flight: &AtomicUsize,
 ) -> Result<(), ConnectionError> {
-    while let Some(pending) = responses.recv().await {
-        if let Some(reply) = pending.reply().await {
-            activity.responds(reply.holds_buffers);
-            reply.write(&mut writer).await?;
+    let mut waiting = None;
+    while let Some(first) = next(&mut waiting, &mut responses).await {
+        let (mut all, mut served) = (first.reply().await, 1);
+        while all.as_ref().is_none_or(Reply::has_room)
+            && let Ok(pending) = responses.try_recv()
+        {
+            match pending.now() {
+                Ok(reply) => {
+                    all = match (all, reply) {
+                        (Some(all), Some(reply)) => Some(all.and(reply)),
+                        (all, reply) => all.or(reply),
+                    };
+                    served += 1;
+                }
+                Err(pending) => {
+                    waiting = Some(pending);
+                    break;
+                }
+            }
         }
-        if in_flight.fetch_sub(1, Ordering::AcqRel) == 1 {
+        if let Some(all) = all {
+            activity.responds(all.holds_buffers);
+            all.write(&mut writer).await?;
+        }
+        if in_flight.fetch_sub(served, Ordering::AcqRel) == served {
             activity.end(false);
             activity.idle();
         }
@@ -91,42 +158,92 @@ async fn write(
     Ok(())
 }
 
+/// The response that was received but not known yet, or the next one that is received.
+async fn next(waiting: &mut Option<Pending>, responses: &mut mpsc::Receiver<Pending>) -> Option<Pending> {
+    match waiting.take() {
+        Some(pending) => Some(pending),
+        None => responses.recv().await,
+    }
+}
+
 /// The requests of a connection.
 struct Requests<S> {
     client: Arc<Client>,
     incoming: Incoming<S>,
-    pending: mpsc::Sender<Pending>,
+    /// The beginning of a request that is to be served elsewhere.
+    next: Option<Frame>,
+    /// Number of small Produce requests since the last large one, up to [`SMALL_BEFORE_MOVE`].
+    small: u32,
     activity: Arc<Activity>,
     /// Requests that have no response yet. The connection is idle while there are none.
     in_flight: Arc<AtomicUsize>,
     login: Login,
 }
 
+/// What the reading of requests ends with.
+enum Read {
+    /// There are no more.
+    Closed,
+    /// The next one is to be served elsewhere.
+    Elsewhere,
+}
+
 impl<S: AsyncRead + Unpin> Requests<S> {
-    /// Reads requests and begins them, until the client closes the connection.
-    async fn read(mut self) -> Result<(), ConnectionError> {
+    /// Reads requests and begins them, until one is to be served elsewhere or the client closes the connection.
+    async fn read(&mut self, spot: Spot, pending: mpsc::Sender<Pending>) -> Result<Read, ConnectionError> {
         if !self.login.is_done() {
             let wait = LOGIN_WAIT.min(self.client.kafka.config.waits.head);
             let login = tokio::time::timeout(wait, async {
-                while !self.login.is_done() && self.next(LOGIN_BYTES_MAX).await? {}
+                while !self.login.is_done() {
+                    let Some(frame) = self.incoming.frame(LOGIN_BYTES_MAX).await? else { break };
+                    if !self.take(frame, &pending).await? {
+                        break;
+                    }
+                }
                 Ok(())
             });
             login.await.unwrap_or(Err(ConnectionError::LoginTime { wait }))?;
         }
         let bytes_max = self.client.kafka.config.request_bytes_max;
-        while self.next(bytes_max).await? {}
-        Ok(())
+        loop {
+            let frame = match self.next.take() {
+                Some(frame) => frame,
+                None => match self.incoming.frame(bytes_max).await? {
+                    Some(frame) => frame,
+                    None => return Ok(Read::Closed),
+                },
+            };
+            if self.spot_of(&frame) != spot {
+                self.next = Some(frame);
+                return Ok(Read::Elsewhere);
+            }
+            if !self.take(frame, &pending).await? {
+                return Ok(Read::Closed);
+            }
+        }
     }
 
-    /// Reads a request and begins it; false if there are no more.
-    async fn next(&mut self, bytes_max: u64) -> Result<bool, ConnectionError> {
-        let Some(frame) = self.incoming.frame(bytes_max).await? else { return Ok(false) };
+    fn spot_of(&mut self, frame: &Frame) -> Spot {
+        let config = &self.client.kafka.config;
+        if frame.header.api != Api::Produce.key() || config.commit_thread.is_none() {
+            return Spot::Runtime;
+        }
+        if frame.left > config.small_bytes_max {
+            self.small = 0;
+            return Spot::Runtime;
+        }
+        self.small = SMALL_BEFORE_MOVE.min(self.small + 1);
+        if self.small == SMALL_BEFORE_MOVE { Spot::CommitThread } else { Spot::Runtime }
+    }
+
+    /// Begins a request; false if the connection is ending.
+    async fn take(&mut self, frame: Frame, pending: &mpsc::Sender<Pending>) -> Result<bool, ConnectionError> {
         if self.in_flight.fetch_add(1, Ordering::AcqRel) == 0 && !self.activity.begin() {
             // The connection is being closed.
             std::future::pending::<()>().await;
         }
-        let pending = self.begin(frame).await?;
-        let is_sent = self.pending.send(pending).await.is_ok();
+        let begun = self.begin(frame).await?;
+        let is_sent = pending.send(begun).await.is_ok();
         self.login.check()?;
         Ok(is_sent)
     }

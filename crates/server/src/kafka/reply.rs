@@ -1,7 +1,7 @@
 //! A response, and how it gets to the client.
 
 use bytes::{Buf, Bytes};
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, FutureExt};
 use rawline_kafka::Api;
 use rawline_kafka::frame::{RequestHeader, response_header};
 use std::collections::VecDeque;
@@ -31,6 +31,14 @@ impl Pending {
             Pending::Later(reply) => reply.await,
         }
     }
+
+    /// The response if it is known now.
+    pub fn now(self) -> Result<Option<Reply>, Pending> {
+        match self {
+            Pending::Ready(reply) => Ok(reply),
+            Pending::Later(mut reply) => (&mut reply).now_or_never().ok_or(Pending::Later(reply)),
+        }
+    }
 }
 
 impl Reply {
@@ -46,6 +54,17 @@ impl Reply {
     /// The same with pieces that are buffers of the pool.
     pub fn with_buffers(self) -> Reply {
         Reply { holds_buffers: true, ..self }
+    }
+
+    /// Both responses, one after the other.
+    pub fn and(mut self, mut next: Reply) -> Reply {
+        self.pieces.append(&mut next.pieces);
+        Reply { pieces: self.pieces, holds_buffers: self.holds_buffers || next.holds_buffers }
+    }
+
+    /// Whether another response can be passed to the system with it.
+    pub fn has_room(&self) -> bool {
+        self.pieces.len() < PIECES_MAX
     }
 
     /// Writes all of it.

@@ -1,6 +1,7 @@
 //! Connections, whatever protocol they speak.
 
 pub(crate) mod activity;
+pub(crate) mod commit_thread;
 pub(crate) mod handover;
 pub(crate) mod join;
 pub(crate) mod listen;

@@ -113,7 +113,8 @@ pub(crate) struct Paced<S> {
     waits: Waits,
     activity: Arc<Activity>,
     pool: Arc<Pool>,
-    read_size: ReadSize,
+    /// `None` if whoever reads limits its buffer.
+    read_size: Option<ReadSize>,
     /// Since when the current response is being written, and how many of its bytes have been.
     response: Option<(Instant, u64)>,
     /// While the client's window is full.
@@ -132,7 +133,7 @@ struct Stalled {
 }
 
 impl<S> Paced<S> {
-    pub fn new(stream: S, waits: Waits, activity: Arc<Activity>, pool: Arc<Pool>, read_size: ReadSize) -> Self {
+    pub fn new(stream: S, waits: Waits, activity: Arc<Activity>, pool: Arc<Pool>, read_size: Option<ReadSize>) -> Self {
         Paced { stream, waits, activity, pool, read_size, response: None, stalled: None, head: None }
     }
 
@@ -185,8 +186,9 @@ impl<S: AsyncRead + Unpin> AsyncRead for Paced<S> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let limit = self.read_size.limit(buffer.remaining());
-        let (result, received) = if limit < buffer.remaining() {
+        let room = buffer.remaining();
+        let limit = self.read_size.as_ref().map_or(room, |size| size.limit(room));
+        let (result, received) = if limit < room {
             let mut part = ReadBuf::new(buffer.initialize_unfilled_to(limit));
             let result = Pin::new(&mut self.stream).poll_read(context, &mut part);
             let received = part.filled().len();
@@ -198,7 +200,9 @@ impl<S: AsyncRead + Unpin> AsyncRead for Paced<S> {
             (result, buffer.filled().len() - before)
         };
         if result.is_ready() {
-            self.read_size.returned(received, limit);
+            if let Some(size) = &mut self.read_size {
+                size.returned(received, limit);
+            }
             // The HTTP library reads no request while it writes a response, so these bytes begin a new exchange.
             if received > 0 {
                 self.response = None;
@@ -249,7 +253,7 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     fn paced<S>(stream: S, open: &Open, pool: Arc<Pool>) -> Paced<S> {
-        Paced::new(stream, Waits::default(), open.activity.clone(), pool, LargeReads::new().connection())
+        Paced::new(stream, Waits::default(), open.activity.clone(), pool, Some(LargeReads::new().connection()))
     }
 
     /// A body at the minimum rate goes on as long as nobody needs what it holds.

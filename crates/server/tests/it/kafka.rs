@@ -1,12 +1,13 @@
 //! Kafka's protocol and Kafka's batches over HTTP, on a directory: what is sent is stored and returned, in either form.
 
-use crate::support::kafka::{Client, Fetched, TIME_MS, batch, fetch_body, produce_body, produced, served};
+use crate::support::kafka::{Client, Fetched, TIME_MS, batch, fetch_body, produce_body, produced, served, served_with};
 use crate::support::{exchange, http};
 use rawline_batch::record_batch::{
     RECORD_BATCH_HEADER_BYTES, RecordBatchHeader, RecordCodec, RecordProducer, Records, STAMPED_BYTES, check_stored,
     stamp, unpack,
 };
 use rawline_batch::{Batches, Builder, Codec, Limits};
+use rawline_broker::CommitThread;
 use rawline_kafka::messages::{
     ApiVersionsRequest, InitProducerIdRequest, ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic,
     MetadataRequest, MetadataRequestTopic,
@@ -162,6 +163,44 @@ async fn requests_are_taken_together_and_answered_in_order() {
     let gap = batch(RecordCodec::None, 10, producer(210));
     let body = client.exchange(Api::Produce, 3, &produce_body("t", -1, &gap)).await;
     assert_eq!(produced(&body, "t").0, i16::from(ErrorCode::OutOfOrderSequenceNumber));
+}
+
+/// Small Produce requests are served on the commit thread, all others elsewhere: the connection moves many times.
+#[tokio::test]
+async fn requests_of_all_kinds_and_sizes_are_answered_in_order() {
+    for commit_thread in [None, Some(CommitThread::start().unwrap())] {
+        let (server, _dir) = served_with(commit_thread).await;
+        let mut client = Client::connect(&server).await;
+        client.create("t").await;
+        let (small, large) = (batch(RecordCodec::None, 1, None), batch(RecordCodec::None, 1000, None));
+        assert!(large.len() > 64 << 10, "{} bytes", large.len());
+        let kinds = [[1; 5].as_slice(), &[1000], &[1; 9], &[0, 1, 0, 1, 1000], &[1; 6], &[0]].concat();
+        let mut requests = Vec::new();
+        for &records in &kinds {
+            requests.extend(match records {
+                0 => client.request(Api::Fetch.key(), 4, &fetch_body("t", 0, 100, 0)),
+                1 => client.request(Api::Produce.key(), 3, &produce_body("t", -1, &small)),
+                _ => client.request(Api::Produce.key(), 3, &produce_body("t", -1, &large)),
+            });
+        }
+        let first = client.correlation_id + 1 - kinds.len() as i32;
+        client.stream.write_all(&requests).await.unwrap();
+        let mut offset = 0;
+        for (&records, expected) in kinds.iter().zip(first..) {
+            let (correlation_id, body) = client.response(false).await;
+            assert_eq!(correlation_id, expected);
+            match records {
+                0 => assert_eq!(
+                    Fetched::read(&body).records[STAMPED_BYTES..small.len()],
+                    small[STAMPED_BYTES..],
+                    "{body:?}"
+                ),
+                _ => assert_eq!(produced(&body, "t"), (0, offset)),
+            }
+            offset += records;
+        }
+        assert_eq!(client.fetch("t", offset - 1, 100).await.next_offset, offset);
+    }
 }
 
 #[tokio::test]

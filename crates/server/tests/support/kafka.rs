@@ -6,6 +6,7 @@
 use bytes::Buf;
 use rawline_batch::Limits;
 use rawline_batch::record_batch::{RecordBatchBuilder, RecordCodec, RecordProducer};
+use rawline_broker::CommitThread;
 use rawline_broker::store::disk::{DiskStore, Durability};
 use rawline_kafka::frame::{RequestHeader, read_response_header};
 use rawline_kafka::messages::{MetadataRequest, MetadataRequestTopic};
@@ -18,11 +19,16 @@ use tokio::net::TcpStream;
 
 pub const TIME_MS: i64 = 1_700_000_000_000;
 
-/// A broker on a new directory.
+/// A broker on a new directory, which has a commit thread as the binary's has.
 pub async fn served() -> (Served, tempfile::TempDir) {
+    served_with(Some(CommitThread::start().unwrap())).await
+}
+
+pub async fn served_with(commit_thread: Option<CommitThread>) -> (Served, tempfile::TempDir) {
     let dir = tempfile::tempdir().unwrap();
     let store = Arc::new(DiskStore::open(dir.path(), Durability::PageCache).unwrap());
-    (Served::on(store, HttpConfig::default(), 64 << 20).await, dir)
+    let config = HttpConfig { commit_thread, ..HttpConfig::default() };
+    (Served::on(store, config, 64 << 20).await, dir)
 }
 
 /// A batch of records with keys, headers and times; the last has no value.
