@@ -56,8 +56,9 @@ class Side:
         # A broker that is asked too early has no leader yet.
         deadline = time.monotonic() + 60
         while True:
-            found = admin.list_topics(timeout=10).topics[TOPIC].partitions
-            if len(found) == partitions and all(at.leader >= 0 for at in found.values()):
+            found = admin.list_topics(timeout=10).topics.get(TOPIC)
+            leaders = [at.leader for at in found.partitions.values()] if found else []
+            if len(leaders) == partitions and min(leaders) >= 0:
                 return
             assert time.monotonic() < deadline
             time.sleep(0.2)
