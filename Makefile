@@ -94,7 +94,7 @@ test-kafka: $(VENV)/.ready test-build ## Test the broker with Kafka's clients in
 	@command -v go >/dev/null || { echo "franz-go is built with Go: install Go 1.26 or newer, then run make again"; exit 1; }
 	cd interop/kafka && $(VENV)/bin/python -m pytest
 
-bench-kafka: release $(VENV)/.ready ## Measure the broker beside Kafka's own, with Kafka's tools; RDKAFKA_PERFORMANCE names librdkafka's (40 min)
+bench-kafka: release $(VENV)/.ready ## Compare the broker with Kafka's own, with Kafka's tools; RDKAFKA_PERFORMANCE names librdkafka's (40 min)
 	RAWLINE_BIN=$(CURDIR)/target/release/rawline $(VENV)/bin/python interop/kafka/speed.py
 
 check: check-rust check-python check-java check-lab ## Formatters, linters, licenses of dependencies (6 min)

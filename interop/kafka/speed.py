@@ -1,7 +1,7 @@
 """Measures Rawline and Kafka's own broker with Kafka's own tools, in turns on one machine.
 
-Both listen on loopback and store on the same disk, one runs at a time, and each run has a new directory. The figures are a
-tool's own, and the CPU time and memory of the broker's process while the tool runs.
+Both listen on loopback and store on the same disk, one runs at a time, and each run has a new directory. The figures
+are a tool's own, and the CPU time and memory of the broker's process while the tool runs.
 """
 
 import argparse

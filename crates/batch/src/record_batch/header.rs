@@ -245,7 +245,8 @@ impl RecordBatchError {
 }
 
 impl RecordBatchHeader {
-    /// A batch without records, codec or producer, at offset 0, whose times are `timestamp_ms`; the checksum is to be set.
+    /// A batch without records, codec or producer, at offset 0, whose times are `timestamp_ms`; the checksum is to be
+    /// set.
     pub(super) fn plain(batch_bytes: u32, offsets: u32, timestamp_ms: i64) -> Self {
         RecordBatchHeader {
             base_offset: 0,

@@ -1,5 +1,5 @@
-//! A member's part in its group: a task that joins, sends heartbeats while the caller processes records, and joins again
-//! when the partitions are divided anew.
+//! A member's part in its group: a task that joins, sends heartbeats while the caller processes records, and joins
+//! again when the partitions are divided anew.
 //!
 //! ```text
 //!          ┌──────────────────────────────────────────────┐

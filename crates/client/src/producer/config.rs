@@ -23,8 +23,9 @@ pub struct ProducerConfig {
     pub request_bytes_max: usize,
     /// Maximum number of requests in flight to each partition. 1 preserves the order of the records of a partition;
     /// with more, requests can overtake each other, except in a journal if the appends are exactly once. Small ones are
-    /// sent in order on one connection, unless it is full or slow. The broker recognizes the last five that it has stored:
-    /// if the appends are exactly once and more than five are in flight when a connection breaks, the producer may stop.
+    /// sent in order on one connection, unless it is full or slow. The broker recognizes the last five that it has
+    /// stored: if the appends are exactly once and more than five are in flight when a connection breaks, the
+    /// producer may stop.
     pub in_flight_max: usize,
     /// Compression of the batches' data. A batch that would grow is sent uncompressed.
     pub codec: Codec,

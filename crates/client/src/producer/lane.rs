@@ -36,8 +36,8 @@ pub(super) struct SealedBatch {
 
 impl Lane {
     /// Whether a request can begin. The first one is alone: a broker that doesn't know the producer takes whatever
-    /// arrives first as the beginning of its sequence. Others wait for one that is sent again while the broker can still
-    /// tell that it was stored.
+    /// arrives first as the beginning of its sequence. Others wait for one that is sent again while the broker can
+    /// still tell that it was stored.
     pub(super) fn has_capacity(&self, config: &ProducerConfig) -> bool {
         match self.in_flight.first() {
             Some(oldest) if config.exactly_once => {

@@ -73,7 +73,7 @@ async fn take_turns(client: &Client, mut connection: Connection) -> Result<(), C
     loop {
         let Some(elsewhere) = connection.serve(Spot::Runtime).await? else { return Ok(()) };
         let Some(thread) = &client.kafka.config.commit_thread else {
-            unreachable!("a connection moves to a commit thread, and there is none")
+            unreachable!("a connection moves to a commit thread that doesn't exist")
         };
         let served = there(thread, &client.peer, elsewhere.serve(Spot::CommitThread)).await;
         let Some(back) = served.transpose()?.flatten() else { return Ok(()) };

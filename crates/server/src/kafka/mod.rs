@@ -54,7 +54,8 @@ const LARGE_MAX: usize = 4;
 /// batches of 16 KiB, the default of Java's producer, the others get more done.
 pub const SMALL_SYNCED_BYTES_MAX: u64 = 8 << 10;
 
-/// The same if they aren't. For much larger ones, copying takes longer than waking a thread, and others would wait for it.
+/// The same if they aren't. For much larger ones, copying takes longer than waking a thread, and others would wait
+/// for it.
 pub const SMALL_UNSYNCED_BYTES_MAX: u64 = 32 << 10;
 
 /// The settings of the protocol.
