@@ -65,8 +65,12 @@ $(TOOLS)/cargo-deny:
 test: test-rust ## Test the broker and its clients in Rust, Python and Java, with a real S3 server (11 min)
 	$(MAKE) --jobs=2 test-python test-java
 
+# Test programs run several at a time; what Cargo runs itself, one after another, are the examples in the documentation.
 test-rust: tools
-	$(CARGO) test --workspace --locked --features full
+	@mkdir -p target
+	$(CARGO) test --workspace --locked --features full --no-run --message-format=json-render-diagnostics > target/tests.json
+	$(PYTHON) tools/run-tests.py < target/tests.json
+	$(CARGO) test --workspace --locked --features full --doc
 
 # The broker and the Python module for the clients' tests. Cargo reuses a crate of the Rust tests only if it has the same
 # features, which all selected packages and the dependencies of their tests decide: hence the workspace and one test.
@@ -109,8 +113,8 @@ check-rust: $(TOOLS)/cargo-deny ## Rust: rustfmt, clippy, licenses and sources o
 
 check-python: $(VENV)/.ready ## Python: ruff, mypy (.tools/python/bin/ruff format python formats)
 	$(VENV)/bin/ruff check --no-cache python
-	$(VENV)/bin/ruff check --no-cache --config python/pyproject.toml interop
-	$(VENV)/bin/ruff format --no-cache --check --config python/pyproject.toml python interop
+	$(VENV)/bin/ruff check --no-cache --config python/pyproject.toml interop tools
+	$(VENV)/bin/ruff format --no-cache --check --config python/pyproject.toml python interop tools
 	cd python && MYPYPATH=lib $(VENV)/bin/mypy --strict lib/rawline tests/typed.py
 
 check-lab: lab-generate ## The laboratory: rustfmt, clippy
