@@ -112,6 +112,8 @@ codes! {
     BAD_REQUEST = "bad_request", FixRequest;
     /// An HTTP/1.1 request without exactly one valid `Host`.
     HOST_MISSING = "host_missing", FixRequest;
+    /// The path is for WebSockets, and the request doesn't open one.
+    WEBSOCKET_NEEDED = "websocket_needed", FixRequest;
     /// No key, or a wrong one.
     UNAUTHORIZED = "unauthorized", FixRequest, 401;
     /// A web page sends a request to a broker that has no key.

@@ -1,5 +1,7 @@
 //! One connection: the HTTP library serves everything but small appends, which are served on the commit thread.
 
+use crate::http::response::ApiResponse;
+use crate::http::websocket::{Upgrade, WebSocket};
 use crate::http::{Api, CONNECTION_BYTES, respond, small};
 use crate::net::commit_thread::there;
 use crate::net::handover::Handover;
@@ -12,7 +14,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 type Stream = Paced<FileSender>;
 
@@ -27,12 +29,29 @@ pub(crate) async fn serve(api: Arc<Api>, peer: Peer, place: Place, stream: Strea
 
 async fn take_turns(api: &Arc<Api>, peer: &Peer, place: &Place, mut stream: Stream) {
     let mut front = Vec::new();
-    while let Some((next, arrived)) = serve_library(api, peer, place, stream, front).await {
+    loop {
+        let (next, arrived) = match serve_library(api, peer, place, stream, front).await {
+            Next::Small(stream, arrived) => (stream, arrived),
+            Next::Upgrade(upgrade, stream, arrived) => {
+                let socket = WebSocket::new(stream, &arrived, api.config.waits.refused_body);
+                return upgrade.run(api.clone(), peer.clone(), socket).await;
+            }
+            Next::End => return,
+        };
         match serve_small(api, peer, place, next, arrived).await {
             Some(next) => (stream, front) = next,
             None => return,
         }
     }
+}
+
+/// What follows the requests that the HTTP library has served; with what has arrived.
+enum Next {
+    /// A small append.
+    Small(Stream, Vec<u8>),
+    /// Another protocol.
+    Upgrade(Upgrade, Stream, Vec<u8>),
+    End,
 }
 
 /// Serves small appends until something else arrives. `None` when the connection has ended.
@@ -55,27 +74,32 @@ async fn serve_small(
     there(thread, peer, serving).await?
 }
 
-/// Serves requests with the HTTP library until a small append arrives. `None` when the connection has ended.
-async fn serve_library(
-    api: &Arc<Api>,
-    peer: &Peer,
-    place: &Place,
-    stream: Stream,
-    front: Vec<u8>,
-) -> Option<(Stream, Vec<u8>)> {
+/// Serves requests with the HTTP library until a small append arrives, or another protocol begins.
+async fn serve_library(api: &Arc<Api>, peer: &Peer, place: &Place, stream: Stream, front: Vec<u8>) -> Next {
     let (activity, is_reserve) = (&place.open.activity, place.is_reserve);
     let is_for_other = if is_reserve { |_: &[u8]| false } else { small::begins };
     let stream = Handover::new(stream, activity.clone(), front, is_for_other);
+    let upgrade = Mutex::new(None);
+    let upgrade_of = |response: &mut ApiResponse| {
+        let new = response.body_mut().take_upgrade();
+        let is_upgrade = new.is_some();
+        *upgrade.lock().unwrap_or_else(PoisonError::into_inner) = new;
+        is_upgrade
+    };
     let service = service_fn(|request| {
         // Now: from here on the library reads no request, only what follows this one.
         let is_open = activity.begin();
+        let upgrade_of = &upgrade_of;
         Box::pin(async move {
             if !is_open {
                 // The connection is being closed.
                 std::future::pending::<()>().await;
             }
-            let response = respond(api, peer, is_reserve, request).await;
-            activity.end(response.body().holds_buffers());
+            let mut response = respond(api, peer, is_reserve, request).await;
+            // The other protocol is a request that goes on: its connection isn't idle.
+            if !upgrade_of(&mut response) {
+                activity.end(response.body().holds_buffers());
+            }
             Ok::<_, Infallible>(response)
         })
     });
@@ -98,10 +122,20 @@ async fn serve_library(
             poll_fn(|context| connection.poll_without_shutdown(context)).await
         }
     };
+    let is_whole = ended.is_ok();
     if let Err(error) = ended {
         // Also if a part of a head is left, and the next part looks like a small append.
         tracing::debug!(%error, "connection ended");
     }
     let parts = connection.into_parts();
-    parts.io.into_inner().end(&parts.read_buf)
+    let stream = parts.io.into_inner();
+    let upgrade = upgrade.lock().unwrap_or_else(PoisonError::into_inner).take();
+    match upgrade {
+        Some(upgrade) if is_whole => {
+            let (stream, arrived) = stream.into_stream(&parts.read_buf);
+            Next::Upgrade(upgrade, stream, arrived)
+        }
+        Some(_) => Next::End,
+        None => stream.end(&parts.read_buf).map_or(Next::End, |(stream, arrived)| Next::Small(stream, arrived)),
+    }
 }

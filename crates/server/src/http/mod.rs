@@ -29,6 +29,7 @@ mod routes;
 mod select;
 mod small;
 mod topics;
+mod websocket;
 
 pub use crate::net::pace::Waits;
 pub use draft::request_buffers_max;
@@ -125,8 +126,8 @@ pub(crate) struct Api {
     /// Whether connections are refused.
     pub crowd: Arc<Crowd>,
     pub unpacking: Semaphore,
-    /// Requests that may wait for records at once.
-    pub waits: Semaphore,
+    /// Requests that may wait for records at once, and WebSockets.
+    pub waits: Arc<Semaphore>,
     metrics_unread: Arc<Semaphore>,
     /// Whether only this machine reaches the broker.
     is_local: bool,
@@ -158,7 +159,7 @@ pub async fn serve(
         metrics,
         crowd: listener.crowd(),
         unpacking: Semaphore::new(UNPACKING_MAX),
-        waits: Semaphore::new(long_poll::waits_max(config.connections_max)),
+        waits: Arc::new(Semaphore::new(long_poll::waits_max(config.connections_max))),
         metrics_unread: Arc::new(Semaphore::new(METRICS_UNREAD_MAX)),
         is_local,
         config,

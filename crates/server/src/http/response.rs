@@ -1,6 +1,7 @@
 //! Responses: their body, which hands stored bytes to the socket as they are, and their few shapes.
 
 use crate::http::offsets::OffsetsText;
+use crate::http::websocket::Upgrade;
 use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header};
 use http_body::{Body, Frame, SizeHint};
@@ -25,6 +26,8 @@ pub struct ResponseBody {
     bytes: u64,
     /// Whether the pieces are buffers of the pool.
     holds_buffers: bool,
+    /// What uses the connection after this response.
+    upgrade: Option<Upgrade>,
     /// Given back when the client has taken the response.
     _permit: Option<OwnedSemaphorePermit>,
 }
@@ -34,12 +37,22 @@ impl ResponseBody {
     pub fn new(pieces: impl IntoIterator<Item = Bytes>) -> Self {
         let pieces: VecDeque<Bytes> = pieces.into_iter().filter(|piece| !piece.is_empty()).collect();
         let bytes = pieces.iter().map(|piece| piece.len() as u64).sum();
-        ResponseBody { pieces, bytes, offsets: None, holds_buffers: false, _permit: None }
+        ResponseBody { pieces, bytes, offsets: None, holds_buffers: false, upgrade: None, _permit: None }
     }
 
     /// Whether buffers of the pool are free again when it is sent.
     pub(crate) fn holds_buffers(&self) -> bool {
         self.holds_buffers
+    }
+
+    /// An empty body, after which this uses the connection.
+    pub(crate) fn upgrade(upgrade: Upgrade) -> Self {
+        ResponseBody { upgrade: Some(upgrade), ..ResponseBody::default() }
+    }
+
+    /// What uses the connection after this response, once.
+    pub(crate) fn take_upgrade(&mut self) -> Option<Upgrade> {
+        self.upgrade.take()
     }
 
     /// What is left of it.

@@ -30,6 +30,11 @@ impl<S> Handover<S> {
     pub fn end(self, unread: &[u8]) -> Option<(S, Vec<u8>)> {
         (!self.kept.is_empty()).then(|| (self.stream, [unread, &self.kept].concat()))
     }
+
+    /// The connection and everything that has arrived on it and isn't used. `unread` is what the library was given.
+    pub fn into_stream(self, unread: &[u8]) -> (S, Vec<u8>) {
+        (self.stream, [unread, &self.front, &self.kept].concat())
+    }
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Handover<S> {

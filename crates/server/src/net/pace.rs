@@ -137,6 +137,12 @@ impl<S> Paced<S> {
         Paced { stream, waits, activity, pool, read_size, response: None, stalled: None, head: None }
     }
 
+    /// A message is written next, of a connection on which messages follow each other: it has time of its own.
+    pub fn begin_message(&mut self, holds_buffers: bool) {
+        self.response = None;
+        self.activity.responds(holds_buffers);
+    }
+
     /// Fails when the head of a request takes too long. A request only moves the time that the timer looks at when it
     /// ends: setting a timer for each one would cost more than reading its head.
     fn poll_head(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {

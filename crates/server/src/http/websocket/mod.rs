@@ -1,0 +1,24 @@
+//! WebSockets (RFC 6455): the upgrade of a request, and the connection after it.
+//!
+//! The library tungstenite, which reads and writes memory only (`wire.rs`), follows the protocol: it reads the client's
+//! frames, joins fragments, checks, answers pings and the closing handshake. Our own data frames don't go through it:
+//! stored pieces follow their header without being copied (`socket.rs`). No extensions, so no compression.
+
+#![allow(dead_code, unused_imports, reason = "the routes that use WebSockets come with the next changes")]
+
+mod frames;
+mod socket;
+#[cfg(test)]
+mod tests;
+mod upgrade;
+mod wire;
+
+pub(crate) use frames::FrameKind;
+pub(crate) use socket::WebSocket;
+pub(crate) use tungstenite::Message;
+pub(crate) use tungstenite::protocol::frame::coding::CloseCode;
+pub(crate) use upgrade::{Upgrade, is_upgrade, upgrade};
+
+/// Maximum length of a client's message in bytes, and of each frame. A message and the frame that is joined to it lie
+/// in the connection's own memory, which is as large as the library's buffer was before.
+pub(crate) const MESSAGE_BYTES_MAX: usize = crate::http::CONNECTION_BYTES / 2;
