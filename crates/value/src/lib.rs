@@ -5,6 +5,7 @@
 //!   [`Decoder::pick`] reads one value within a large one without reading the bytes after it.
 //! - [`ValueReader`] takes values from the bytes one at a time: the fastest way to read types of known shape.
 //! - [`ListBuilder`], [`SetBuilder`] and [`TableBuilder`] write bytes without a tree; [`zeek`] has Zeek's messages.
+//! - [`Filter`] checks conditions on fields without decoding the rest.
 //! - [`Hint`] gives a value a type that its source, such as JSON, doesn't have.
 //! - [`encode()`] and [`decode()`] are for your own types, which derive [`ToValue`] and [`FromValue`] with the feature
 //!   `derive`; [`to_bytes`] and [`from_bytes`] do the same with serde, more slowly.
@@ -22,6 +23,7 @@ mod decoder;
 mod encode;
 mod envelope;
 mod error;
+mod filter;
 mod frame;
 mod from_std;
 mod from_value;
@@ -51,6 +53,7 @@ pub use de::from_bytes;
 pub use decoder::Decoder;
 pub use envelope::Envelope;
 pub use error::ValueError;
+pub use filter::{CONDITIONS_MAX, FILTER_BYTES_MAX, Filter, FilterError};
 pub use frame::{EndpointId, Frame, FrameError, FrameKind, TTL_DEFAULT};
 pub use from_value::{DecodeError, FromValue, decode};
 pub use hint::{FieldHint, Hint, HintError, MisfitError, TextError};

@@ -1,0 +1,137 @@
+//! The text of a filter: `PATH OP VALUE and PATH OP VALUE`.
+
+use super::literal::Literal;
+use super::{CONDITIONS_MAX, Condition, FILTER_BYTES_MAX, Filter, Operator};
+use std::str::FromStr;
+
+/// The text isn't a filter.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FilterError {
+    /// Longer than [`FILTER_BYTES_MAX`].
+    #[error("the filter has {bytes} bytes; at most {FILTER_BYTES_MAX}")]
+    TooLong {
+        /// Its length.
+        bytes: usize,
+    },
+    /// More conditions than [`CONDITIONS_MAX`].
+    #[error("the filter has more than {CONDITIONS_MAX} conditions; use fewer")]
+    TooMany,
+    /// A condition without a field.
+    #[error("{text:?} names no field; write a condition as FIELD=VALUE, such as id.resp_p=53/udp")]
+    NoField {
+        /// From where on.
+        text: String,
+    },
+    /// A condition without an operator.
+    #[error("{text:?} has no operator after the field; write one of = != < <= > >=, such as id.resp_p=53/udp")]
+    NoOperator {
+        /// From where on.
+        text: String,
+    },
+    /// Nothing to compare with.
+    #[error("{path:?} is compared with nothing; write a value after the operator, \"\" for an empty text")]
+    NoValue {
+        /// The field.
+        path: String,
+    },
+    /// A quotation mark that isn't closed.
+    #[error("{text:?} has no closing quotation mark; add it, and write \\\" and \\\\ within quotation marks")]
+    Unclosed {
+        /// From the opening one on.
+        text: String,
+    },
+    /// Something other than `and` after a quoted value.
+    #[error("{text:?} follows a value; join conditions by \"and\"")]
+    NoAnd {
+        /// What follows.
+        text: String,
+    },
+}
+
+/// Longest first, where one is the beginning of another.
+const OPERATORS: [(&str, Operator); 6] = [
+    ("!=", Operator::NotEqual),
+    ("<=", Operator::LessOrEqual),
+    (">=", Operator::GreaterOrEqual),
+    ("=", Operator::Equal),
+    ("<", Operator::Less),
+    (">", Operator::Greater),
+];
+
+impl FromStr for Filter {
+    type Err = FilterError;
+
+    fn from_str(text: &str) -> Result<Filter, FilterError> {
+        if text.len() > FILTER_BYTES_MAX {
+            return Err(FilterError::TooLong { bytes: text.len() });
+        }
+        let mut conditions = Vec::new();
+        let mut rest = text.trim_ascii_start();
+        loop {
+            if conditions.len() == CONDITIONS_MAX {
+                return Err(FilterError::TooMany);
+            }
+            let (condition, after) = condition(rest)?;
+            conditions.push(condition);
+            match after {
+                Some(after) => rest = after,
+                None => return Ok(Filter { conditions }),
+            }
+        }
+    }
+}
+
+/// The first condition, and what follows its `and`.
+fn condition(text: &str) -> Result<(Condition, Option<&str>), FilterError> {
+    let (path, rest) = match text.starts_with('"') {
+        true => quoted(text)?,
+        false => {
+            let (path, rest) = text.split_at(text.find(['=', '!', '<', '>']).unwrap_or(text.len()));
+            (path.trim_ascii_end().to_owned(), rest)
+        }
+    };
+    if path.is_empty() {
+        return Err(FilterError::NoField { text: text.to_owned() });
+    }
+    let rest = rest.trim_ascii_start();
+    let found = OPERATORS.iter().find_map(|(sign, operator)| Some((*operator, rest.strip_prefix(sign)?)));
+    let (operator, rest) = found.ok_or_else(|| FilterError::NoOperator { text: text.to_owned() })?;
+    let rest = rest.trim_ascii_start();
+    let (value, after) = if rest.starts_with('"') {
+        let (value, after) = quoted(rest)?;
+        (value, and(after)?)
+    } else {
+        let (value, after) = rest.split_once(" and ").map_or((rest, None), |(value, after)| (value, Some(after)));
+        if value.trim_ascii().is_empty() {
+            return Err(FilterError::NoValue { path });
+        }
+        (value.trim_ascii().to_owned(), after.map(str::trim_ascii_start))
+    };
+    Ok((Condition { path, operator, literal: Literal::new(value) }, after))
+}
+
+/// What follows the `and` after a quoted value; `None` at the end.
+fn and(text: &str) -> Result<Option<&str>, FilterError> {
+    let rest = text.trim_ascii_start();
+    if rest.is_empty() {
+        return Ok(None);
+    }
+    let after = rest.strip_prefix("and ").filter(|_| rest.len() < text.len());
+    after.map(|after| Some(after.trim_ascii_start())).ok_or_else(|| FilterError::NoAnd { text: text.to_owned() })
+}
+
+/// A text in quotation marks, and what follows it.
+fn quoted(text: &str) -> Result<(String, &str), FilterError> {
+    let mut value = String::new();
+    let mut rest = text.chars();
+    rest.next();
+    loop {
+        match rest.next() {
+            Some('"') => return Ok((value, rest.as_str())),
+            Some('\\') => value.extend(rest.next()),
+            Some(other) => value.push(other),
+            None => return Err(FilterError::Unclosed { text: text.to_owned() }),
+        }
+    }
+}
