@@ -282,6 +282,11 @@ impl Broker {
         }
     }
 
+    /// Whether a topic may be created by whoever only wants to append to it.
+    pub fn creates_topics(&self) -> bool {
+        self.shared.config.create_topics
+    }
+
     /// A partition of an existing topic. Nothing is created.
     pub async fn partition(&self, name: &str, number: u64) -> Result<Arc<Partition>, TopicError> {
         match (self.topic(name).await?.partition(number).await, &self.journal) {

@@ -30,6 +30,7 @@ mod select;
 mod small;
 mod topics;
 mod websocket;
+mod zeek;
 
 pub use crate::net::pace::Waits;
 pub use draft::request_buffers_max;
@@ -238,6 +239,7 @@ async fn handle(
         Endpoint::Heartbeat => groups::member::heartbeat(api, request).await,
         Endpoint::Leave => groups::member::leave(api, request).await,
         Endpoint::Topics => topics::topics(api, peer).await,
+        Endpoint::Zeek => zeek::connect(api, &request),
         Endpoint::Offset => topics::offset(api, request).await,
         Endpoint::Metrics => render_metrics(api).await,
         Endpoint::Health => Ok(response::text(health(api))),

@@ -41,6 +41,7 @@ pub(crate) enum Endpoint {
     Leave,
     Topics,
     Offset,
+    Zeek,
     Metrics,
     Health,
     OpenApi,
@@ -69,7 +70,7 @@ const fn open(path: &'static str, endpoint: Endpoint) -> Route {
 }
 
 /// The busiest first.
-pub(crate) static ROUTES: [Route; 22] = [
+pub(crate) static ROUTES: [Route; 23] = [
     route(Method::POST, path::RECORDS, "topic-name=T", Endpoint::Append, LABEL_APPEND),
     route(Method::GET, path::RECORDS, "topic-name=T&offset=0", Endpoint::Read, "read"),
     route(Method::GET, path::RECORD, "topic-name=T&offset=0", Endpoint::ReadOne, "read_one"),
@@ -88,6 +89,7 @@ pub(crate) static ROUTES: [Route; 22] = [
     route(Method::GET, path::GROUPS, "", Endpoint::Groups, "groups"),
     route(Method::GET, path::TOPICS, "", Endpoint::Topics, "topics"),
     route(Method::GET, path::OFFSET, "topic-name=T&time=2026-01-01T00:00:00Z", Endpoint::Offset, "topics"),
+    route(Method::GET, path::ZEEK, "", Endpoint::Zeek, "subscribe"),
     route(Method::GET, path::METRICS, "", Endpoint::Metrics, LABEL_OTHER),
     open(path::HEALTH, Endpoint::Health),
     open(path::OPENAPI, Endpoint::OpenApi),

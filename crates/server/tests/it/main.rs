@@ -21,3 +21,4 @@ mod slow;
 mod small;
 #[path = "../support/mod.rs"]
 mod support;
+mod zeek;

@@ -1,0 +1,214 @@
+//! A session on its WebSocket: what arrives is published, what others append is delivered.
+
+use super::feed::{Feed, Key};
+use super::message;
+use super::publish::Groups;
+use super::session::{Action, Session, error};
+use crate::http::Api;
+use crate::http::error::ApiError;
+use crate::http::render::{self, Buffer};
+use crate::http::response::ApiResponse;
+use crate::http::select::{self, Wanted};
+use crate::http::websocket::{CloseCode, FrameKind, Message, WebSocket, upgrade};
+use crate::net::peer::Peer;
+use futures_util::future::join_all;
+use http::Request;
+use rawline_broker::pool::Gathered;
+use rawline_broker::{ReadError, ReadRequest};
+use std::io::Write;
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// Messages, and bytes of their values, that are published together: those that have arrived.
+const PUBLISH_MESSAGES_MAX: usize = 4096;
+const PUBLISH_BYTES_MAX: usize = 1 << 20;
+
+/// What is delivered at once: records, and their bytes as stored. The first record is always included.
+const DELIVER_RECORDS_MAX: u64 = 4096;
+const DELIVER_BYTES_MAX: u64 = 64 << 10;
+
+/// A larger record isn't delivered: its JSON would take [`JSON_FACTOR`] times as much.
+const RECORD_BYTES_MAX: usize = 1 << 20;
+
+/// A value's JSON has at most so many times its bytes: a none in a table, the worst, has one byte, `{"key":` or
+/// `,"value":`, and 31 of its own.
+const JSON_FACTOR: u64 = 48;
+
+/// The response to the upgrade.
+pub(crate) fn connect<B>(api: &Api, request: &Request<B>) -> Result<ApiResponse, ApiError> {
+    upgrade(api, request, None, |api, peer, mut socket| async move {
+        let end = run(&api, &peer, &mut socket).await;
+        if let Some((code, reason)) = end {
+            socket.close(code, &reason).await;
+        }
+    })
+}
+
+/// Runs until the connection is to be closed; `None` if it has ended.
+async fn run(api: &Api, peer: &Peer, socket: &mut WebSocket) -> Option<(CloseCode, String)> {
+    let mut session = Session::new(endpoint());
+    let mut feed = Feed::new(api, Vec::new()).await;
+    let mut stopping = api.stopping.clone();
+    loop {
+        tokio::select! {
+            message = socket.receive() => {
+                if let Some(end) = take(api, peer, socket, &mut session, &mut feed, message?).await? {
+                    return Some(end);
+                }
+            }
+            key = feed.ready(api) => {
+                match deliver(api, peer, socket, &mut feed, key).await {
+                    Ok(is_open) => is_open.then_some(())?,
+                    Err(error) => return Some((CloseCode::Error, error.to_string())),
+                }
+            }
+            () = stopped(&mut stopping) => {
+                return Some((CloseCode::Away, "the broker is shutting down; connect again".to_owned()));
+            }
+        }
+    }
+}
+
+async fn stopped(stopping: &mut watch::Receiver<bool>) {
+    // Nobody sends any more, or the broker stops: the same.
+    let _ = stopping.wait_for(|&stop| stop).await;
+}
+
+/// Takes a message and those that have arrived after it. `Some(Some(_))` closes the connection; `None` if it has ended.
+async fn take(
+    api: &Api,
+    peer: &Peer,
+    socket: &mut WebSocket,
+    session: &mut Session,
+    feed: &mut Feed,
+    first: Message,
+) -> Option<Option<(CloseCode, String)>> {
+    let mut published = Groups::default();
+    let mut replies: Vec<String> = Vec::new();
+    let mut message = Some(first);
+    let (mut end, mut is_open) = (None, true);
+    while let Some(next) = message.take() {
+        match session.input(&next) {
+            Action::Send(text) => replies.push(text),
+            Action::Publish { message, input } => published.push(message, input),
+            Action::Subscribe { prefixes, ack } => {
+                *feed = Feed::new(api, prefixes).await;
+                replies.push(ack);
+            }
+            Action::Close(code, reason) => {
+                end = Some((code, reason.to_owned()));
+                break;
+            }
+        }
+        // A reply goes out before anything else is read: a close frame after it would be answered first.
+        if published.messages < PUBLISH_MESSAGES_MAX && published.bytes < PUBLISH_BYTES_MAX && replies.is_empty() {
+            match socket.receive_now().await {
+                Some(next) => message = next,
+                None => is_open = false,
+            }
+        }
+    }
+    let appends = published.groups.iter().map(|group| group.append(api, peer));
+    for (group, result) in published.groups.iter().zip(join_all(appends).await) {
+        match result {
+            Ok((name, offsets)) => feed.published(name, &group.topic, offsets),
+            Err(refused) => {
+                let context = format!("input #{} could not be published to {:?}", group.input, group.topic);
+                replies.push(error("publish_failed", &context, &refused.to_string()));
+            }
+        }
+    }
+    // What came before the end of the connection is published all the same.
+    is_open.then_some(())?;
+    for reply in replies {
+        socket.send(FrameKind::Text, vec![reply.into()], false).await.ok()?;
+    }
+    Some(end)
+}
+
+/// Delivers some records of a partition; false if the connection has ended.
+async fn deliver(api: &Api, peer: &Peer, socket: &mut WebSocket, feed: &mut Feed, key: Key) -> Result<bool, ApiError> {
+    let Some(next) = feed.position(&key).map(|position| position.next) else { return Ok(true) };
+    let (offset, end) = feed.next_of_others(&key, next);
+    let Some(position) = feed.position(&key) else { return Ok(true) };
+    position.next = offset;
+    let wanted = ReadRequest {
+        offset,
+        records_max: DELIVER_RECORDS_MAX.min(end - offset),
+        bytes_max: DELIVER_BYTES_MAX,
+        wait: Duration::ZERO,
+        verify: true,
+    };
+    let partition = position.partition.clone();
+    if partition.offsets().end <= offset {
+        feed.proceed(key, false);
+        return Ok(true);
+    }
+    let read = match partition.read(&wanted).await {
+        Ok(read) => read,
+        Err(ReadError::Deleted { first_offset, .. }) => {
+            position.next = first_offset;
+            feed.proceed(key, true);
+            return Ok(true);
+        }
+        Err(ReadError::TopicDeleted { .. }) => {
+            feed.remove(&key);
+            return Ok(true);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let (read_end, next_offset) = (read.end_offset, read.next_offset);
+    let selection = Wanted {
+        offset,
+        records_max: wanted.records_max,
+        bytes_max: wanted.bytes_max,
+        unpacked_bytes_max: wanted.bytes_max,
+        spans_gaps: true,
+    };
+    let selected = select::select(api, read, &selection).await?;
+    let head = message::head_of(&position.topic);
+    let last = selected.parts.last();
+    position.next = last.map_or(read_end, |last| last.first_offset + last.records());
+    let has_more = position.next < next_offset && position.next > offset;
+    let (records, bytes) =
+        selected.parts.iter().fold((0, 0), |(records, bytes), part| (records + part.records(), bytes + part.bytes()));
+    // A header has at most ten bytes.
+    let frames_bytes = bytes * JSON_FACTOR + records * (head.len() as u64 + 16);
+    let mut frames = Buffer(Gathered::new(render::reserve(api, peer, frames_bytes).await?));
+    let (mut text, mut header) = (Vec::new(), Vec::new());
+    for part in &selected.parts {
+        let data = part.data(api).await?;
+        for (number, range) in part.ranges()?.enumerate() {
+            let record = data.get(&range);
+            text.clear();
+            header.clear();
+            if record.len() > RECORD_BYTES_MAX {
+                let context = format!("offset {} of {} is too large", part.first_offset + number as u64, key.0);
+                let detail = format!("{} bytes; read it over HTTP", record.len());
+                text.extend_from_slice(error("too_large", &context, &detail).as_bytes());
+            } else if message::write(&head, record, &mut text).is_err() {
+                // Not a structured value: there is no message for it.
+                continue;
+            }
+            FrameKind::Text.put_header(text.len() as u64, &mut header);
+            frames.write_all(&header).and_then(|()| frames.write_all(&text)).map_err(render::too_large)?;
+        }
+    }
+    drop(selected);
+    api.metrics.returned(records, frames.0.bytes());
+    let is_open = socket.send_frames(frames.0.freeze(), true).await.is_ok();
+    feed.proceed(key, has_more);
+    Ok(is_open)
+}
+
+/// A random identity, in the form of a UUID.
+fn endpoint() -> String {
+    #[expect(clippy::disallowed_methods, reason = "nothing depends on the number")]
+    let number: u128 = rand::random();
+    let hex = format!("{number:032x}");
+    let (first, rest) = hex.split_at(8);
+    let (second, rest) = rest.split_at(4);
+    let (third, rest) = rest.split_at(4);
+    let (fourth, fifth) = rest.split_at(4);
+    format!("{first}-{second}-{third}-{fourth}-{fifth}")
+}
