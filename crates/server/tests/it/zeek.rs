@@ -174,6 +174,20 @@ async fn values_appended_over_http_reach_subscribers_and_published_ones_are_reco
     assert!(answer["context"].as_str().unwrap().starts_with("input #2 "), "{answer}");
 }
 
+/// Its name may get another topic, which is delivered from its first record.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_topic_that_is_deleted_and_created_again_is_delivered() {
+    let server = Served::start().await;
+    let mut client = subscribed(&server, &["/again"]).await;
+    let mut publisher = subscribed(&server, &[]).await;
+    for number in 0..3 {
+        send(&mut publisher, &count("/again", number)).await;
+        assert_eq!(text(&mut client).await, count_text("/again", number));
+        assert_eq!(http(&server, "DELETE", "/topic?topic-name=again", "x: y", b"").await.0, 204);
+        assert!(is_silent(&mut client).await);
+    }
+}
+
 fn count_text(topic: &str, number: u64) -> String {
     format!(r#"{{"type":"data-message","topic":"{topic}","@data-type":"count","data":{number}}}"#)
 }

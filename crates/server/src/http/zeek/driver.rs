@@ -140,10 +140,7 @@ async fn deliver(api: &Api, peer: &Peer, socket: &mut WebSocket, feed: &mut Feed
         verify: true,
     };
     let partition = position.partition.clone();
-    if partition.offsets().end <= offset {
-        feed.proceed(key, false);
-        return Ok(true);
-    }
+    // Also at the end: only this finds out that the topic was deleted.
     let read = match partition.read(&wanted).await {
         Ok(read) => read,
         Err(ReadError::Deleted { first_offset, .. }) => {
