@@ -110,6 +110,15 @@ pub enum AppendError {
         /// The producer's id.
         id: u64,
     },
+    /// It belongs to no transaction, and its producer has one that writes to the partition.
+    #[error(
+        "producer {id} has a transaction that writes to this partition, and this append isn't in it; commit or abort \
+         the transaction first"
+    )]
+    InTransaction {
+        /// The producer's id.
+        id: u64,
+    },
     /// One transaction too many writes to this partition, or the transaction to one partition too many.
     #[error("{reason}")]
     Transactions {
@@ -139,6 +148,7 @@ impl AppendError {
             | AppendError::Fenced { .. }
             | AppendError::NotOpen { .. }
             | AppendError::NoTransactions { .. }
+            | AppendError::InTransaction { .. }
             | AppendError::Old { .. } => Kind::FixRequest,
             // The append that is missing may be in flight.
             AppendError::Gap { .. } => Kind::TryAgain,

@@ -66,6 +66,11 @@ impl InJournal {
         InJournal::new(self.journal.clone(), self.topic.clone(), number)
     }
 
+    /// The journal.
+    pub fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
     /// The topic.
     pub fn topic(&self) -> &Arc<JournalTopic> {
         &self.topic
@@ -98,6 +103,7 @@ impl InJournal {
             JournalError::Rejected(Rejected::NotOpen { found, .. }) => AppendError::NotOpen { found },
             JournalError::Rejected(Rejected::Old { found }) => AppendError::Old { found },
             JournalError::Rejected(Rejected::NoTransactions { id }) => AppendError::NoTransactions { id },
+            JournalError::Rejected(Rejected::InTransaction { id }) => AppendError::InTransaction { id },
             JournalError::Rejected(rejected @ Rejected::Transactions { .. }) => {
                 AppendError::Transactions { reason: rejected.to_string() }
             }

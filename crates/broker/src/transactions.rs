@@ -45,6 +45,12 @@ pub enum TransactionError {
         /// What is wrong.
         reason: String,
     },
+    /// The regular expression for names can't be read.
+    #[error("the regular expression for transactional ids can't be used: {reason}")]
+    Regex {
+        /// What is wrong.
+        reason: String,
+    },
     /// Too many names or offsets are in use.
     #[error("{reason}")]
     TooMany {

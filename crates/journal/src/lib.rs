@@ -13,6 +13,7 @@
 mod chain;
 mod checksum;
 mod control;
+mod described;
 mod garbage;
 mod limits;
 mod merge;
@@ -33,6 +34,7 @@ mod writer;
 
 pub use chain::{Chain, Id, Link};
 pub use control::{Control, Refused};
+pub use described::{PartitionProducer, TransactionProgress, TransactionalProducer};
 pub use garbage::{Garbage, Key, Listing};
 pub use limits::{Limits, MERGED_PIECES_MAX, NAME_BYTES_MAX, PARTITIONS_MAX, PRODUCER_NAMES_MAX};
 pub use merge::{Joined, MergeLimits, Used, Uses, choose, join, join_adjacent};

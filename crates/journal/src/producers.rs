@@ -85,6 +85,12 @@ pub enum Rejected {
         /// The producer's id; 0 without a producer.
         id: u64,
     },
+    /// It belongs to no transaction, and its producer has one that writes to the partition.
+    #[error("producer {id} has a transaction that writes to this partition, and this append isn't in it; end it first")]
+    InTransaction {
+        /// The producer's id.
+        id: u64,
+    },
     /// It would be in one transaction too many.
     #[error(
         "a transaction may write to {partitions} partitions, and {noted} open and aborted ones may have records here; \

@@ -356,9 +356,18 @@ impl State {
         self.recall(partition, records, producer)
     }
 
-    /// Why an append can't be in a transaction.
-    pub(crate) fn judge_transaction(&self, partition: PartitionId, producer: Option<Producer>) -> Option<Rejected> {
+    /// Why an append can't be in a transaction, or in none.
+    pub(crate) fn judge_transaction(
+        &self,
+        partition: PartitionId,
+        producer: Option<Producer>,
+        is_transactional: bool,
+    ) -> Option<Rejected> {
         let id = producer.map_or(0, |producer| producer.id);
+        if !is_transactional {
+            let is_outside = producer.is_some() && self.transactions.has_joined(id, partition);
+            return is_outside.then_some(Rejected::InTransaction { id });
+        }
         if self.names.get(id).is_none_or(|named| named.timeout_ms == 0) {
             return Some(Rejected::NoTransactions { id });
         }

@@ -39,8 +39,9 @@ macro_rules! apis {
 }
 
 // Clients take the newest version that both sides know. Older versions of transactions' requests are read and not
-// advertised, so that they can be refused. Produce is advertised from 0 on, though nothing below 3 is read: librdkafka
-// sends no compressed batches otherwise.
+// advertised, so that they can be refused; those of EndTxn are advertised, since engines end with them what their
+// checkpoints have. Produce is advertised from 0 on, though nothing below 3 is read: librdkafka sends no compressed
+// batches otherwise.
 apis! {
     Produce = 0, reads 3..=13, advertises Some(0..=13), flexible from Some(9);
     Fetch = 1, reads 4..=18, advertises Some(4..=18), flexible from Some(12);
@@ -63,7 +64,7 @@ apis! {
     InitProducerId = 22, reads 0..=5, advertises Some(0..=5), flexible from Some(2);
     OffsetForLeaderEpoch = 23, reads 2..=4, advertises Some(2..=4), flexible from Some(4);
     AddPartitionsToTxn = 24, reads 0..=3, advertises None, flexible from Some(3);
-    EndTxn = 26, reads 0..=5, advertises Some(5..=5), flexible from Some(3);
+    EndTxn = 26, reads 0..=5, advertises Some(0..=5), flexible from Some(3);
     TxnOffsetCommit = 28, reads 0..=5, advertises Some(5..=5), flexible from Some(3);
     DescribeConfigs = 32, reads 1..=4, advertises Some(1..=4), flexible from Some(4);
     AlterConfigs = 33, reads 0..=2, advertises Some(0..=2), flexible from Some(2);
@@ -76,6 +77,8 @@ apis! {
     OffsetDelete = 47, reads 0..=0, advertises Some(0..=0), flexible from None;
     DescribeCluster = 60, reads 0..=2, advertises Some(0..=2), flexible from Some(0);
     DescribeProducers = 61, reads 0..=0, advertises Some(0..=0), flexible from Some(0);
+    DescribeTransactions = 65, reads 0..=0, advertises Some(0..=0), flexible from Some(0);
+    ListTransactions = 66, reads 0..=2, advertises Some(0..=2), flexible from Some(0);
     ConsumerGroupHeartbeat = 68, reads 0..=1, advertises Some(0..=1), flexible from Some(0);
     ConsumerGroupDescribe = 69, reads 0..=1, advertises Some(0..=1), flexible from Some(0);
     DescribeTopicPartitions = 75, reads 0..=0, advertises Some(0..=0), flexible from Some(0);

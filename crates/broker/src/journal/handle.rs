@@ -18,7 +18,7 @@ use crate::topic_id::TopicId;
 use crate::{Clock, CommitThread, Kind, tasks};
 use bytes::Bytes;
 use futures_util::FutureExt;
-use rawline_journal::{Control, Limits, Offsets, PartitionId, Producer, Refused, Rejected};
+use rawline_journal::{Control, Limits, Offsets, PartitionId, Producer, Refused, Rejected, State};
 use std::ops::Range;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
@@ -321,6 +321,17 @@ impl Journal {
     pub async fn change_producer(&self, control: Control) -> Result<ProducerInstance, JournalError> {
         let (answer, answered) = oneshot::channel();
         self.ask(Request::Producer { control, answer }, answered).await
+    }
+
+    /// What a look at the state returns. It has what is in flight too, which may never be stored. The look is quick:
+    /// appends wait for it.
+    pub(crate) async fn look<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&State) -> T + Send + 'static,
+    ) -> Result<T, JournalError> {
+        let (answer, answered) = oneshot::channel();
+        let look = Box::new(move |state: &State| drop(answer.send(Ok(look(state)))));
+        self.ask(Request::Look { look }, answered).await
     }
 
     /// Waits until this broker has seen everything that is stored now, by other brokers too.

@@ -25,7 +25,7 @@ use futures_util::future::{BoxFuture, OptionFuture};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use rawline_journal::{
     Action, Append, Changes, Control, Event, Expired, Id, Index, Link, Outcome, PartitionId, Producer, PutResult,
-    ReadResult, Size, Snapshot, Source, TransactionEnd, Writer, build_snapshot,
+    ReadResult, Size, Snapshot, Source, State, TransactionEnd, Writer, build_snapshot,
 };
 use slab::Slab;
 use std::collections::HashMap;
@@ -49,6 +49,10 @@ pub(super) enum Request {
     Producer {
         control: Control,
         answer: oneshot::Sender<Result<ProducerInstance, JournalError>>,
+    },
+    /// A look at the state, which has what is in flight too.
+    Look {
+        look: Box<dyn FnOnce(&State) + Send>,
     },
 }
 
@@ -238,6 +242,8 @@ impl Task {
                 Request::Append { received, answer, .. } => refuse(Waiting::Append { received, answer }),
                 Request::Change { answer, .. } => refuse(Waiting::Change { answer }),
                 Request::Producer { answer, .. } => refuse(Waiting::Producer { answer }),
+                // Whoever waits for it gets an error.
+                Request::Look { look } => drop(look),
             }
         }
     }
@@ -277,6 +283,7 @@ impl Task {
                 let ticket = self.waiting.insert(Waiting::Producer { answer });
                 self.writer.enqueue_change(ticket, control);
             }
+            Request::Look { look } => look(self.writer.state()),
         }
     }
 

@@ -311,6 +311,55 @@ fn whoever_ends_a_transaction_again_gets_the_same_answer_and_zombies_none() {
     assert_eq!(unknown, Err(Refused::NotOpen { id: NAMED_ID_FIRST, found: 0 }));
 }
 
+/// Whoever goes on from a checkpoint after a failure ends its transaction, which may have ended before.
+#[test]
+fn an_end_is_judged_alike_after_a_restart() {
+    let mut world = World::new();
+    world.object(vec![open("t", 1000)], &[]).unwrap();
+    let (first, second) = ((NAMED_ID_FIRST, 0), (NAMED_ID_FIRST, 1));
+    let restart = |world: &mut World| {
+        let bytes = build_snapshot(&world.state, &BTreeMap::new());
+        world.state = Snapshot::parse(&bytes).unwrap().state;
+    };
+    world.object(vec![], &[(P, first, 0), (Q, first, 0)]).unwrap();
+    restart(&mut world);
+    world.object(vec![end("t", first, TransactionEnd::Commit)], &[]).unwrap();
+    restart(&mut world);
+    let same = Err(Refused::AlreadyEnded { id: second.0, epoch: second.1 });
+    assert_eq!(world.object(vec![end("t", first, TransactionEnd::Commit)], &[]), same);
+    assert_eq!(world.object(vec![end("t", first, TransactionEnd::Abort)], &[]), Err(Refused::OtherEnd));
+    // Nothing that arrives late gets into the next transaction, and who asks again doesn't end it.
+    let late = Some(Producer { id: first.0, epoch: first.1, sequence: 2, wraps: true });
+    let fenced = Verdict::Rejected(Rejected::Fenced { current: 1, found: 0 });
+    assert_eq!(world.state.judge(P, 1, late, RULES()), fenced);
+    world.object(vec![], &[(P, second, 0)]).unwrap();
+    restart(&mut world);
+    assert_eq!(world.state.judge(P, 1, late, RULES()), fenced);
+    assert_eq!(world.object(vec![end("t", first, TransactionEnd::Commit)], &[]), same);
+    assert_eq!(world.state.transactional_producer("t").map(|one| one.epoch), Some(1));
+    assert_eq!(world.state.partitions_of_transaction(NAMED_ID_FIRST).collect::<Vec<_>>(), [P], "still open");
+    world.object(vec![end("t", second, TransactionEnd::Abort)], &[]).unwrap();
+    let late = world.object(vec![end("t", first, TransactionEnd::Commit)], &[]);
+    assert_eq!(late, Err(Refused::Fenced { current: 2, found: 0 }));
+}
+
+#[test]
+fn an_append_outside_its_producers_transaction_is_rejected_where_that_writes() {
+    let mut world = World::new();
+    world.object(vec![open("t", 1000)], &[]).unwrap();
+    let first = (NAMED_ID_FIRST, 0);
+    world.object(vec![], &[(P, first, 0)]).unwrap();
+    let outside = |world: &World, partition, id| {
+        let producer = Producer { id, epoch: 0, sequence: 2, wraps: true };
+        world.state.judge_transaction(partition, Some(producer), false)
+    };
+    assert_eq!(outside(&world, P, first.0), Some(Rejected::InTransaction { id: first.0 }));
+    assert_eq!((outside(&world, Q, first.0), outside(&world, P, 7)), (None, None));
+    assert_eq!(world.state.judge_transaction(P, None, false), None);
+    world.object(vec![end("t", first, TransactionEnd::Commit)], &[]).unwrap();
+    assert_eq!(outside(&world, P, first.0), None);
+}
+
 #[test]
 fn a_new_instance_aborts_the_transaction_of_the_older_one() {
     let mut world = World::new();
@@ -360,7 +409,10 @@ fn a_producer_without_transactions_has_none() {
     assert_eq!(ended, Err(Refused::NoTransactions { id }));
     let committed = world.object(vec![commit("g", P, 1, Some((id, 0)))], &[]);
     assert_eq!(committed, Err(Refused::NoTransactions { id }));
-    let rejected = |id| world.state.judge_transaction(P, Some(Producer { id, epoch: 0, sequence: 0, wraps: true }));
+    let rejected = |id| {
+        let producer = Producer { id, epoch: 0, sequence: 0, wraps: true };
+        world.state.judge_transaction(P, Some(producer), true)
+    };
     assert_eq!(rejected(id), Some(Rejected::NoTransactions { id }));
     assert_eq!(rejected(7), Some(Rejected::NoTransactions { id: 7 }));
 }

@@ -145,8 +145,9 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
     fn judge(&self, append: &Append<T>) -> Verdict {
         let Append { partition, records, producer, is_transactional, .. } = *append;
         match self.state.judge(partition, records, producer, self.rules) {
-            verdict @ (Verdict::New | Verdict::Unknown) if is_transactional => {
-                self.state.judge_transaction(partition, producer).map_or(verdict, Verdict::Rejected)
+            verdict @ (Verdict::New | Verdict::Unknown) => {
+                let rejected = self.state.judge_transaction(partition, producer, is_transactional);
+                rejected.map_or(verdict, Verdict::Rejected)
             }
             verdict => verdict,
         }

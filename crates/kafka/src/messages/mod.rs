@@ -133,6 +133,8 @@ messages! {
     DescribeLogDirs: DescribeLogDirsRequest, DescribeLogDirsResponse;
     ListPartitionReassignments: ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse;
     DescribeProducers: DescribeProducersRequest, DescribeProducersResponse;
+    DescribeTransactions: DescribeTransactionsRequest, DescribeTransactionsResponse;
+    ListTransactions: ListTransactionsRequest, ListTransactionsResponse;
     SaslHandshake: SaslHandshakeRequest, SaslHandshakeResponse;
     SaslAuthenticate: SaslAuthenticateRequest, SaslAuthenticateResponse;
     AddPartitionsToTxn: AddPartitionsToTxnRequest, AddPartitionsToTxnResponse;

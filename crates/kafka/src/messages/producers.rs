@@ -63,6 +63,62 @@ structures! {
         current_txn_start_offset: i64 [0..] = -1,
     }
 
+    /// Asks which producers have transactions.
+    struct ListTransactionsRequest {
+        /// Empty: in all states.
+        state_filters: Vec<String> [0..],
+        /// Empty: of all producers.
+        producer_id_filters: Vec<i64> [0..],
+        /// Only those that have been open for longer, in milliseconds; -1: all.
+        duration_filter: i64 [1..] = -1,
+        /// A regular expression for whole ids.
+        transactional_id_pattern: Option<String> [2..],
+    }
+
+    /// The producers.
+    struct ListTransactionsResponse {
+        throttle_time_ms: i32 [0..],
+        error_code: i16 [0..],
+        unknown_state_filters: Vec<String> [0..],
+        transaction_states: Vec<ListedTransaction> [0..],
+    }
+
+    /// A producer that can have transactions.
+    struct ListedTransaction {
+        transactional_id: String [0..],
+        producer_id: i64 [0..],
+        transaction_state: String [0..],
+    }
+
+    /// Asks about producers' transactions.
+    struct DescribeTransactionsRequest {
+        transactional_ids: Vec<String> [0..],
+    }
+
+    /// The transactions.
+    struct DescribeTransactionsResponse {
+        throttle_time_ms: i32 [0..],
+        transaction_states: Vec<DescribedTransaction> [0..],
+    }
+
+    /// A producer's newest transaction.
+    struct DescribedTransaction {
+        error_code: i16 [0..],
+        transactional_id: String [0..],
+        transaction_state: String [0..],
+        transaction_timeout_ms: i32 [0..],
+        transaction_start_time_ms: i64 [0..],
+        producer_id: i64 [0..],
+        producer_epoch: i16 [0..],
+        topics: Vec<DescribedTransactionTopic> [0..],
+    }
+
+    /// Where it writes in one topic.
+    struct DescribedTransactionTopic {
+        topic: String [0..],
+        partitions: Vec<i32> [0..],
+    }
+
     /// Says which partitions a transaction writes to.
     struct AddPartitionsToTxnRequest {
         transactional_id: String [0..],

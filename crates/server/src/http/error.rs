@@ -208,7 +208,9 @@ impl From<AppendError> for ApiError {
         let code = match error {
             AppendError::TooLarge { .. } => code::APPEND_TOO_LARGE,
             AppendError::NoJournal => code::JOURNAL_MISSING,
-            AppendError::Future { .. } | AppendError::NoTransactions { .. } => code::RECORD_BATCH_INVALID,
+            AppendError::Future { .. } | AppendError::NoTransactions { .. } | AppendError::InTransaction { .. } => {
+                code::RECORD_BATCH_INVALID
+            }
             AppendError::NoKeys => code::KEY_MISSING,
             AppendError::Busy => code::TOPIC_BUSY,
             AppendError::Closed => code::SHUTTING_DOWN,

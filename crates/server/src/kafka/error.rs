@@ -77,6 +77,7 @@ impl From<AppendError> for Refusal {
             AppendError::Gap { .. } => ErrorCode::OutOfOrderSequenceNumber,
             AppendError::Old { .. } => ErrorCode::DuplicateSequenceNumber,
             AppendError::NoTransactions { .. } => ErrorCode::InvalidProducerIdMapping,
+            AppendError::InTransaction { .. } => ErrorCode::InvalidTxnState,
             AppendError::Transactions { .. } => ErrorCode::TransactionAbortable,
             AppendError::Fenced { .. } | AppendError::NotOpen { .. } => ErrorCode::InvalidProducerEpoch,
             // Clients send it again, and whatever is wrong may have passed.

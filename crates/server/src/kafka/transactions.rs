@@ -1,15 +1,21 @@
 //! Transactions: EndTxn, and what all requests of transactions share.
 //!
 //! Only those of KIP-890 are served: a partition joins with its first batch, and the end of a transaction opens the
-//! producer's next instance, so that a late batch can't get into the next transaction.
+//! producer's next instance, so that a late batch can't get into the next transaction. Who ends it makes no difference.
 
 use super::Client;
-use rawline_broker::{Kind, ProducerInstance, TransactionError};
+use rawline_broker::{Kind, ProducerInstance, TransactionError, TransactionProgress};
 use rawline_kafka::ErrorCode;
 use rawline_kafka::messages::{EndTxnRequest, EndTxnResponse};
 
-/// From this version on, the response has the id and the epoch that the producer goes on with.
-const END_FROM: i16 = 5;
+/// From this version of EndTxn on, the response has the id and the epoch that the producer goes on with. Older ones are
+/// served, too: engines end the transaction of a checkpoint with them, whichever client has written it. The next
+/// instance is opened all the same, so nothing that arrives late gets into another transaction; a client that doesn't
+/// know of it opens its producer again before it can write.
+const NEXT_FROM: i16 = 5;
+
+/// From this version of EndTxn on, clients know the error of a fenced producer.
+const FENCED_FROM: i16 = 2;
 
 /// Whether a request of a transaction has a version that this broker carries out; the log says so if not.
 pub(super) fn is_known_kind(request: &'static str, version: i16, first: i16) -> bool {
@@ -31,22 +37,45 @@ pub(super) fn instance(id: i64, epoch: i16) -> Option<ProducerInstance> {
 
 pub(super) async fn end(client: &Client, version: i16, request: &EndTxnRequest) -> EndTxnResponse {
     let refused = |code: ErrorCode| EndTxnResponse { error_code: code.into(), ..EndTxnResponse::default() };
-    if !is_known_kind("EndTxn", version, END_FROM) {
-        return refused(ErrorCode::UnsupportedVersion);
-    }
     let Some(instance) = instance(request.producer_id, request.producer_epoch) else {
         return refused(ErrorCode::InvalidProducerIdMapping);
     };
     let name = &request.transactional_id;
-    match client.kafka.broker.end_transaction(name, instance, request.committed).await {
+    match carry_out(client, version, instance, request).await {
+        // Older versions leave out both.
         Ok(ProducerInstance { id, epoch }) => {
             EndTxnResponse { producer_id: id as i64, producer_epoch: epoch as i16, ..EndTxnResponse::default() }
         }
         Err(error) => {
             tracing::debug!(name, committed = request.committed, %error, "a transaction was not ended");
-            refused(code_of(&error))
+            refused(match code_of(&error) {
+                ErrorCode::ProducerFenced if version < FENCED_FROM => ErrorCode::InvalidProducerEpoch,
+                code => code,
+            })
         }
     }
+}
+
+async fn carry_out(
+    client: &Client,
+    version: i16,
+    instance: ProducerInstance,
+    request: &EndTxnRequest,
+) -> Result<ProducerInstance, TransactionError> {
+    let EndTxnRequest { transactional_id: name, committed, .. } = request;
+    let broker = &client.kafka.broker;
+    if version < NEXT_FROM && !committed {
+        // An abort of nothing would open another instance, and the client would not know.
+        let found = broker.transactional_producer(name).await?;
+        let (id, epoch, progress) =
+            found.map_or((0, 0, None), |(known, _)| (known.id, known.epoch, Some(known.progress)));
+        let is_open = matches!(progress, Some(TransactionProgress::Open { .. }));
+        if (id, epoch) == (instance.id, instance.epoch) && !is_open {
+            let reason = "no transaction of this producer is open; nothing was aborted".to_owned();
+            return Err(TransactionError::State { reason });
+        }
+    }
+    broker.end_transaction(name, instance, *committed).await
 }
 
 /// The code of an error about transactions.
@@ -58,6 +87,7 @@ pub(super) fn code_of(error: &TransactionError) -> ErrorCode {
         TransactionError::NotOpen => ErrorCode::InvalidProducerIdMapping,
         TransactionError::State { .. } => ErrorCode::InvalidTxnState,
         TransactionError::TooMany { .. } => ErrorCode::PolicyViolation,
+        TransactionError::Regex { .. } => ErrorCode::InvalidRegularExpression,
         TransactionError::Store(error) if error.kind == Kind::FixRequest => ErrorCode::UnsupportedForMessageFormat,
         TransactionError::Store(error) if error.kind == Kind::TellHuman => ErrorCode::KafkaStorageError,
         // Clients ask again.

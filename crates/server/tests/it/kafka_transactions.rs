@@ -1,7 +1,7 @@
 //! Transactions over Kafka's protocol, what readers over HTTP see of them, and what is refused.
 
 use crate::support::http;
-use crate::support::kafka::{Client, batch, served};
+use crate::support::kafka::{Client, batch, served, served_in};
 use bytes::Buf;
 use rawline_batch::crc32c;
 use rawline_batch::record_batch::{RecordCodec, RecordProducer};
@@ -179,8 +179,10 @@ async fn what_is_no_transaction_of_this_kind_is_refused() {
     ] {
         assert_eq!(produce(&mut client, version, name, "t", records).await.0, code, "version {version} {name:?}");
     }
-    assert_eq!(end(&mut client, 4, one, true).await.0, refused(ErrorCode::UnsupportedVersion));
     assert_eq!(end(&mut client, 5, one, true).await.0, refused(ErrorCode::InvalidTxnState), "nothing to commit");
+    for committed in [false, true] {
+        assert_eq!(end(&mut client, 4, one, committed).await.0, refused(ErrorCode::InvalidTxnState), "nothing to end");
+    }
     assert_eq!(end(&mut client, 5, (one.0 + 1, 0), true).await.0, unmapped);
     assert_eq!(end(&mut client, 5, (-1, -1), true).await.0, unmapped);
     let (_, two) = open(&mut client, 5, 60_000).await;
@@ -188,10 +190,139 @@ async fn what_is_no_transaction_of_this_kind_is_refused() {
     let epoch = refused(ErrorCode::InvalidProducerEpoch);
     assert_eq!(produce(&mut client, FIRST_WITH_TRANSACTIONS, Some(NAME), "t", &records).await.0, epoch);
     assert_eq!(end(&mut client, 5, one, false).await.0, refused(ErrorCode::ProducerFenced));
+    assert_eq!(end(&mut client, 2, one, true).await.0, refused(ErrorCode::ProducerFenced));
+    assert_eq!(end(&mut client, 1, one, true).await.0, epoch, "older clients don't know the other error");
     let header = "content-type: application/vnd.kafka.record-batch";
     let (status, _, body) = http(&server, "POST", "/records?topic-name=t", header, &transactional(two, 0, 1)).await;
     assert_eq!(status, 400, "{}", String::from_utf8_lossy(&body));
     assert_eq!(offsets(&server, 0).await, [0; 0]);
+}
+
+/// As an engine does that goes on from a checkpoint: its client knows nothing of the next instance.
+#[tokio::test]
+async fn a_transaction_of_a_checkpoint_is_ended_by_an_older_request() {
+    let (server, dir) = served().await;
+    let mut client = Client::connect(&server).await;
+    client.create("t").await;
+    let (_, first) = open(&mut client, 5, 60_000).await;
+    let records = transactional(first, 0, 3);
+    assert_eq!(produce(&mut client, FIRST_WITH_TRANSACTIONS, Some(NAME), "t", &records).await, (0, 0));
+    drop(client);
+    server.stop().await;
+
+    let server = served_in(dir.path()).await;
+    let mut client = Client::connect(&server).await;
+    let unknown = (-1, -1);
+    assert_eq!(end(&mut client, 4, first, true).await, (0, unknown), "a version without the next instance");
+    assert_eq!(offsets(&server, 0).await, [0, 1, 2]);
+    drop(client);
+    server.stop().await;
+
+    let server = served_in(dir.path()).await;
+    let mut client = Client::connect(&server).await;
+    for version in 0..=4 {
+        assert_eq!(end(&mut client, version, first, true).await, (0, unknown), "again, version {version}");
+        let other = (ErrorCode::InvalidTxnState.into(), unknown);
+        assert_eq!(end(&mut client, version, first, false).await, other, "version {version}");
+    }
+    let (error, second) = end(&mut client, 5, first, true).await;
+    assert_eq!((error, second), (0, (first.0, 1)), "a client that knows them gets the next id and epoch");
+    // A batch that arrives late gets into no transaction.
+    let late = transactional(first, 3, 1);
+    let refused = i16::from(ErrorCode::InvalidProducerEpoch);
+    assert_eq!(produce(&mut client, FIRST_WITH_TRANSACTIONS, Some(NAME), "t", &late).await.0, refused);
+
+    // The next instance's open transaction isn't ended by those who ask for the older one.
+    let records = transactional(second, 0, 2);
+    assert_eq!(produce(&mut client, FIRST_WITH_TRANSACTIONS, Some(NAME), "t", &records).await, (0, 4));
+    assert_eq!(end(&mut client, 4, first, true).await.0, 0);
+    assert_eq!(offsets(&server, 3).await, [0; 0], "still open");
+    assert_eq!(end(&mut client, 3, second, false).await, (0, unknown));
+    assert_eq!(end(&mut client, 3, second, false).await, (0, unknown), "again");
+    assert_eq!(end(&mut client, 3, second, true).await.0, i16::from(ErrorCode::InvalidTxnState));
+    assert_eq!(end(&mut client, 4, first, true).await.0, i16::from(ErrorCode::ProducerFenced));
+    assert_eq!(offsets(&server, 3).await, [0; 0], "aborted");
+}
+
+#[tokio::test]
+async fn a_batch_outside_an_open_transaction_of_its_producer_is_refused() {
+    let (server, _dir) = served().await;
+    let mut client = Client::connect(&server).await;
+    client.create("t").await;
+    client.create("u").await;
+    let (_, (id, epoch)) = open(&mut client, 5, 60_000).await;
+    let outside = |base_sequence| {
+        let producer = RecordProducer { id: id as u64, epoch: epoch as u16, base_sequence };
+        batch(RecordCodec::None, 1, Some(producer))
+    };
+    let mut produce = async |topic: &str, records: Vec<u8>| {
+        produce(&mut client, FIRST_WITH_TRANSACTIONS, Some(NAME), topic, &records).await
+    };
+    assert_eq!(produce("t", outside(0)).await, (0, 0), "no transaction is open");
+    assert_eq!(produce("t", transactional((id, epoch), 1, 2)).await, (0, 1));
+    assert_eq!(produce("t", outside(3)).await.0, i16::from(ErrorCode::InvalidTxnState));
+    assert_eq!(produce("t", outside(0)).await, (0, 0), "stored before");
+    assert_eq!(produce("u", outside(0)).await, (0, 0), "the transaction doesn't write there");
+    assert_eq!(produce("t", transactional((id, epoch), 3, 1)).await, (0, 3));
+}
+
+#[tokio::test]
+async fn administrators_see_transactions_and_producers() {
+    let (server, _dir) = served().await;
+    let mut client = Client::connect(&server).await;
+    client.create("t").await;
+    let (_, one) = open(&mut client, 5, 60_000).await;
+    let list = async |client: &mut Client, asked: ListTransactionsRequest| {
+        let Response::ListTransactions(found) = client.call(2, asked).await else { panic!("another response") };
+        let state = |one: &ListedTransaction| format!("{} {}", one.transactional_id, one.transaction_state);
+        (found.error_code, found.transaction_states.iter().map(state).collect::<Vec<_>>(), found.unknown_state_filters)
+    };
+    let describe = async |client: &mut Client| {
+        let asked = DescribeTransactionsRequest { transactional_ids: vec![NAME.to_owned(), "none".to_owned()] };
+        let Response::DescribeTransactions(found) = client.call(0, asked).await else { panic!("another response") };
+        found.transaction_states
+    };
+    let producers = async |client: &mut Client| {
+        let topic = DescribeProducersTopic { name: "t".to_owned(), partition_indexes: vec![0, 7] };
+        let asked = DescribeProducersRequest { topics: vec![topic] };
+        let Response::DescribeProducers(found) = client.call(0, asked).await else { panic!("another response") };
+        let partitions = &found.topics[0].partitions;
+        assert_eq!(partitions[1].error_code, i16::from(ErrorCode::UnknownTopicOrPartition));
+        let state = |one: &ProducerState| (one.producer_id, one.last_sequence, one.current_txn_start_offset);
+        partitions[0].active_producers.iter().map(state).collect::<Vec<_>>()
+    };
+    let all = ListTransactionsRequest::default;
+    let listed = |state: &str| (0, vec![format!("{NAME} {state}")], Vec::new());
+    let none = (0, Vec::new(), Vec::new());
+    assert_eq!(list(&mut client, all()).await, listed("Empty"));
+    assert_eq!(producers(&mut client).await, []);
+    assert_eq!(produce(&mut client, 9, None, "t", &batch(RecordCodec::None, 1, None)).await, (0, 0));
+    let records = transactional(one, 0, 3);
+    assert_eq!(produce(&mut client, FIRST_WITH_TRANSACTIONS, Some(NAME), "t", &records).await, (0, 1));
+    assert_eq!(producers(&mut client).await, [(one.0, 2, 1)]);
+    let states = |state: &str| ListTransactionsRequest { state_filters: vec![state.to_owned()], ..all() };
+    assert_eq!(list(&mut client, states("Ongoing")).await, listed("Ongoing"));
+    assert_eq!(list(&mut client, states("Empty")).await, none);
+    assert_eq!(list(&mut client, states("Open")).await.2, ["Open"]);
+    let ids = |id| ListTransactionsRequest { producer_id_filters: vec![id], ..all() };
+    assert_eq!(list(&mut client, ids(one.0)).await, listed("Ongoing"));
+    assert_eq!(list(&mut client, ids(7)).await, none);
+    let pattern = |regex: &str| ListTransactionsRequest { transactional_id_pattern: Some(regex.to_owned()), ..all() };
+    assert_eq!(list(&mut client, pattern("ord.*")).await, listed("Ongoing"));
+    assert_eq!(list(&mut client, pattern("ord")).await, none);
+    assert_eq!(list(&mut client, pattern("(")).await.0, i16::from(ErrorCode::InvalidRegularExpression));
+    assert_eq!(list(&mut client, ListTransactionsRequest { duration_filter: 3_600_000, ..all() }).await, none);
+    let [unknown, open] = &describe(&mut client).await[..] else { panic!("not two") };
+    let DescribedTransaction { producer_id, producer_epoch, topics, transaction_timeout_ms: timeout, .. } = open;
+    assert_eq!((*producer_id, *producer_epoch, *timeout), (one.0, one.1, 60_000));
+    assert_eq!(topics[..], [DescribedTransactionTopic { topic: "t".to_owned(), partitions: vec![0] }]);
+    assert!(open.transaction_start_time_ms > 0);
+    assert_eq!(unknown.error_code, i16::from(ErrorCode::TransactionalIdNotFound));
+    assert_eq!(end(&mut client, 5, one, true).await.0, 0);
+    assert_eq!(list(&mut client, all()).await, listed("CompleteCommit"));
+    let ended = &describe(&mut client).await[1];
+    assert_eq!((ended.topics.len(), ended.transaction_start_time_ms, ended.producer_epoch), (0, -1, 1));
+    assert_eq!(producers(&mut client).await, [(one.0, 2, -1)]);
 }
 
 #[tokio::test]
@@ -204,7 +335,8 @@ async fn clients_learn_of_the_kind_of_transactions() {
         found.finalized_features.iter().map(|feature| (feature.name.as_str(), feature.max_version_level));
     assert!(features.any(|feature| feature == ("transaction.version", 2)), "{:?}", found.finalized_features);
     let ends: Vec<_> = found.api_keys.iter().filter(|api| [26, 28].contains(&api.api_key)).collect();
-    assert!(ends.len() == 2 && ends.iter().all(|api| (api.min_version, api.max_version) == (5, 5)), "{ends:?}");
+    let ends: Vec<_> = ends.iter().map(|api| (api.api_key, api.min_version, api.max_version)).collect();
+    assert_eq!(ends, [(26, 0, 5), (28, 5, 5)]);
     let found: Vec<i16> = found.api_keys.iter().map(|api| api.api_key).collect();
     assert!(!found.contains(&24) && !found.contains(&25), "partitions and offsets join by themselves");
 }

@@ -13,7 +13,9 @@ use rawline_kafka::messages::{MetadataRequest, MetadataRequestTopic};
 use rawline_kafka::{Api, Request, Response};
 use rawline_server::http::HttpConfig;
 use rawline_testkit::served::Served;
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -26,9 +28,27 @@ pub async fn served() -> (Served, tempfile::TempDir) {
 
 pub async fn served_with(commit_thread: Option<CommitThread>) -> (Served, tempfile::TempDir) {
     let dir = tempfile::tempdir().unwrap();
-    let store = Arc::new(DiskStore::open(dir.path(), Durability::PageCache).unwrap());
+    (served_in_with(dir.path(), commit_thread).await, dir)
+}
+
+/// A broker on a directory that may have records, as after a restart.
+pub async fn served_in(dir: &Path) -> Served {
+    served_in_with(dir, Some(CommitThread::start().unwrap())).await
+}
+
+async fn served_in_with(dir: &Path, commit_thread: Option<CommitThread>) -> Served {
+    // The one before may still be about to release it.
+    let released = async {
+        loop {
+            match DiskStore::open(dir, Durability::PageCache) {
+                Ok(store) => break store,
+                Err(_) => tokio::time::sleep(Duration::from_millis(5)).await,
+            }
+        }
+    };
+    let store = Arc::new(tokio::time::timeout(Duration::from_secs(30), released).await.unwrap());
     let config = HttpConfig { commit_thread, ..HttpConfig::default() };
-    (Served::on(store, config, 64 << 20).await, dir)
+    Served::on(store, config, 64 << 20).await
 }
 
 /// A batch of records with keys, headers and times; the last has no value.

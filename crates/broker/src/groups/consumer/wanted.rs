@@ -2,13 +2,10 @@
 
 use super::member::ConsumerMember;
 use crate::groups::{GroupError, GroupLimits};
+use crate::name_pattern::compile;
 use crate::topic_id::TopicId;
-use regex::{Regex, RegexBuilder};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-
-/// Maximum size of a compiled regular expression in bytes. Kafka's have no limit; `[a-z]{1,200}.*` has a third of this.
-const REGEX_BYTES_MAX: usize = 256 << 10;
 
 /// The topics that exist, as far as the driver has seen.
 #[derive(Debug, Clone, Default)]
@@ -64,7 +61,8 @@ impl Wanted {
                 if wanted.matches.len() >= limits.regexes_max {
                     return Err(GroupError::Regexes { limit: limits.regexes_max });
                 }
-                let compiled = compile(regex)?;
+                let compiled =
+                    compile(regex).map_err(|error| GroupError::Regex { reason: error.to_string().into() })?;
                 let names: Vec<&Arc<str>> = topics.by_name.keys().filter(|name| compiled.is_match(name)).collect();
                 names.iter().for_each(|name| wanted.add(name, topics));
                 let ids = names.iter().filter_map(|name| wanted.ids.get(*name).copied()).collect();
@@ -103,11 +101,4 @@ impl Wanted {
         let matches: usize = self.matches.values().map(|ids| ids.len() * 24).sum();
         self.topics.values().map(topic).sum::<usize>() + matches
     }
-}
-
-/// A regular expression for whole names.
-fn compile(regex: &str) -> Result<Regex, GroupError> {
-    let whole = format!("^(?:{regex})$");
-    let compiled = RegexBuilder::new(&whole).size_limit(REGEX_BYTES_MAX).dfa_size_limit(REGEX_BYTES_MAX).build();
-    compiled.map_err(|error| GroupError::Regex { reason: error.to_string().into() })
 }

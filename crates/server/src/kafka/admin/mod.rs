@@ -7,9 +7,11 @@ mod describe;
 pub(super) mod epochs;
 mod log_dirs;
 mod partitions;
+mod producers;
 mod records;
 mod settings;
 mod topics;
+mod transactions;
 
 use super::Client;
 use super::building::Building;
@@ -42,6 +44,9 @@ pub(super) async fn respond(
         Request::DescribeCluster(request) => cluster::describe(client, &request).into(),
         Request::DescribeTopicPartitions(request) => describe::respond(client, request, building).await.into(),
         Request::OffsetForLeaderEpoch(request) => epochs::respond(client, request).await.into(),
+        Request::DescribeProducers(request) => producers::describe(client, request, building).await?.into(),
+        Request::DescribeTransactions(request) => transactions::describe(client, request, building).await?.into(),
+        Request::ListTransactions(request) => transactions::list(client, request, building).await.into(),
         Request::DescribeLogDirs(request) => log_dirs::describe(client, request, building).await.into(),
         // There is no other broker to which a partition could move.
         Request::ListPartitionReassignments(_) => ListPartitionReassignmentsResponse::default().into(),
