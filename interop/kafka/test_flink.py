@@ -44,5 +44,10 @@ def test_every_record_is_copied_at_least_once(start_engine: Callable[..., Engine
     assert len(RECORDS) < len(found) < len(RECORDS) * 3 // 2
 
 
+def test_every_record_is_copied_exactly_once(start_engine: Callable[..., Engine], broker: Broker) -> None:
+    found = copies(start_engine, broker, "EXACTLY_ONCE")
+    assert sorted(found) == sorted(RECORDS)
+
+
 def test_the_documented_job_is_this_one() -> None:
     assert is_documented("flink", PROGRAM)

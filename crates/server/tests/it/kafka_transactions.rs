@@ -312,7 +312,7 @@ async fn administrators_see_transactions_and_producers() {
     assert_eq!(list(&mut client, pattern("ord")).await, none);
     assert_eq!(list(&mut client, pattern("(")).await.0, i16::from(ErrorCode::InvalidRegularExpression));
     assert_eq!(list(&mut client, ListTransactionsRequest { duration_filter: 3_600_000, ..all() }).await, none);
-    let [unknown, open] = &describe(&mut client).await[..] else { panic!("not two") };
+    let [open, unknown] = &describe(&mut client).await[..] else { panic!("not two") };
     let DescribedTransaction { producer_id, producer_epoch, topics, transaction_timeout_ms: timeout, .. } = open;
     assert_eq!((*producer_id, *producer_epoch, *timeout), (one.0, one.1, 60_000));
     assert_eq!(topics[..], [DescribedTransactionTopic { topic: "t".to_owned(), partitions: vec![0] }]);
@@ -320,7 +320,7 @@ async fn administrators_see_transactions_and_producers() {
     assert_eq!(unknown.error_code, i16::from(ErrorCode::TransactionalIdNotFound));
     assert_eq!(end(&mut client, 5, one, true).await.0, 0);
     assert_eq!(list(&mut client, all()).await, listed("CompleteCommit"));
-    let ended = &describe(&mut client).await[1];
+    let ended = &describe(&mut client).await[0];
     assert_eq!((ended.topics.len(), ended.transaction_start_time_ms, ended.producer_epoch), (0, -1, 1));
     assert_eq!(producers(&mut client).await, [(one.0, 2, -1)]);
 }

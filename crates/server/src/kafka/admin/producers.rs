@@ -15,8 +15,8 @@ use rawline_kafka::messages::{
 /// Maximum number of producers in a response: those of a hundred partitions that have as many as they remember.
 const PRODUCERS_MAX: usize = 100_000;
 
-/// Nobody decides about a transaction but the broker, whose epoch never changes. As Kafka, without a transaction -1.
-const COORDINATOR_EPOCH: i32 = 0;
+/// As in Kafka, without the marker of a coordinator.
+const COORDINATOR_EPOCH: i32 = -1;
 
 pub(super) async fn describe(
     client: &Client,
@@ -82,7 +82,7 @@ fn state(producer: PartitionProducer) -> ProducerState {
         // Those of our batches don't wrap.
         last_sequence: (newest_sequence % (1 << 31)) as i32,
         last_timestamp: (appended_us / 1000) as i64,
-        coordinator_epoch: transaction_from.map_or(-1, |_| COORDINATOR_EPOCH),
+        coordinator_epoch: COORDINATOR_EPOCH,
         current_txn_start_offset: transaction_from.map_or(-1, |offset| offset as i64),
     }
 }

@@ -73,12 +73,16 @@ pub(super) async fn describe(
     request: DescribeTransactionsRequest,
     building: &mut Building<'_>,
 ) -> Result<DescribeTransactionsResponse, ConnectionError> {
-    let names: BTreeSet<String> = request.transactional_ids.into_iter().collect();
+    let mut names = request.transactional_ids;
     Subjects::of(names.iter())?;
+    // Each has up to ten thousand partitions.
+    let mut seen = BTreeSet::new();
+    names.retain(|name| seen.insert(name.clone()));
     building.begin(usize::MAX).await;
     let mut transaction_states = Vec::with_capacity(names.len());
     for name in names {
         let found = match client.kafka.broker.transactional_producer(&name).await {
+            Ok(None) if name.is_empty() => Err(ErrorCode::InvalidRequest),
             Ok(found) => found.ok_or(ErrorCode::TransactionalIdNotFound),
             Err(error) => Err(code_of(&error)),
         };

@@ -11,8 +11,12 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.serialization.StringSerializer;
 import org.apache.kafka.common.utils.Exit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -29,6 +33,7 @@ class ToolsTest {
     private static final String LOG_DIRS = "org.apache.kafka.tools.LogDirsCommand";
     private static final String CLUSTER = "org.apache.kafka.tools.ClusterTool";
     private static final String VERSIONS = "org.apache.kafka.tools.BrokerApiVersionsCommand";
+    private static final String TRANSACTIONS = "org.apache.kafka.tools.TransactionsCommand";
     private static final String PRODUCER_SPEED = "org.apache.kafka.tools.ProducerPerformance";
     private static final String CONSUMER_SPEED = "org.apache.kafka.tools.ConsumerPerformance";
 
@@ -112,6 +117,36 @@ class ToolsTest {
         }
     }
 
+    @Test
+    void transactions() throws Exception {
+        run(TOPICS, "--create --topic tools-transactions --partitions 2");
+        var settings = Map.<String, Object>of("bootstrap.servers", ClientsTest.BROKER, "transactional.id", "tools-id");
+        try (var producer = new KafkaProducer<>(settings, new StringSerializer(), new StringSerializer())) {
+            producer.initTransactions();
+            producer.beginTransaction();
+            producer.send(new ProducerRecord<>("tools-transactions", 1, "key", "value")).get();
+            var open = rows(run(TRANSACTIONS, "list --transactional-id-pattern tools-.*"));
+            assertEquals(List.of("tools-id", "Ongoing"), List.of(open.get(0).get(0), open.get(0).get(3)));
+            var id = open.get(0).get(2);
+            var described = run(TRANSACTIONS, "describe --transactional-id tools-id");
+            assertTrue(described.contains("Ongoing") && described.contains("tools-transactions-1"), described);
+            var producers = rows(run(TRANSACTIONS, "describe-producers --topic tools-transactions --partition 1"));
+            assertEquals(List.of(id, "0"), List.of(producers.get(0).get(0), producers.get(0).get(5)));
+            assertEquals(List.of(), rows(run(TRANSACTIONS, "find-hanging --topic tools-transactions")));
+            producer.commitTransaction();
+            var ended = rows(run(TRANSACTIONS, "list --transactional-id-pattern tools-.*"));
+            assertEquals(List.of("tools-id", "CompleteCommit"), List.of(ended.get(0).get(0), ended.get(0).get(3)));
+        }
+    }
+
+    /** The fields of what a tool prints below its heading. */
+    private static List<List<String>> rows(String printed) {
+        return printed.lines()
+                .skip(1)
+                .map(line -> List.of(line.trim().split("\\s+")))
+                .toList();
+    }
+
     private static List<String> lag() {
         var described =
                 run(GROUPS, "--describe --group console-readers").lines().toList();
@@ -133,9 +168,13 @@ class ToolsTest {
 
     /** What a tool prints. */
     private static String run(String tool, String arguments) {
-        var words = Stream.of(arguments.split(" ")).filter(word -> !word.isEmpty());
+        var words = Stream.of(arguments.split(" "))
+                .filter(word -> !word.isEmpty())
+                .toList();
         var address =
-                tool.equals(PRODUCER_SPEED) ? Stream.<String>of() : Stream.of("--bootstrap-server", ClientsTest.BROKER);
+                tool.equals(PRODUCER_SPEED) ? List.<String>of() : List.of("--bootstrap-server", ClientsTest.BROKER);
+        // One tool wants it before its command.
+        boolean isFirst = tool.equals(TRANSACTIONS);
         var output = new ByteArrayOutputStream();
         var before = System.out;
         System.setOut(new PrintStream(output, true, StandardCharsets.UTF_8));
@@ -145,7 +184,9 @@ class ToolsTest {
             }
         });
         try {
-            var all = Stream.concat(words, address).toArray(String[]::new);
+            var all = Stream.of(isFirst ? address : words, isFirst ? words : address)
+                    .flatMap(List::stream)
+                    .toArray(String[]::new);
             Class.forName(tool).getMethod("main", String[].class).invoke(null, (Object) all);
         } catch (InvocationTargetException error) {
             throw new AssertionError(tool + " " + arguments + ": " + output, error.getCause());
