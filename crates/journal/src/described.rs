@@ -1,5 +1,6 @@
 //! What is known of named producers and their transactions, and of the producers of a partition: for those who ask.
 
+use crate::limits::NAMED_ID_FIRST;
 use crate::names::Named;
 use crate::state::{PartitionId, State};
 use std::sync::Arc;
@@ -60,6 +61,16 @@ impl State {
     pub fn transactional_producer(&self, name: &str) -> Option<TransactionalProducer> {
         let (id, named) = self.names.named(name)?;
         self.transactional(id, named)
+    }
+
+    /// The newest instance of each named producer: its name, id and epoch.
+    pub fn instances(&self) -> impl Iterator<Item = (&Arc<str>, u64, u16)> {
+        self.names.iter().map(|(id, named)| (&named.name, id, named.epoch))
+    }
+
+    /// The id that the next new name gets.
+    pub fn next_producer_id(&self) -> u64 {
+        NAMED_ID_FIRST + self.names.ids_given()
     }
 
     /// Where the open transaction of a producer writes.

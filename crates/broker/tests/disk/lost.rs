@@ -183,3 +183,56 @@ async fn a_lost_object_that_others_depend_on_ends_the_journal() {
         broker.close().await;
     }
 }
+
+/// Epochs of a named producer are dense: the next instance would contradict a journal that has lost one.
+#[tokio::test]
+async fn what_follows_a_lost_instance_of_a_named_producer_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    let broker = reopened(dir.path()).await;
+    let partition = broker.partition_or_create("t", 0).await.unwrap();
+    let mut expected = Vec::new();
+    let mut write = async |record: &str| {
+        append(&partition, record).await.unwrap();
+        expected.push(record.to_owned());
+    };
+    write("first").await;
+    let one = broker.open_producer("known").await.unwrap();
+    // From here on each is lost once: a new name, one that nobody uses again, and another instance of a known one.
+    for name in ["new", "never seen again", "known"] {
+        broker.open_producer(name).await.unwrap();
+    }
+    write("second").await;
+    let (known, new) = (broker.open_producer("known").await.unwrap(), broker.open_producer("new").await.unwrap());
+    assert_eq!((known.id, known.epoch, new.id, new.epoch), (one.id, 2, one.id + 1, 1));
+    let last = broker.open_producer("last").await.unwrap();
+    assert_eq!(last.id, one.id + 3);
+    write("third").await;
+    write("the last one isn't known to have been synced").await;
+    drop(partition);
+    broker.close().await;
+    reopened(dir.path()).await.close().await;
+    let _ = fs::remove_file(segment(dir.path()).with_extension("idx"));
+    let (path, whole) = (segment(dir.path()), fs::read(segment(dir.path())).unwrap());
+    let frames: Vec<usize> =
+        whole.chunks(8).enumerate().filter(|(_, bytes)| bytes.starts_with(b"RAWF")).map(|(at, _)| at * 8).collect();
+    // The topic, a record and the name before them.
+    for lost in [3..4, 4..5, 5..6, 3..6, 2..6] {
+        files(&dir.path().join("journal"), "seg").iter().for_each(|path| fs::remove_file(path).unwrap());
+        files(&dir.path().join("journal"), "idx").iter().for_each(|path| fs::remove_file(path).unwrap());
+        let mut damaged = whole.clone();
+        for frame in &frames[lost.clone()] {
+            damaged[*frame..*frame + 64].fill(0x55);
+        }
+        fs::write(&path, &damaged).unwrap();
+        fs::write(path.with_extension("accept"), "").unwrap();
+        for run in 0..2 {
+            let broker = reopened(dir.path()).await;
+            let partition = broker.partition("t", 0).await.unwrap();
+            assert_eq!(records(&partition).await, expected, "{lost:?}, run {run}");
+            drop(partition);
+            let next = broker.open_producer("known").await.unwrap();
+            assert_eq!((next.id, next.epoch), (one.id, 3 + run), "{lost:?}, run {run}");
+            broker.close().await;
+        }
+    }
+}

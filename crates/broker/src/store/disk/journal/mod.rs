@@ -14,6 +14,7 @@ mod ahead;
 mod delete;
 mod files;
 mod frame;
+mod lost_producers;
 #[cfg(test)]
 mod power;
 mod read;

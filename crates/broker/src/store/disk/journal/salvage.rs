@@ -2,10 +2,12 @@
 //!
 //! The objects after the damage are copied to a new segment, with one in the place of each lost object. It has the
 //! offsets of the lost records, as far as later objects show them, and bytes that no reader takes for records. The
-//! damaged segment ends before the damage; its bytes are not changed.
+//! damaged segment ends before the damage; its bytes are not changed. It also opens the instances of named producers that
+//! later objects follow (`lost_producers.rs`).
 
 use super::files::{draft_path, newest_snapshot, snapshot_path};
 use super::frame::{ALIGNMENT, FRAME_BYTES, Frame, end_after};
+use super::lost_producers::openings;
 use super::recover::Found;
 use super::seal::{Entry, Seal};
 use super::sync_dir;
@@ -14,7 +16,7 @@ use crate::store::StoreError;
 use crate::store::disk::segment::{remove, segment_path};
 use crate::store::disk::{Device, io_error};
 use bytes::Bytes;
-use rawline_journal::{Batch, BatchKind, Id, Index, Link, PartitionId, Section, Snapshot, State, build_index};
+use rawline_journal::{Batch, BatchKind, Control, Id, Index, Link, PartitionId, Section, Snapshot, State, build_index};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
@@ -71,6 +73,7 @@ pub(super) fn salvage(
     let mut state = state_before(dir, before, damaged)?;
     let lost: Vec<u64> = (lost_from..end).filter(|number| !later.contains_key(number)).collect();
     let gaps = gaps(&state, &lost, &later);
+    let openings = openings(&state, &lost, later.iter().map(|(number, later)| (*number, &later.index)));
     let links = links(&lost, last.header.link, &later, &state);
     let mut copy = Copy::begin(device, dir, lost_from, damaged.seal.run)?;
     let mut follows = true;
@@ -81,7 +84,14 @@ pub(super) fn salvage(
                 file.read_exact_at(&mut bytes, range.start).map_err(failed)?;
                 (index.clone(), vec![Bytes::from(bytes)])
             }
-            (_, Some(link)) => lost_object(*link, last.header.appended_us, gaps.get(&number)),
+            (_, Some(link)) => {
+                let object = |openings| lost_object(*link, last.header.appended_us, openings, gaps.get(&number));
+                let openings = openings.get(&number).map_or(&[][..], Vec::as_slice);
+                let opening = object(openings);
+                // Instances with open transactions can't be replaced without their end, which is lost.
+                let is_possible = openings.is_empty() || is_next(&mut state.clone(), &opening.0);
+                if is_possible { opening } else { object(&[]) }
+            }
             (found, None) => unreachable!("{number} is neither lost nor here: {:?}", found.map(|later| &later.range)),
         };
         follows = is_next(&mut state, &index);
@@ -202,8 +212,13 @@ fn links(lost: &[u64], before: Link, later: &BTreeMap<u64, Later>, state: &State
     lost.iter().map(|&number| (number, Link { number, id: id_of(number), prev: id_of(number - 1) })).collect()
 }
 
-/// An object with the offsets of lost records.
-fn lost_object(link: Link, appended_us: u64, gaps: Option<&Vec<(PartitionId, Range<u64>)>>) -> (Index, Vec<Bytes>) {
+/// An object with the offsets of lost records, which opens these instances of producers.
+fn lost_object(
+    link: Link,
+    appended_us: u64,
+    openings: &[Control],
+    gaps: Option<&Vec<(PartitionId, Range<u64>)>>,
+) -> (Index, Vec<Bytes>) {
     let batches: Vec<Vec<Batch>> = gaps
         .into_iter()
         .flatten()
@@ -235,7 +250,7 @@ fn lost_object(link: Link, appended_us: u64, gaps: Option<&Vec<(PartitionId, Ran
             (Section { partition: *partition, first_offset: offsets.start }, batches.as_slice())
         })
         .collect();
-    let index = build_index(link, appended_us, &[], &sections);
+    let index = build_index(link, appended_us, openings, &sections);
     let parsed = Index::parse(&index);
     let Ok(parsed) = parsed else { unreachable!("{link:?} is not what it was built of: {parsed:?}") };
     let count: usize = batches.iter().map(Vec::len).sum();
