@@ -1,6 +1,6 @@
 //! One partition of a topic: its index, and the handle through which everyone reads it and appends to it.
 
-use crate::end::{End, InJournal};
+use crate::end::{End, InJournal, in_store};
 use crate::index::TopicIndex;
 use crate::journal::Extent;
 use crate::life::Life;
@@ -218,6 +218,14 @@ impl Partition {
         match &self.end {
             End::Own(_) => None,
             End::Journal(end) => Some(end.id()),
+        }
+    }
+
+    /// Waits until this broker has seen everything that is stored now, by other brokers too.
+    pub async fn catch_up(&self) -> Result<(), StoreError> {
+        match &self.end {
+            End::Own(_) => Ok(()),
+            End::Journal(end) => end.journal().catch_up().await.map_err(|error| in_store(&error)),
         }
     }
 

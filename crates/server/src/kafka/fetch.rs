@@ -10,7 +10,8 @@ use crate::net::join::join;
 use bytes::Bytes;
 use futures_util::future::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use rawline_broker::{BatchKind, Piece, ReadRequest, View};
+use rawline_broker::store::StoreError;
+use rawline_broker::{BatchKind, Partition, Piece, ReadRequest, View};
 use rawline_kafka::fetch::{FetchPartition, FetchRequest, FetchResponse, FetchedPartition, request, response};
 use rawline_kafka::frame::RequestHeader;
 use rawline_kafka::produce::TopicRef;
@@ -133,13 +134,7 @@ async fn try_read(
 ) -> Result<Found, Refusal> {
     let partition = partition_of(client, topic, wanted.partition).await?;
     epochs::check(wanted.leader_epoch)?;
-    let offsets = partition.offsets();
-    let out_of_range =
-        |offset: i64| Refusal::new(ErrorCode::OffsetOutOfRange, format!("offset {offset} is not one of {offsets:?}"));
-    let offset = u64::try_from(wanted.offset).map_err(|_| out_of_range(wanted.offset))?;
-    if offset > offsets.end {
-        return Err(out_of_range(wanted.offset));
-    }
+    let offset = in_range(&partition, wanted.offset).await?;
     let bytes_max = u64::try_from(wanted.bytes_max).unwrap_or_default().min(left);
     let (mut records, mut holds_buffers, mut aborted) = (Vec::new(), false, Vec::new());
     // Before the read: what isn't read now is waited for.
@@ -175,6 +170,20 @@ async fn try_read(
             .unwrap_or_else(|_| unreachable!("{records_bytes} bytes of records")),
     };
     Ok(Found { fetched, records, holds_buffers })
+}
+
+/// The offset, if the partition has it or will have it next. A client that finds that it doesn't begins elsewhere, so
+/// what other brokers have stored counts too.
+async fn in_range(partition: &Partition, offset: i64) -> Result<u64, Refusal> {
+    let wanted = u64::try_from(offset).ok();
+    if wanted.is_some_and(|wanted| wanted > partition.offsets().end) {
+        let retry = |error: StoreError| Refusal::new(ErrorCode::NotLeaderOrFollower, error.to_string());
+        Box::pin(partition.catch_up()).await.map_err(retry)?;
+    }
+    let offsets = partition.offsets();
+    let out_of_range = || format!("offset {offset} is not one of {offsets:?}");
+    let found = wanted.filter(|wanted| *wanted <= offsets.end);
+    found.ok_or_else(|| Refusal::new(ErrorCode::OffsetOutOfRange, out_of_range()))
 }
 
 fn whole(piece: Piece) -> Bytes {

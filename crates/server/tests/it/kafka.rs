@@ -13,7 +13,9 @@ use rawline_kafka::messages::{
     MetadataRequest, MetadataRequestTopic,
 };
 use rawline_kafka::{Api, ErrorCode, Response};
+use rawline_server::http::HttpConfig;
 use rawline_testkit::served::Served;
+use rawline_testkit::stores::places;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -349,4 +351,24 @@ async fn hostile_bytes_close_the_connection() {
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     assert_eq!(exchange(&mut stream, &[crate::support::get("/health").as_bytes()]).await.unwrap().0, 200);
     server.wait_for_buffers();
+}
+
+/// A client whose offset is out of range begins elsewhere, and so reads records again or leaves some out.
+#[tokio::test]
+async fn an_offset_that_another_broker_has_stored_is_in_range() {
+    let place = places().await.into_iter().find(|place| place.is_journal() && place.is_shared()).unwrap();
+    let one = Served::on(place.open().await, HttpConfig::default(), 64 << 20).await;
+    let mut producer = Client::connect(&one).await;
+    producer.create("t").await;
+    let other = Served::on(place.open().await, HttpConfig::default(), 64 << 20).await;
+    let mut consumer = Client::connect(&other).await;
+    assert_eq!(consumer.fetch("t", 0, 1 << 20).await.error, 0);
+    let records = batch(RecordCodec::None, 3, None);
+    let body = producer.exchange(Api::Produce, 3, &produce_body("t", -1, &records)).await;
+    assert_eq!(produced(&body, "t").0, 0);
+    // Where a consumer goes on that has read the records from the first broker.
+    let found = consumer.fetch("t", 3, 1 << 20).await;
+    assert_eq!((found.error, found.next_offset), (0, 3));
+    let found = consumer.fetch("t", 4, 1 << 20).await;
+    assert_eq!(found.error, i16::from(ErrorCode::OffsetOutOfRange));
 }

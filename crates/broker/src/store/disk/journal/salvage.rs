@@ -2,8 +2,8 @@
 //!
 //! The objects after the damage are copied to a new segment, with one in the place of each lost object. It has the
 //! offsets of the lost records, as far as later objects show them, and bytes that no reader takes for records. The
-//! damaged segment ends before the damage; its bytes are not changed. It also opens the instances of named producers that
-//! later objects follow (`lost_producers.rs`).
+//! damaged segment ends before the damage; its bytes are not changed. It also opens the instances of named producers
+//! that later objects follow (`lost_producers.rs`).
 
 use super::files::{draft_path, newest_snapshot, snapshot_path};
 use super::frame::{ALIGNMENT, FRAME_BYTES, Frame, end_after};
