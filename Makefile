@@ -12,7 +12,7 @@ DATA ?= .rawline/data
 # What `make full` built stays in the binary that `make run` builds.
 FEATURES := $(shell cat target/.features 2>/dev/null)
 
-.PHONY: help run test test-rust test-python test-java test-kafka test-build bench bench-kafka sim fuzz check check-rust check-python check-java check-lab
+.PHONY: help run test test-rust test-python test-java test-kafka test-kafka-clients test-kafka-engines kcat test-build bench bench-kafka sim fuzz check check-rust check-python check-java check-lab
 .PHONY: tools release full clean kafka-oracle kafka-vectors
 .PHONY: lab lab-quick lab-test lab-mine lab-report lab-build lab-generate
 
@@ -92,11 +92,24 @@ test-java: tools test-build
 	@command -v mvn >/dev/null || { echo "the Java client is built with Maven: install Maven 3.8 and Java 17 or newer, then run make again"; exit 1; }
 	$(MAVEN) -f java/pom.xml install
 
-# The tests run Maven and Go themselves, both against one broker.
-test-kafka: $(VENV)/.ready test-build ## Test the broker with Kafka's clients in Java, Go and C, with Connect, Flink and Spark, and compare it with a real Kafka (3 min after make test)
+# Clients and engines mostly wait, each for the other side: they run at the same time. The tests run Maven and Go themselves.
+test-kafka: $(VENV)/.ready test-build kcat ## Test the broker with Kafka's clients in Java, Go and C, with Connect, Flink and Spark, and compare it with a real Kafka (3 min after make test)
 	@command -v mvn >/dev/null || { echo "Kafka's Java clients run with Maven: install Maven 3.8 and Java 17 or newer, then run make again"; exit 1; }
 	@command -v go >/dev/null || { echo "franz-go is built with Go: install Go 1.26 or newer, then run make again"; exit 1; }
-	cd interop/kafka && $(VENV)/bin/python -m pytest
+	$(MAKE) --jobs=2 --output-sync test-kafka-clients test-kafka-engines
+
+KAFKA_TESTS := cd interop/kafka && $(VENV)/bin/python -m pytest
+test-kafka-clients:
+	$(KAFKA_TESTS) test_clients.py
+
+test-kafka-engines:
+	$(KAFKA_TESTS) --ignore=test_clients.py
+
+# Without it, its tests are skipped. Only root can install it.
+kcat:
+	@command -v kcat >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+		&& { apt-get install --yes -qq kcat || { apt-get update -qq && apt-get install --yes -qq kcat; }; } >/dev/null 2>&1; } \
+		|| echo "kcat is missing, so its tests are skipped: install it with apt-get install kcat"
 
 bench-kafka: release $(VENV)/.ready ## Compare the broker with Kafka's own, with Kafka's tools; RDKAFKA_PERFORMANCE names librdkafka's (40 min)
 	RAWLINE_BIN=$(CURDIR)/target/release/rawline $(VENV)/bin/python interop/kafka/speed.py
