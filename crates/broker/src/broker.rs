@@ -10,6 +10,7 @@ use crate::limits::{COMMIT_BYTES, OBJECT_BYTES_MAX, RETENTION_INTERVAL, TOPICS_M
 use crate::partition::{Missing, Partition, Shared, Status};
 use crate::retention::{self, RetentionTask};
 use crate::store::{Mappings, Store, StoreError};
+use crate::subscriptions::Registry;
 use crate::topic::{Topic, TopicError, check_name};
 use crate::topic_id::TopicId;
 use futures_util::{StreamExt, stream};
@@ -174,6 +175,7 @@ impl Broker {
             config,
             settings_changed: Arc::default(),
             checksums: Arc::default(),
+            subscriptions: Arc::default(),
             partitions: AtomicUsize::new(0),
             topics_created: AtomicU64::new(0),
             tasks,
@@ -355,6 +357,14 @@ impl Broker {
     /// The mapped files of which reads return parts, if the store maps files: they can be sent without being read.
     pub fn mappings(&self) -> Option<Arc<Mappings>> {
         self.shared.store.mappings()
+    }
+
+    /// Whom commits are reported to.
+    pub(crate) fn registry(&self) -> Arc<Registry> {
+        match &self.journal {
+            Some(journal) => journal.subscriptions(),
+            None => self.shared.subscriptions.clone(),
+        }
     }
 
     pub(crate) fn slot(&self, name: &str) -> Option<Slot> {

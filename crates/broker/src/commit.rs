@@ -9,6 +9,7 @@ use crate::limits::COMMITS_CONFIRMING_MAX;
 use crate::log::{Commit, GroupLimits, Log, Resolved, Step};
 use crate::metrics::TopicMetrics;
 use crate::object::{HEADER_BYTES, Header, Object, Stamp};
+use crate::own::VisibleEnd;
 use crate::received::Checked;
 use crate::store::{Begun, CommitError, Known, Listed, Location, ObjectAt, Store, StoreError};
 use crate::{Clock, Config, Kind};
@@ -18,7 +19,7 @@ use rawline_batch::BatchMeta;
 use std::collections::VecDeque;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 /// Owns a topic's end.
@@ -36,7 +37,7 @@ pub(crate) struct Appender {
     batches: Vec<BatchMeta>,
     parts: Vec<Bytes>,
     index: Arc<RwLock<TopicIndex>>,
-    next_offset: watch::Sender<u64>,
+    next_offset: VisibleEnd,
     metrics: TopicMetrics,
     /// When the log's time began.
     epoch: Instant,
@@ -67,7 +68,7 @@ impl Appender {
         clock: Arc<dyn Clock>,
         config: &Config,
         index: Arc<RwLock<TopicIndex>>,
-        next_offset: watch::Sender<u64>,
+        next_offset: VisibleEnd,
         metrics: TopicMetrics,
     ) -> Self {
         let object_bytes_max = config.object_bytes_max();
@@ -77,7 +78,7 @@ impl Appender {
             let index = index.read().unwrap_or_else(PoisonError::into_inner);
             (index.next_offset(), index.appended_us().unwrap_or(0))
         };
-        let visible = *next_offset.borrow();
+        let visible = next_offset.get();
         assert_eq!(visible, end_offset, "topic {name}: readers see another end than the index has");
         Appender {
             name,
@@ -179,13 +180,13 @@ impl Appender {
             }
         }
         self.commit += 1;
-        self.appended_us = self.appended_us.max(self.clock.now_us());
+        self.appended_us = (self.appended_us + 1).max(self.clock.now_us());
         let stamp = Stamp {
             first_offset,
             appended_us: self.appended_us,
             writer_id: self.writer_id,
             commit: self.commit,
-            confirmed_next_offset: Some(*self.next_offset.borrow()),
+            confirmed_next_offset: Some(self.next_offset.get()),
         };
         let object = Object::build(stamp, self.batches.iter().copied(), &self.parts);
         let records: u64 = self.log.storing().map(|append| append.received.records()).sum();
@@ -257,7 +258,7 @@ impl Appender {
             let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
             Ok((index.next_offset(), index.appended_us(), header))
         });
-        let from = *self.next_offset.borrow();
+        let from = self.next_offset.get();
         let error = match caught_up {
             Ok((next_offset, appended_us, header)) if next_offset > from => {
                 self.appended_us = self.appended_us.max(appended_us.unwrap_or(0));
@@ -267,7 +268,7 @@ impl Appender {
                     self.release_batches();
                     let commit = self.log.found_own(next_offset);
                     assert_eq!(header.next_offset(), commit.next_offset(), "our own object holds other records");
-                    self.next_offset.send_replace(next_offset);
+                    self.next_offset.advance(next_offset);
                     self.acknowledge(commit, header.object_bytes, Duration::ZERO);
                 } else {
                     let name = &self.name;
@@ -278,7 +279,7 @@ impl Appender {
                         "another broker writes to this topic; continuing after it"
                     );
                     self.log.caught_up(next_offset);
-                    self.next_offset.send_replace(next_offset);
+                    self.next_offset.advance(next_offset);
                 }
                 return;
             }
@@ -306,8 +307,8 @@ impl Appender {
         let next_offset = commit.next_offset();
         let indexed = self.index.read().unwrap_or_else(PoisonError::into_inner).next_offset();
         assert!(next_offset <= indexed, "acknowledging records up to {next_offset} of {indexed} in the index");
-        let visible = (*self.next_offset.borrow()).max(next_offset);
-        self.next_offset.send_replace(visible);
+        let visible = self.next_offset.get().max(next_offset);
+        self.next_offset.advance(visible);
         self.metrics.committed(commit.records(), object_bytes, took);
         for (append, appended) in commit.into_appended() {
             // The caller may have gone away; its records are stored all the same.

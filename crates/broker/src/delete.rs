@@ -254,6 +254,7 @@ impl Deletion {
         }
         self.store.mark_deleted(&self.name).await?;
         topic.topic.life.delete();
+        topic.topic.subject.deleted();
         Ok(())
     }
 

@@ -36,6 +36,7 @@ mod search;
 mod settings;
 mod stage;
 pub mod store;
+pub mod subscriptions;
 mod supervise;
 mod tasks;
 mod topic;

@@ -6,9 +6,11 @@ use crate::commit::Appender;
 use crate::end::End;
 use crate::limits::APPEND_QUEUE_MAX;
 use crate::partition::Partition;
+use crate::subscriptions::Subject;
 use crate::supervise::Supervised;
 use crate::tasks;
-use std::sync::OnceLock;
+use std::sync::atomic::{Ordering, fence};
+use std::sync::{Arc, OnceLock};
 use tokio::sync::{mpsc, watch};
 
 /// What extends a partition that has its own objects.
@@ -16,6 +18,31 @@ pub(crate) struct Own {
     /// The offset that the next record gets, for readers.
     next_offset: watch::Sender<u64>,
     running: OnceLock<Running>,
+}
+
+/// The end of a partition as readers and subscriptions see it.
+pub(crate) struct VisibleEnd {
+    next_offset: watch::Sender<u64>,
+    subject: Arc<Subject>,
+    partition: u32,
+}
+
+impl VisibleEnd {
+    /// The offset that the next record gets.
+    pub fn get(&self) -> u64 {
+        *self.next_offset.borrow()
+    }
+
+    /// The records up to `next_offset` can be read.
+    pub fn advance(&self, next_offset: u64) {
+        let before = self.next_offset.send_replace(next_offset);
+        assert!(before <= next_offset, "the end went back from {before} to {next_offset}");
+        if before < next_offset {
+            // A subscription that begins now either gets this, or has seen the records in the index.
+            fence(Ordering::SeqCst);
+            self.subject.committed(self.partition, before);
+        }
+    }
 }
 
 /// The task and its queue.
@@ -57,6 +84,7 @@ impl Partition {
 
     fn start(&self, next_offset: watch::Sender<u64>) -> Running {
         let shared = &self.topic.shared;
+        let end = VisibleEnd { next_offset, subject: self.topic.subject.clone(), partition: self.number };
         let (inbox, waiting) = mpsc::channel(APPEND_QUEUE_MAX);
         let appender = Appender::new(
             self.log.clone(),
@@ -64,7 +92,7 @@ impl Partition {
             shared.clock.clone(),
             &shared.config,
             self.index.clone(),
-            next_offset,
+            end,
             self.topic.metrics.clone(),
         );
         let log = self.log.clone();

@@ -9,6 +9,7 @@ use crate::own::Own;
 use crate::read::{Remembered, TopicChecksums};
 use crate::settings::Settings;
 use crate::store::{Store, StoreError};
+use crate::subscriptions::{Registry, Subject};
 use crate::topic::TopicError;
 use crate::{Clock, Config};
 use rawline_journal::PartitionId;
@@ -40,6 +41,7 @@ pub struct Partition {
 pub(crate) struct Common {
     pub name: String,
     pub life: Arc<Life>,
+    pub subject: Arc<Subject>,
     pub settings: Arc<RwLock<Arc<Settings>>>,
     /// Held, so that they are shown as long as the topic exists, even if its task has panicked.
     pub metrics: TopicMetrics,
@@ -54,6 +56,8 @@ pub(crate) struct Shared {
     /// Notified when settings change, or when there is something to delete.
     pub settings_changed: Arc<Notify>,
     pub checksums: Arc<Remembered>,
+    /// Whom commits are reported to, without a journal.
+    pub subscriptions: Arc<Registry>,
     /// Number of partitions that have their own objects, without the first of each topic.
     pub partitions: AtomicUsize,
     /// Number of topics that this run has created in a journal, or has tried to.

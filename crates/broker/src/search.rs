@@ -19,6 +19,12 @@ impl Partition {
         Ok(self.first_in_merged(time_us, first_offset).await.unwrap_or(first_offset))
     }
 
+    /// When the object was appended that holds a record, in microseconds since the Unix epoch, if that is known without
+    /// reading it; else 0.
+    pub fn appended_us_of_offset(&self, offset: u64) -> u64 {
+        self.index().find(offset).and_then(|found| found.appended_us).map_or(0, std::num::NonZeroU64::get)
+    }
+
     /// The first offset of a merged object's records that were appended at or after `time_us`, from `first_offset` on:
     /// the object has the time of the newest. `None` if it can't be known now.
     async fn first_in_merged(&self, time_us: u64, first_offset: u64) -> Option<u64> {

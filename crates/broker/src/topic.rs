@@ -142,6 +142,7 @@ impl Topic {
         let partitions = settings.partitions();
         let common = Arc::new(Common {
             metrics: TopicMetrics::new(&name),
+            subject: shared.subscriptions.subject(name.as_str()),
             name: name.clone(),
             life: Arc::new(Life::new()),
             settings: Arc::new(RwLock::new(Arc::new(settings))),
@@ -158,6 +159,7 @@ impl Topic {
             metrics: TopicMetrics::new(&topic.name),
             name: topic.name.to_string(),
             life: topic.life.clone(),
+            subject: topic.subject.clone(),
             settings: topic.settings.clone(),
             shared: shared.clone(),
         });

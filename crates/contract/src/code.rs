@@ -72,6 +72,8 @@ codes! {
     QUERY_DURATION = "query_duration", FixRequest;
     /// Not a time.
     QUERY_TIME = "query_time", FixRequest;
+    /// Parameters that don't belong together, or a value that a parameter can't have.
+    QUERY_INVALID = "query_invalid", FixRequest;
     /// An unknown `Content-Type`.
     CONTENT_TYPE = "content_type", FixRequest;
     /// Not a batch of Kafka's that can be stored.
@@ -152,6 +154,8 @@ codes! {
     PARTITIONS_FEWER = "partitions_fewer", FixRequest, 409;
     /// `Accept` names no known form.
     NOT_ACCEPTABLE = "not_acceptable", FixRequest, 406;
+    /// A subscriber is too far behind.
+    SUBSCRIBER_SLOW = "subscriber_slow", TryAgain;
     /// The body arrives too slowly.
     BODY_TOO_SLOW = "body_too_slow", TryAgain;
     /// The body, or the batch made of it, is too large.

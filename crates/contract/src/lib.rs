@@ -4,6 +4,7 @@
 //! their tools; tests compare both with this crate.
 
 pub mod code;
+mod cursor;
 mod duration;
 mod group;
 pub mod header;
@@ -15,6 +16,7 @@ mod retention;
 mod topic;
 
 pub use code::Code;
+pub use cursor::{CURSOR_BYTES_MAX, Cursor, CursorError};
 pub use duration::parse_duration;
 pub use group::{
     CommitOffset, CommitRequest, GroupInfo, GroupList, GroupOffset, GroupPartition, GroupState, GroupSummary,

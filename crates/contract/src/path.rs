@@ -20,6 +20,8 @@ pub const GROUPS: &str = "/groups";
 pub const GROUP: &str = "/group";
 /// One member of a group: join, send heartbeats, leave.
 pub const MEMBER: &str = "/member";
+/// Subscribe to records.
+pub const SUBSCRIBE: &str = "/subscribe";
 /// The WebSocket of Zeek's Broker.
 pub const ZEEK: &str = "/v1/messages/json";
 /// Whether the broker works.

@@ -10,6 +10,7 @@ use crate::metrics::TrimMetrics;
 use crate::record_times::{newest, time_of};
 use crate::settings::Settings;
 use crate::store::{Location, StoreError};
+use crate::subscriptions::{Registry, Subject};
 use crate::topic_id::TopicId;
 use bytes::Bytes;
 use rawline_journal::{
@@ -28,6 +29,7 @@ pub(crate) struct JournalTopic {
     pub topic_id: TopicId,
     pub name: Arc<str>,
     pub life: Arc<Life>,
+    pub subject: Arc<Subject>,
     pub settings: Arc<RwLock<Arc<Settings>>>,
     partitions: RwLock<Vec<Extent>>,
     checks_pieces: bool,
@@ -60,10 +62,12 @@ pub(super) struct Catalog {
     /// Whether readers check pieces: see [`TopicIndex::in_journal`].
     checks_pieces: bool,
     trim_metrics: Option<TrimMetrics>,
+    subscriptions: Arc<Registry>,
 }
 
 impl JournalTopic {
-    fn new(id: u64, name: &Arc<str>, partitions: u32, settings: &[u8], checks_pieces: bool) -> Self {
+    fn new(id: u64, subject: Arc<Subject>, partitions: u32, settings: &[u8], checks_pieces: bool) -> Self {
+        let name = &subject.name;
         assert!(!name.is_empty() && partitions > 0, "topic {id} {name:?} with {partitions} partitions");
         let given = parse(name, settings).ok().and_then(|settings| settings.topic_id());
         let topic = JournalTopic {
@@ -71,6 +75,7 @@ impl JournalTopic {
             topic_id: given.unwrap_or_else(|| TopicId::derived(id, name)),
             name: name.clone(),
             life: Arc::new(Life::new()),
+            subject: subject.clone(),
             settings: Arc::default(),
             partitions: RwLock::default(),
             checks_pieces,
@@ -180,14 +185,14 @@ impl Extent {
         index.delete_hidden()
     }
 
-    /// What a snapshot says takes the place of what was known.
+    /// What a snapshot says takes the place of what was known. Returns the end before.
     fn restore(
         &self,
         id: PartitionId,
         offsets: Range<u64>,
         pieces: &[Piece],
         transactions: Option<&PartitionTransactions>,
-    ) {
+    ) -> u64 {
         let mut index = self.index_mut();
         let known = index.next_offset();
         assert!(known <= offsets.end, "{id:?} ends at {known}, in a newer snapshot at {}", offsets.end);
@@ -196,6 +201,7 @@ impl Extent {
         drop(index);
         let before = self.end.send_replace(offsets.end);
         assert_eq!(before, known, "{id:?} ended elsewhere for its readers");
+        known
     }
 }
 
@@ -222,7 +228,11 @@ impl Catalog {
                 let id = PartitionId { topic: id, number };
                 let offsets = state.first_offset(id)..state.next_offset(id);
                 let pieces = pieces.get(&id).map(Vec::as_slice).unwrap_or_default();
-                self.extent(id).restore(id, offsets, pieces, state.transactions(id));
+                let end = offsets.end;
+                let before = self.extent(id).restore(id, offsets, pieces, state.transactions(id));
+                if before < end {
+                    self.topic(id.topic).subject.committed(number, before);
+                }
             }
         }
     }
@@ -257,6 +267,7 @@ impl Catalog {
         for ((id, piece, next_offset), (_, batches)) in index.pieces().zip(index.sections()) {
             let times = batches.iter().map(|(batch, _)| time_of(batch.kind, batch.max_timestamp_us, piece.appended_us));
             let bytes = self.extent(id).push(id, &piece, next_offset, newest(times), batches);
+            self.topic(id.topic).subject.committed(id.number, piece.first_offset);
             if bytes > 0 {
                 self.trim_metrics.iter().for_each(|metrics| metrics.deleted(bytes));
             }
@@ -268,6 +279,16 @@ impl Catalog {
         if let Some(extent) = self.find(merged.partition) {
             extent.index_mut().merge(&merged.piece, merged.next_offset);
         }
+    }
+
+    /// The time of the newest object.
+    pub fn newest_us(&self) -> u64 {
+        self.time_us
+    }
+
+    /// Whom commits are reported to.
+    pub fn subscriptions(&self) -> &Arc<Registry> {
+        &self.subscriptions
     }
 
     /// The offsets that groups have committed.
@@ -291,7 +312,8 @@ impl Catalog {
     fn create(&mut self, id: u64, name: &Arc<str>, partitions: u32, settings: &[u8]) {
         self.partitions += partitions as usize;
         self.changes += 1;
-        let topic = JournalTopic::new(id, name, partitions, settings, self.checks_pieces);
+        let subject = self.subscriptions.subject(name.clone());
+        let topic = JournalTopic::new(id, subject, partitions, settings, self.checks_pieces);
         // What is stored decides. If a storage was damaged so that two topics have one id, the newer one has it.
         self.by_topic_id.insert(topic.topic_id, id);
         let before = self.topics.insert(id, Arc::new(topic));
@@ -312,6 +334,7 @@ impl Catalog {
         self.partitions -= partitions;
         self.changes += 1;
         topic.life.delete();
+        topic.subject.deleted();
     }
 
     /// A topic that exists by the rules.
@@ -395,7 +418,7 @@ mod tests {
     use super::*;
 
     fn topic(id: u64, settings: &str) -> JournalTopic {
-        JournalTopic::new(id, &"t".into(), 1, settings.as_bytes(), false)
+        JournalTopic::new(id, Arc::new(Registry::default()).subject("t"), 1, settings.as_bytes(), false)
     }
 
     #[test]

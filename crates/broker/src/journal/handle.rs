@@ -13,6 +13,7 @@ use crate::limits::{
 use crate::producer::ProducerInstance;
 use crate::received::Received;
 use crate::store::{Location, ObjectAt, StoreError};
+use crate::subscriptions::Registry;
 use crate::supervise::Supervised;
 use crate::topic_id::TopicId;
 use crate::{Clock, CommitThread, Kind, tasks};
@@ -237,6 +238,18 @@ impl Journal {
     /// The topic that is known by this id outside the storage, if it exists as far as this broker has seen.
     pub(crate) fn identified(&self, id: TopicId) -> Option<Arc<JournalTopic>> {
         self.catalog().identified(id)
+    }
+
+    /// Calls `look` with the time of the newest object, in microseconds since the Unix epoch. None becomes visible
+    /// meanwhile.
+    pub(crate) fn with_newest_us<T>(&self, look: impl FnOnce(u64) -> T) -> T {
+        let catalog = self.catalog();
+        look(catalog.newest_us())
+    }
+
+    /// Whom commits are reported to.
+    pub(crate) fn subscriptions(&self) -> Arc<Registry> {
+        self.catalog().subscriptions().clone()
     }
 
     /// Number of topics.

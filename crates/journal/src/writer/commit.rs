@@ -61,8 +61,8 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
     fn put_group(&mut self, now: Duration, actions: &mut Vec<Action<T>>) {
         self.group.extend_front(std::mem::take(&mut self.suspects));
         let mut object = Gathered::default();
-        // Times never go back, whatever clocks writers have.
-        let appended_us = self.state.time_us.max(self.clock_us);
+        // Each object is later than those before it, whatever clocks writers have: a time says where a reader is.
+        let appended_us = self.clock_us.max(self.state.time_us + 1);
         object.undo.push(self.state.advance(appended_us));
         self.gather_controls(&mut object);
         self.gather_appends(&mut object, actions);

@@ -1,0 +1,23 @@
+//! Subscriptions: who is told of a commit, and where each subscriber is.
+//!
+//! ```text
+//! commit ─► Subject (one per topic) ─► Registry: who matches? ─► Inbox (one per subscription) ─► Subscription
+//! ```
+//!
+//! A commit notes in the inboxes of the topic's subscriptions which partition has records from which offset on, and
+//! wakes them. It never waits for one, and holds no records for one: a subscription reads from the log, as far as its
+//! subscriber takes what it sends. `registry.rs` matches names and prefixes with topics, `positions.rs` is a
+//! subscription's state without I/O, `subscription.rs` drives it.
+
+mod inbox;
+mod matching;
+mod positions;
+mod registry;
+mod subject;
+mod subscription;
+
+pub use matching::Matching;
+pub use positions::{Slow, Turn};
+pub(crate) use registry::Registry;
+pub(crate) use subject::Subject;
+pub use subscription::{Event, Records, Subscribe, Subscription};

@@ -1,0 +1,51 @@
+//! A topic as its subscriptions know it: what its commits report to them.
+
+use super::inbox::Inbox;
+use super::registry::Registry;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A topic. One that is created later under the same name is another.
+pub(crate) struct Subject {
+    registry: Arc<Registry>,
+    /// Tells topics apart.
+    pub number: u64,
+    pub name: Arc<str>,
+    matches: Mutex<Matches>,
+}
+
+/// The subscriptions that match, as of a generation of the registry: while none begins or ends, commits don't search.
+struct Matches {
+    generation: u64,
+    inboxes: Arc<[Arc<Inbox>]>,
+}
+
+impl Subject {
+    pub(super) fn new(registry: Arc<Registry>, number: u64, name: Arc<str>) -> Subject {
+        // No subscription existed in the first generation.
+        let matches = Matches { generation: 0, inboxes: [].into() };
+        Subject { registry, number, name, matches: Mutex::new(matches) }
+    }
+
+    /// A partition has new records, from this offset on. They can be read.
+    pub fn committed(self: &Arc<Self>, partition: u32, first_offset: u64) {
+        if !self.registry.is_empty() {
+            self.matches().iter().for_each(|inbox| inbox.committed(self, partition, first_offset));
+        }
+    }
+
+    /// The topic is deleted.
+    pub fn deleted(self: &Arc<Self>) {
+        if !self.registry.is_empty() {
+            self.matches().iter().for_each(|inbox| inbox.deleted(self));
+        }
+    }
+
+    fn matches(&self) -> Arc<[Arc<Inbox>]> {
+        let mut matches = self.matches.lock().unwrap_or_else(PoisonError::into_inner);
+        if matches.generation != self.registry.generation() {
+            let (generation, inboxes) = self.registry.matches(&self.name);
+            *matches = Matches { generation, inboxes };
+        }
+        matches.inboxes.clone()
+    }
+}

@@ -1,0 +1,149 @@
+//! Where a subscription is, as text: `T0;TOPIC/PARTITION=NEXT,PARTITION=NEXT;TOPIC/PARTITION=NEXT`.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Display, Formatter};
+use std::str::FromStr;
+
+/// Maximum length of a cursor in bytes: it travels in the head of a request.
+pub const CURSOR_BYTES_MAX: usize = 32 << 10;
+
+/// Where a subscription is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Cursor {
+    /// A partition that isn't listed is at its first record appended after this time, in microseconds since the Unix
+    /// epoch.
+    pub after_us: u64,
+    /// By topic and partition, the offset of the next record.
+    pub positions: BTreeMap<String, BTreeMap<u32, u64>>,
+}
+
+/// A text that isn't a cursor.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CursorError {
+    /// Longer than [`CURSOR_BYTES_MAX`].
+    #[error("the cursor has {bytes} bytes; at most {CURSOR_BYTES_MAX}")]
+    TooLong {
+        /// Its length.
+        bytes: usize,
+    },
+    /// It doesn't have the form of one.
+    #[error("{part:?} is no part of a cursor; use one as the broker has sent it, such as 1764000000000000;dns/0=17")]
+    Form {
+        /// What doesn't fit.
+        part: String,
+    },
+}
+
+impl Cursor {
+    /// Sets the offset of the next record in a partition.
+    pub fn set(&mut self, topic: &str, partition: u32, next_offset: u64) {
+        match self.positions.get_mut(topic) {
+            Some(positions) => drop(positions.insert(partition, next_offset)),
+            None => drop(self.positions.insert(topic.to_owned(), BTreeMap::from([(partition, next_offset)]))),
+        }
+    }
+
+    /// The offset of the next record in a partition, if it is listed.
+    pub fn next_offset(&self, topic: &str, partition: u32) -> Option<u64> {
+        self.positions.get(topic)?.get(&partition).copied()
+    }
+
+    /// Forgets a topic that was deleted.
+    pub fn remove(&mut self, topic: &str) {
+        self.positions.remove(topic);
+    }
+}
+
+impl Display for Cursor {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}", self.after_us)?;
+        for (topic, positions) in &self.positions {
+            let mut separator = format_args!(";{topic}/").to_string();
+            for (partition, next_offset) in positions {
+                write!(formatter, "{separator}{partition}={next_offset}")?;
+                separator.clear();
+                separator.push(',');
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Cursor {
+    type Err = CursorError;
+
+    fn from_str(text: &str) -> Result<Cursor, CursorError> {
+        if text.len() > CURSOR_BYTES_MAX {
+            return Err(CursorError::TooLong { bytes: text.len() });
+        }
+        let mut parts = text.split(';');
+        let first = parts.next().unwrap_or_default();
+        let mut cursor = Cursor { after_us: number(first).ok_or_else(|| wrong(first))?, ..Cursor::default() };
+        for part in parts {
+            let (topic, positions) =
+                part.split_once('/').filter(|(topic, _)| !topic.is_empty()).ok_or_else(|| wrong(part))?;
+            for position in positions.split(',') {
+                let parsed =
+                    position.split_once('=').and_then(|(partition, next)| Some((number(partition)?, number(next)?)));
+                let (partition, next_offset) = parsed.ok_or_else(|| wrong(part))?;
+                cursor.set(topic, partition, next_offset);
+            }
+        }
+        Ok(cursor)
+    }
+}
+
+/// Digits only: the library would take a sign.
+fn number<N: FromStr>(text: &str) -> Option<N> {
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
+    if is_plain { text.parse().ok() } else { None }
+}
+
+fn wrong(part: &str) -> CursorError {
+    CursorError::Form { part: part.chars().take(100).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_is_what_it_was() {
+        let text = "1764000000000000;dns/0=17,1=29;http/0=3";
+        let mut cursor: Cursor = text.parse().unwrap();
+        assert_eq!((cursor.after_us, cursor.next_offset("dns", 1)), (1_764_000_000_000_000, Some(29)));
+        assert_eq!(cursor.to_string(), text);
+        cursor.set("a.b-c_d", 4, u64::MAX);
+        cursor.remove("http");
+        assert_eq!(cursor.to_string(), "1764000000000000;a.b-c_d/4=18446744073709551615;dns/0=17,1=29");
+        assert_eq!(cursor.to_string().parse(), Ok(cursor));
+        assert_eq!("0".parse(), Ok(Cursor::default()));
+    }
+
+    #[test]
+    fn other_texts_are_refused() {
+        for wrong in [
+            "",
+            "x",
+            "-1",
+            "+1",
+            "1;",
+            "1;dns",
+            "1;dns/",
+            "1;dns/0",
+            "1;dns/0=",
+            "1;dns/=1",
+            "1;dns/0=1,",
+            "1;/0=1",
+            "1;dns/4294967296=1",
+            "1;dns/0=18446744073709551616",
+            "18446744073709551616",
+            "1;dns/0=-1",
+            "1;dns/0=1;",
+        ] {
+            assert!(matches!(wrong.parse::<Cursor>(), Err(CursorError::Form { .. })), "{wrong:?}");
+        }
+        let long = "1".repeat(CURSOR_BYTES_MAX + 1);
+        assert_eq!(long.parse::<Cursor>(), Err(CursorError::TooLong { bytes: long.len() }));
+    }
+}
