@@ -96,8 +96,8 @@ async fn serve_library(api: &Arc<Api>, peer: &Peer, place: &Place, stream: Strea
                 std::future::pending::<()>().await;
             }
             let mut response = respond(api, peer, is_reserve, request).await;
-            // The other protocol is a request that goes on: its connection isn't idle.
-            if !upgrade_of(&mut response) {
+            // The other protocol, or a stream, is a request that goes on: its connection isn't idle.
+            if !upgrade_of(&mut response) && !response.body_mut().streams_on(activity) {
                 activity.end(response.body().holds_buffers());
             }
             Ok::<_, Infallible>(response)

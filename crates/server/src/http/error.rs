@@ -29,6 +29,11 @@ impl ApiError {
         ApiError { code, message: message.into(), header: (code.kind == Kind::Wait).then(retry_after) }
     }
 
+    /// What programs know it by.
+    pub fn code(&self) -> Code {
+        self.code
+    }
+
     pub fn unauthorized() -> Self {
         let message = "invalid auth: send the broker's key as \"Authorization: Bearer KEY\"";
         ApiError::new(code::UNAUTHORIZED, message).with(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))

@@ -2,7 +2,9 @@
 
 use crate::http::routes;
 use http::StatusCode;
-use metrics::{Counter, Histogram, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
+use metrics::{
+    Counter, Gauge, Histogram, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
+};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use rawline_broker::CommitCounts;
 use rawline_broker::pool::Pool;
@@ -26,7 +28,59 @@ pub(crate) struct HttpMetrics {
     bytes_in: Counter,
     records_out: Counter,
     bytes_out: Counter,
+    /// Of subscriptions.
+    pub subscriptions: SubscriptionMetrics,
     verbs: Vec<Verb>,
+}
+
+/// The metrics of subscriptions.
+pub(crate) struct SubscriptionMetrics {
+    open: Gauge,
+    records: Counter,
+    bytes: Counter,
+    skipped: Counter,
+    disconnected: Counter,
+}
+
+/// A subscription that is open until this is dropped.
+pub(crate) struct SubscriberGuard(Gauge);
+
+impl SubscriptionMetrics {
+    fn new() -> Self {
+        SubscriptionMetrics {
+            open: gauge!("rawline_subscriptions"),
+            records: counter!("rawline_subscription_records_total"),
+            bytes: counter!("rawline_subscription_bytes_total"),
+            skipped: counter!("rawline_subscription_skipped_records_total"),
+            disconnected: counter!("rawline_subscription_slow_total"),
+        }
+    }
+
+    /// A subscription begins.
+    pub fn begin(&self) -> SubscriberGuard {
+        self.open.increment(1.0);
+        SubscriberGuard(self.open.clone())
+    }
+
+    pub fn delivered(&self, records: u64, bytes: u64) {
+        self.records.increment(records);
+        self.bytes.increment(bytes);
+    }
+
+    pub fn skipped(&self, records: u64) {
+        self.skipped.increment(records);
+    }
+
+    /// A subscription ends because its subscriber is too slow.
+    pub fn disconnected(&self) {
+        self.disconnected.increment(1);
+    }
+}
+
+impl Drop for SubscriberGuard {
+    fn drop(&mut self) {
+        self.0.decrement(1.0);
+    }
 }
 
 /// The metrics of the requests with one label. Finding one by its labels costs more than counting.
@@ -66,6 +120,14 @@ fn describe() {
     describe_counter!("rawline_append_bytes_total", "Bytes received in checked batches");
     describe_counter!("rawline_read_records_total", "Records returned");
     describe_counter!("rawline_read_bytes_total", "Bytes of responses that return records");
+    describe_gauge!("rawline_subscriptions", "Open subscriptions");
+    describe_counter!("rawline_subscription_records_total", "Records delivered to subscriptions");
+    describe_counter!("rawline_subscription_bytes_total", "Bytes delivered to subscriptions");
+    describe_counter!(
+        "rawline_subscription_skipped_records_total",
+        "Records that subscriptions were not sent, because they were deleted before or the subscriber was too slow"
+    );
+    describe_counter!("rawline_subscription_slow_total", "Subscriptions ended because the subscriber was too slow");
     describe_counter!("rawline_deleted_records_total", "Records deleted from the fronts of topics");
     describe_counter!("rawline_deleted_bytes_total", "Bytes of objects deleted from the fronts of topics");
     describe_gauge!("rawline_start_time_seconds", "When the broker began to serve, in seconds since the Unix epoch");
@@ -90,6 +152,7 @@ impl HttpMetrics {
             bytes_in: counter!("rawline_append_bytes_total"),
             records_out: counter!("rawline_read_records_total"),
             bytes_out: counter!("rawline_read_bytes_total"),
+            subscriptions: SubscriptionMetrics::new(),
             verbs: routes::labels().into_iter().map(Verb::new).collect(),
         }
     }

@@ -28,6 +28,7 @@ mod response;
 mod routes;
 mod select;
 mod small;
+mod subscribe;
 mod topics;
 mod websocket;
 mod zeek;
@@ -178,7 +179,7 @@ pub async fn serve(
 }
 
 /// The response to one request, counted.
-async fn respond(api: &Api, peer: &Peer, is_reserve: bool, request: Request<Incoming>) -> ApiResponse {
+async fn respond(api: &Arc<Api>, peer: &Peer, is_reserve: bool, request: Request<Incoming>) -> ApiResponse {
     let started = tokio::time::Instant::now();
     let route = routes::find(request.method(), request.uri().path());
     let response = match admit(api, route, &request) {
@@ -209,14 +210,18 @@ fn admit(api: &Api, route: Option<&Route>, request: &Request<Incoming>) -> Resul
         if api.config.api_keys.is_empty() {
             browser::check(request, api.is_local)?;
         } else {
-            api.config.api_keys.check(request.headers())?;
+            let takes_ticket = route.is_some_and(|route| route.endpoint.is_subscription());
+            let query = request.uri().query().unwrap_or_default();
+            if !(takes_ticket && subscribe::ticket::is_valid(api, query)) {
+                api.config.api_keys.check(request.headers())?;
+            }
         }
     }
     route.map(|route| route.endpoint).ok_or_else(|| routes::refusal(request.uri().path()))
 }
 
 async fn handle(
-    api: &Api,
+    api: &Arc<Api>,
     peer: &Peer,
     endpoint: Endpoint,
     request: Request<Incoming>,
@@ -239,6 +244,7 @@ async fn handle(
         Endpoint::Heartbeat => groups::member::heartbeat(api, request).await,
         Endpoint::Leave => groups::member::leave(api, request).await,
         Endpoint::Topics => topics::topics(api, peer).await,
+        Endpoint::Subscribe => subscribe::subscribe(api, peer, &request).await,
         Endpoint::Zeek => zeek::connect(api, &request),
         Endpoint::Offset => topics::offset(api, request).await,
         Endpoint::Metrics => render_metrics(api).await,

@@ -21,6 +21,17 @@ impl<'a> Query<'a> {
         self.find(name).ok_or_else(|| ApiError::new(code::QUERY_MISSING, format!("add {name}={example} to the query")))
     }
 
+    /// All values with this name, in order.
+    pub fn all(&self, name: &str) -> Vec<String> {
+        let values = form_urlencoded::parse(self.0.as_bytes()).filter(|(key, _)| key == name);
+        values.map(|(_, value)| value.into_owned()).collect()
+    }
+
+    /// A value as it is.
+    pub fn text(&self, name: &str) -> Option<String> {
+        self.find(name).map(Cow::into_owned)
+    }
+
     /// The topic's name, which is required.
     pub fn topic(&self) -> Result<Cow<'a, str>, ApiError> {
         match self.find("topic-name") {

@@ -7,6 +7,7 @@ use crate::http::select::Part;
 use crate::net::peer::Peer;
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode};
+use rawline_batch::record_batch::Record;
 use rawline_broker::limits::BLOCK_BYTES;
 use rawline_broker::pool::{Gathered, PoolError, Reservation};
 use rawline_contract::{JsonRecord, MediaType, Payload, code, timestamp};
@@ -72,35 +73,53 @@ pub(crate) async fn json(api: &Api, peer: &Peer, parts: &[Part], payload: Payloa
     let mut text = Buffer(Gathered::new(reserve(api, peer, bytes + 16).await?));
     let mut separator: &[u8] = b"[";
     for part in parts {
-        if let Some(records) = part.fields() {
-            for (offset, record) in (part.first_offset..).zip(records) {
-                text.write_all(separator).map_err(too_large)?;
-                separator = b",\n";
-                let time =
-                    timestamp(u64::try_from(record.timestamp_ms).unwrap_or_default().saturating_mul(1000)).to_string();
-                let record = JsonRecord::of_kafka(offset, &time, &record);
-                serde_json::to_writer(&mut text, &record).map_err(too_large)?;
-            }
-            continue;
-        }
         let time = timestamp(part.created_us()).to_string();
         let data = part.data(api).await?;
+        let mut fields = part.fields();
         for (offset, range) in (part.first_offset..).zip(part.ranges()?) {
-            let bytes = data.get(&range);
+            let (bytes, fields) = (data.get(&range), fields.as_mut().and_then(Iterator::next));
             text.write_all(separator).map_err(too_large)?;
             separator = b",\n";
-            // A record that isn't a structured value is written like any other.
-            if payload == Payload::Value && plain::write(bytes, &mut std::io::sink()).is_ok() {
-                write!(text, "{{\"offset\":{offset},\"time\":\"{time}\",\"record\":").map_err(too_large)?;
-                plain::write(bytes, &mut text).map_err(too_large)?;
-                text.write_all(b"}").map_err(too_large)?;
-                continue;
-            }
-            serde_json::to_writer(&mut text, &JsonRecord::new(offset, &time, bytes)).map_err(too_large)?;
+            RecordJson { offset, time: &time, bytes, payload, fields }.write(&mut text).map_err(too_large)?;
         }
     }
     text.write_all(if parts.is_empty() { b"[]\n" } else { b"]\n" }).map_err(too_large)?;
     Ok(response::buffers(MediaType::Json.header_value(), text.0.freeze()))
+}
+
+/// A record as an object in JSON.
+pub(crate) struct RecordJson<'a> {
+    pub offset: u64,
+    /// The time of its batch.
+    pub time: &'a str,
+    pub bytes: &'a [u8],
+    pub payload: Payload,
+    /// The record with all its fields, if it is of one of Kafka's batches.
+    pub fields: Option<Record<'a>>,
+}
+
+impl RecordJson<'_> {
+    /// About how many bytes the record has as it is stored, with its key and headers.
+    pub fn stored_bytes(&self) -> usize {
+        self.bytes.len() + self.fields.as_ref().map_or(0, |fields| JsonRecord::fields_bytes_max(fields) as usize / 6)
+    }
+
+    /// Writes the object. The first byte is that of its opening brace.
+    pub fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
+        let RecordJson { offset, time, bytes, payload, fields } = self;
+        if let Some(fields) = fields {
+            let time_us = u64::try_from(fields.timestamp_ms).unwrap_or_default().saturating_mul(1000);
+            let time = timestamp(time_us).to_string();
+            return Ok(serde_json::to_writer(out, &JsonRecord::of_kafka(*offset, &time, fields))?);
+        }
+        // A record that isn't a structured value is written like any other.
+        if *payload == Payload::Value && plain::write(bytes, &mut std::io::sink()).is_ok() {
+            write!(out, "{{\"offset\":{offset},\"time\":\"{time}\",\"record\":")?;
+            plain::write(bytes, out).map_err(std::io::Error::other)?;
+            return out.write_all(b"}");
+        }
+        Ok(serde_json::to_writer(out, &JsonRecord::new(*offset, time, bytes))?)
+    }
 }
 
 /// The maximum size of the JSON of keys and headers in a part, in bytes.

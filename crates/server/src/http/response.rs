@@ -2,15 +2,19 @@
 
 use crate::http::offsets::OffsetsText;
 use crate::http::websocket::Upgrade;
+use crate::net::activity::Activity;
 use bytes::Bytes;
+use futures_util::Stream;
 use http::{HeaderValue, Response, StatusCode, header};
 use http_body::{Body, Frame, SizeHint};
 use rawline_contract::MediaType;
 use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::fmt;
 use std::ops::Range;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 use tokio::sync::OwnedSemaphorePermit;
 
 /// A response that is handed to the connection.
@@ -26,6 +30,8 @@ pub struct ResponseBody {
     bytes: u64,
     /// Whether the pieces are buffers of the pool.
     holds_buffers: bool,
+    /// What follows without a known end.
+    stream: Option<BodyStream>,
     /// What uses the connection after this response.
     upgrade: Option<Upgrade>,
     /// Given back when the client has taken the response.
@@ -37,12 +43,28 @@ impl ResponseBody {
     pub fn new(pieces: impl IntoIterator<Item = Bytes>) -> Self {
         let pieces: VecDeque<Bytes> = pieces.into_iter().filter(|piece| !piece.is_empty()).collect();
         let bytes = pieces.iter().map(|piece| piece.len() as u64).sum();
-        ResponseBody { pieces, bytes, offsets: None, holds_buffers: false, upgrade: None, _permit: None }
+        ResponseBody { pieces, bytes, ..ResponseBody::default() }
     }
 
     /// Whether buffers of the pool are free again when it is sent.
     pub(crate) fn holds_buffers(&self) -> bool {
         self.holds_buffers
+    }
+
+    /// A body that goes on; each of its pieces is a message of its own to the connection.
+    pub(crate) fn stream(stream: impl Stream<Item = Bytes> + Send + 'static) -> Self {
+        ResponseBody {
+            stream: Some(BodyStream { stream: Box::pin(stream), activity: None }),
+            ..ResponseBody::default()
+        }
+    }
+
+    /// Whether it is a stream, on whose connection this has happened; the request ends when the stream does.
+    pub(crate) fn streams_on(&mut self, activity: &Arc<Activity>) -> bool {
+        if let Some(stream) = &mut self.stream {
+            stream.activity = Some(activity.clone());
+        }
+        self.stream.is_some()
     }
 
     /// An empty body, after which this uses the connection.
@@ -70,7 +92,17 @@ impl Body for ResponseBody {
     type Data = Bytes;
     type Error = Infallible;
 
-    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if let Some(stream) = &mut self.stream {
+            let piece = ready!(stream.stream.as_mut().poll_next(context));
+            if let (Some(_), Some(activity)) = (&piece, &stream.activity) {
+                activity.begin_message(true);
+            }
+            return Poll::Ready(piece.map(|piece| Ok(Frame::data(piece))));
+        }
         let piece = match self.pieces.pop_front() {
             Some(piece) => Some(piece),
             None => self.offsets.as_mut().and_then(Iterator::next),
@@ -86,12 +118,37 @@ impl Body for ResponseBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.bytes == 0
+        self.bytes == 0 && self.stream.is_none()
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.bytes)
+        if self.stream.is_some() { SizeHint::default() } else { SizeHint::with_exact(self.bytes) }
     }
+}
+
+/// The pieces of a body without a known length.
+struct BodyStream {
+    stream: Pin<Box<dyn Stream<Item = Bytes> + Send>>,
+    activity: Option<Arc<Activity>>,
+}
+
+impl fmt::Debug for BodyStream {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("BodyStream")
+    }
+}
+
+impl Drop for BodyStream {
+    fn drop(&mut self) {
+        if let Some(activity) = &self.activity {
+            activity.end(false);
+        }
+    }
+}
+
+/// A response whose body goes on.
+pub(crate) fn stream(stream: impl Stream<Item = Bytes> + Send + 'static) -> ApiResponse {
+    Response::new(ResponseBody::stream(stream))
 }
 
 /// A response of some pieces.

@@ -42,10 +42,18 @@ pub(crate) enum Endpoint {
     Topics,
     Offset,
     Zeek,
+    Subscribe,
     Metrics,
     Health,
     OpenApi,
     Welcome,
+}
+
+impl Endpoint {
+    /// Whether it begins a subscription: there a ticket may take the place of a key.
+    pub fn is_subscription(self) -> bool {
+        matches!(self, Endpoint::Subscribe | Endpoint::Zeek)
+    }
 }
 
 /// The label of appends.
@@ -70,7 +78,7 @@ const fn open(path: &'static str, endpoint: Endpoint) -> Route {
 }
 
 /// The busiest first.
-pub(crate) static ROUTES: [Route; 23] = [
+pub(crate) static ROUTES: [Route; 24] = [
     route(Method::POST, path::RECORDS, "topic-name=T", Endpoint::Append, LABEL_APPEND),
     route(Method::GET, path::RECORDS, "topic-name=T&offset=0", Endpoint::Read, "read"),
     route(Method::GET, path::RECORD, "topic-name=T&offset=0", Endpoint::ReadOne, "read_one"),
@@ -89,6 +97,7 @@ pub(crate) static ROUTES: [Route; 23] = [
     route(Method::GET, path::GROUPS, "", Endpoint::Groups, "groups"),
     route(Method::GET, path::TOPICS, "", Endpoint::Topics, "topics"),
     route(Method::GET, path::OFFSET, "topic-name=T&time=2026-01-01T00:00:00Z", Endpoint::Offset, "topics"),
+    route(Method::GET, path::SUBSCRIBE, "topic-name=T", Endpoint::Subscribe, "subscribe"),
     route(Method::GET, path::ZEEK, "", Endpoint::Zeek, "subscribe"),
     route(Method::GET, path::METRICS, "", Endpoint::Metrics, LABEL_OTHER),
     open(path::HEALTH, Endpoint::Health),

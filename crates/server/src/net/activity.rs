@@ -21,6 +21,8 @@ pub(crate) struct Activity {
     state: AtomicU64,
     /// Whether the response holds buffers of the pool.
     holds_buffers: AtomicBool,
+    /// Whether a message has begun that the connection doesn't know of, of a response that is a stream of them.
+    has_begun: AtomicBool,
     /// From when on times are counted, in microseconds.
     epoch: Instant,
     evicted: Notify,
@@ -31,6 +33,7 @@ impl Activity {
         let activity = Activity {
             state: AtomicU64::new(HANDLED),
             holds_buffers: AtomicBool::new(false),
+            has_begun: AtomicBool::new(false),
             epoch,
             evicted: Notify::new(),
         };
@@ -47,6 +50,17 @@ impl Activity {
     /// A response is written next, which holds buffers of the pool or doesn't.
     pub fn responds(&self, holds_buffers: bool) {
         self.holds_buffers.store(holds_buffers, Ordering::Relaxed);
+    }
+
+    /// A message of a stream is written next.
+    pub fn begin_message(&self, holds_buffers: bool) {
+        self.responds(holds_buffers);
+        self.has_begun.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a message has begun since this was asked before.
+    pub fn take_begun(&self) -> bool {
+        self.has_begun.load(Ordering::Relaxed) && self.has_begun.swap(false, Ordering::Relaxed)
     }
 
     /// The request has its response, which is written next.

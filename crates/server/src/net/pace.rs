@@ -160,6 +160,9 @@ impl<S> Paced<S> {
     }
 
     fn written(&mut self, context: &mut Context<'_>, result: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        if self.stalled.is_none() && self.activity.take_begun() {
+            self.response = None;
+        }
         let (started, bytes) = self.response.get_or_insert_with(|| (Instant::now(), 0));
         if let Poll::Ready(result) = result {
             *bytes += result.as_ref().map_or(0, |&count| count as u64);

@@ -19,6 +19,7 @@ mod kafka_topic_ids;
 mod kafka_transactions;
 mod slow;
 mod small;
+mod subscribe;
 #[path = "../support/mod.rs"]
 mod support;
 mod zeek;

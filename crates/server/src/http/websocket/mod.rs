@@ -4,8 +4,6 @@
 //! frames, joins fragments, checks, answers pings and the closing handshake. Our own data frames don't go through it:
 //! stored pieces follow their header without being copied (`socket.rs`). No extensions, so no compression.
 
-#![allow(dead_code, unused_imports, reason = "the routes that use WebSockets come with the next changes")]
-
 mod frames;
 mod socket;
 #[cfg(test)]

@@ -124,6 +124,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
         Ok(())
     }
 
+    /// Sends a ping.
+    pub async fn ping(&mut self) -> io::Result<()> {
+        // What the library can't write now is written with the next message.
+        let _ = self.context.write(&mut self.wire, Message::Ping(Bytes::new()));
+        self.flush().await
+    }
+
     /// Closes the connection: says why, and waits a moment for the client's own close frame, since a client that has
     /// sent more than we have read would otherwise not get the reason.
     pub async fn close(&mut self, code: CloseCode, reason: &str) {

@@ -1,0 +1,106 @@
+//! Reads what a subscription delivers next, in the same way for all forms.
+
+use super::Wanted;
+use super::control::Control;
+use crate::http::error::ApiError;
+use crate::http::select;
+use crate::http::{Api, topics};
+use rawline_broker::subscriptions::{Event, Records};
+use rawline_broker::{ReadAnswer, ReadError, ReadRequest};
+use rawline_contract::{Payload, code};
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// What comes next.
+pub(super) enum Step {
+    /// Something other than records.
+    Say(Control),
+    /// Records that were read; when they are sent, or some of them, the subscription learns how far they go.
+    Records(Records, ReadAnswer),
+    /// The subscription is over.
+    End(ApiError),
+}
+
+/// How much is read at once.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Size {
+    pub records_max: u64,
+    /// 0 for what a read returns at most.
+    pub bytes_max: u64,
+    /// Whether the form leaves out the batches' checksums.
+    pub verify: bool,
+}
+
+impl Wanted {
+    /// Waits for what comes next. May be dropped while it waits.
+    pub async fn next(&mut self, api: &Api) -> Result<Event, ApiError> {
+        Ok(self.subscription.next(&api.broker).await?)
+    }
+
+    /// What to do about an event, in order.
+    pub async fn steps(&mut self, api: &Api, event: Event, size: Size) -> Vec<Step> {
+        match event {
+            Event::Deleted { topic } => vec![Step::Say(Control::Deleted { topic: topic.to_string() })],
+            Event::Ended => {
+                let message = "all topics of this subscription were deleted; subscribe to others";
+                vec![Step::End(ApiError::new(code::TOPIC_NOT_FOUND, message))]
+            }
+            Event::TooSlow { records, lag } => {
+                api.metrics.subscriptions.disconnected();
+                let Records { topic, number, .. } = records;
+                let message = format!(
+                    "this subscriber is {lag} records behind in {topic}/{number}; resume from the cursor, read faster, \
+                     or use slow=skip"
+                );
+                vec![Step::End(ApiError::new(code::SUBSCRIBER_SLOW, message))]
+            }
+            Event::Records(records) => self.records(api, records, size).await,
+        }
+    }
+
+    async fn records(&mut self, api: &Api, records: Records, size: Size) -> Vec<Step> {
+        let mut steps = Vec::new();
+        let Records { offset, skipped, .. } = records;
+        if self.filter.is_some() && topics::payload(&records.partition) != Payload::Value {
+            let end = records.partition.stable_offset().max(offset);
+            self.subscription.delivered(&records, end, end);
+            return steps;
+        }
+        if skipped > 0 {
+            api.metrics.subscriptions.skipped(skipped);
+            let (topic, partition) = (records.topic.to_string(), records.number);
+            steps.push(Step::Say(Control::Skipped { topic, partition, records: skipped, next_offset: offset }));
+        }
+        let Size { records_max, bytes_max, verify } = size;
+        let request = ReadRequest { offset, records_max, bytes_max, wait: Duration::ZERO, verify };
+        match records.partition.read(&request).await {
+            Ok(read) if read.pieces.is_empty() => {
+                // Nothing but aborted records, or nothing any more.
+                let end = if read.end_offset > offset { read.next_offset.max(read.end_offset) } else { offset };
+                self.subscription.delivered(&records, read.end_offset.max(offset), end);
+            }
+            Ok(read) => steps.push(Step::Records(records, read)),
+            // Its next turn reports that.
+            Err(ReadError::Deleted { .. }) => {}
+            Err(ReadError::TopicDeleted { .. }) => self.subscription.gone(&records),
+            Err(error) => steps.push(Step::End(error.into())),
+        }
+        steps
+    }
+}
+
+/// All that was read.
+pub(super) fn all(offset: u64, unpacked_bytes_max: u64) -> select::Wanted {
+    select::Wanted { offset, records_max: u64::MAX, bytes_max: u64::MAX, unpacked_bytes_max, spans_gaps: true }
+}
+
+/// The error of a subscription that ends with the broker.
+pub(super) fn stopping() -> ApiError {
+    ApiError::new(code::SHUTTING_DOWN, "the broker is shutting down; resume from the cursor when it is running again")
+}
+
+/// Waits until the broker shuts down.
+pub(super) async fn stopped(stopping: &mut watch::Receiver<bool>) {
+    // Nobody sends any more, or the broker stops: the same.
+    let _ = stopping.wait_for(|&stop| stop).await;
+}

@@ -1,0 +1,275 @@
+//! A subscription as a stream of server-sent events: a body that goes on.
+//!
+//! The HTTP library asks for the next piece when it has sent those before, so nothing is read for a subscriber that
+//! doesn't take what it got.
+
+use super::control::Control;
+use super::deliver::{self, Size, Step};
+use super::sse::{self, Group};
+use super::{SILENCE_MAX, Wanted, cursor};
+use crate::http::error::ApiError;
+use crate::http::metrics::SubscriberGuard;
+use crate::http::render::{self, Buffer, RecordJson};
+use crate::http::response::{self, ApiResponse};
+use crate::http::select;
+use crate::http::{Api, topics};
+use crate::net::peer::Peer;
+use bytes::Bytes;
+use futures_util::stream::{Stream, unfold};
+use http::{HeaderName, HeaderValue, Method, header};
+use rawline_broker::ReadAnswer;
+use rawline_broker::limits::BLOCK_BYTES;
+use rawline_broker::pool::Gathered;
+use rawline_broker::subscriptions::Records;
+use rawline_contract::{code, timestamp};
+use std::collections::VecDeque;
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::time::{Instant, sleep_until};
+
+/// What is rendered at once: records, and their bytes as stored. The first record is always included.
+const GROUP: Size = Size { records_max: 4096, bytes_max: 128 << 10, verify: true };
+
+/// Size of the text of a group in bytes, unless its first event alone is larger. Records that don't fit are in the next.
+const TEXT_BYTES: u64 = 6 * BLOCK_BYTES as u64;
+
+/// How long after records were passed over a client learns the cursor.
+const CURSOR_AFTER: Duration = Duration::from_secs(1);
+
+/// A larger record isn't rendered outside the buffers first.
+const SMALL_BYTES: usize = 16 << 10;
+
+/// The response whose body is the stream; that of `HEAD` ends at once.
+pub(super) fn response(api: &Arc<Api>, peer: &Peer, method: &Method, wanted: Wanted) -> Result<ApiResponse, ApiError> {
+    let permit = api.waits.clone().try_acquire_owned().map_err(|_| {
+        let message = "too many connections wait for records; retry, or use fewer connections";
+        ApiError::new(code::WAITS_TOO_MANY, message)
+    })?;
+    let mut response = match method == Method::HEAD {
+        true => ApiResponse::default(),
+        false => response::stream(stream(api.clone(), peer.clone(), wanted, permit)),
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // Proxies would hold events back.
+    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    Ok(response)
+}
+
+/// A subscription and what is left to send of it.
+struct Events {
+    api: Arc<Api>,
+    peer: Peer,
+    wanted: Wanted,
+    stopping: watch::Receiver<bool>,
+    pieces: VecDeque<Bytes>,
+    silent_at: Instant,
+    /// When the client learns where it is, if records were passed over since it did.
+    cursor_at: Option<Instant>,
+    is_over: bool,
+    _permit: OwnedSemaphorePermit,
+    _counted: SubscriberGuard,
+}
+
+fn stream(
+    api: Arc<Api>,
+    peer: Peer,
+    wanted: Wanted,
+    permit: OwnedSemaphorePermit,
+) -> impl Stream<Item = Bytes> + Send + 'static {
+    let first = sse::begin(cursor::text(&wanted.subscription).as_deref());
+    let events = Events {
+        stopping: api.stopping.clone(),
+        wanted,
+        pieces: VecDeque::from([first.into()]),
+        silent_at: Instant::now() + SILENCE_MAX,
+        cursor_at: None,
+        is_over: false,
+        _permit: permit,
+        _counted: api.metrics.subscriptions.begin(),
+        api,
+        peer,
+    };
+    unfold(events, |mut events| async move {
+        loop {
+            if let Some(piece) = events.pieces.pop_front() {
+                events.silent_at = Instant::now() + SILENCE_MAX;
+                return Some((piece, events));
+            }
+            if events.is_over {
+                return None;
+            }
+            events.proceed().await;
+        }
+    })
+}
+
+impl Events {
+    /// Waits for what comes next, and renders it.
+    async fn proceed(&mut self) {
+        let api = self.api.clone();
+        let event = tokio::select! {
+            biased;
+            () = deliver::stopped(&mut self.stopping) => Some(Err(deliver::stopping())),
+            event = self.wanted.next(&api) => Some(event),
+            () = sleep_until(self.cursor_at.unwrap_or(self.silent_at)), if self.cursor_at.is_some() => {
+                return self.say_cursor();
+            }
+            () = sleep_until(self.silent_at) => None,
+        };
+        let steps = match event {
+            None => return self.pieces.push_back(Bytes::from_static(sse::KEEP_ALIVE.as_bytes())),
+            Some(Ok(event)) => self.wanted.steps(&api, event, GROUP).await,
+            Some(Err(error)) => vec![Step::End(error)],
+        };
+        for step in steps {
+            match step {
+                Step::Say(control) => self.pieces.push_back(control.event().into()),
+                Step::End(error) => return self.end(&error),
+                Step::Records(records, read) => {
+                    if let Err(error) = self.render(&records, read).await {
+                        return self.end(&error);
+                    }
+                }
+            }
+        }
+    }
+
+    fn end(&mut self, error: &ApiError) {
+        self.pieces.push_back(Control::end(error).event().into());
+        self.is_over = true;
+    }
+
+    /// Renders the events of what was read.
+    async fn render(&mut self, records: &Records, read: ReadAnswer) -> Result<(), ApiError> {
+        let (read_end, next_offset) = (read.end_offset, read.next_offset);
+        let api = &*self.api;
+        let around = cursor::around(&self.wanted.subscription, &records.topic, records.number);
+        let group = Group::new(&records.topic, records.number, around);
+        let selected = select::select(api, read, &deliver::all(records.offset, GROUP.bytes_max)).await?;
+        let mut text = Text::new(api, &self.peer).await?;
+        let payload = topics::payload(&records.partition);
+        let (mut end, mut count) = (records.offset, 0);
+        let mut is_full = false;
+        for part in &selected.parts {
+            let data = part.data(api).await?;
+            let mut fields = part.fields();
+            let time = timestamp(part.created_us()).to_string();
+            for (offset, range) in (part.first_offset..).zip(part.ranges()?) {
+                let bytes = data.get(&range);
+                let record = fields.as_mut().and_then(Iterator::next);
+                if self.wanted.filter.as_ref().is_none_or(|filter| filter.matches(bytes)) {
+                    let record = RecordJson { offset, time: &time, bytes, payload, fields: record };
+                    if !text.push(&group, &record).await? {
+                        is_full = true;
+                        break;
+                    }
+                    count += 1;
+                }
+                end = offset + 1;
+            }
+            if is_full {
+                break;
+            }
+        }
+        if selected.parts.is_empty() {
+            end = read_end;
+        }
+        drop(selected);
+        let bytes = text.bytes();
+        let pieces = text.into_pieces();
+        self.pieces.extend(pieces);
+        self.api.metrics.subscriptions.delivered(count, bytes);
+        self.wanted.subscription.delivered(records, end, next_offset.max(end));
+        let is_told = count > 0 && group.has_ids() && self.wanted.filter.is_none();
+        if count > 0 && !group.has_ids() {
+            self.say_cursor();
+        } else if !is_told {
+            self.cursor_at = self.cursor_at.or_else(|| Some(Instant::now() + CURSOR_AFTER));
+        }
+        Ok(())
+    }
+
+    fn say_cursor(&mut self) {
+        self.cursor_at = None;
+        self.pieces.extend(cursor::text(&self.wanted.subscription).map(|cursor| sse::id(&cursor).into()));
+    }
+}
+
+/// The events of one group.
+struct Text<'a> {
+    api: &'a Api,
+    peer: &'a Peer,
+    /// None only while others are waited for.
+    buffer: Option<Buffer>,
+    bytes_max: u64,
+    /// One event, so that only whole ones get into the buffers.
+    event: Vec<u8>,
+}
+
+impl<'a> Text<'a> {
+    async fn new(api: &'a Api, peer: &'a Peer) -> Result<Text<'a>, ApiError> {
+        // A small pool has room for others, too.
+        let bytes_max = TEXT_BYTES.min(api.pool.bytes() / 4).max(1).next_multiple_of(BLOCK_BYTES as u64);
+        let buffer = Some(Buffer(Gathered::new(render::reserve(api, peer, bytes_max).await?)));
+        Ok(Text { api, peer, buffer, bytes_max, event: Vec::new() })
+    }
+
+    fn bytes(&self) -> u64 {
+        self.buffer.as_ref().map_or(0, |buffer| buffer.0.bytes())
+    }
+
+    /// Its pieces.
+    fn into_pieces(self) -> Vec<Bytes> {
+        self.buffer.map_or_else(Vec::new, |buffer| buffer.0.freeze())
+    }
+
+    /// Adds the event of a record. False if it didn't fit; the first one always does.
+    async fn push(&mut self, group: &Group, record: &RecordJson<'_>) -> Result<bool, ApiError> {
+        let next_offset = record.offset + 1;
+        let is_small = record.stored_bytes() <= SMALL_BYTES;
+        let bytes = if is_small {
+            self.event.clear();
+            group.event(&mut self.event, next_offset, record).map_err(render::too_large)?;
+            self.event.len() as u64
+        } else {
+            let mut length = Length(0);
+            group.event(&mut length, next_offset, record).map_err(render::too_large)?;
+            length.0
+        };
+        let before = self.bytes();
+        if before + bytes > self.bytes_max {
+            if before > 0 {
+                return Ok(false);
+            }
+            // A request that waits for buffers must hold none. The permission to take some is given back first, too.
+            self.buffer = None;
+            self.buffer = Some(Buffer(Gathered::new(render::reserve(self.api, self.peer, bytes).await?)));
+            self.bytes_max = bytes;
+        }
+        let Some(buffer) = &mut self.buffer else { unreachable!("the buffers are there") };
+        match is_small {
+            true => buffer.write_all(&self.event),
+            false => group.event(buffer, next_offset, record),
+        }
+        .map_err(render::too_large)?;
+        Ok(true)
+    }
+}
+
+/// Counts what is written.
+struct Length(u64);
+
+impl Write for Length {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

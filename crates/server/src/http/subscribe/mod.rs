@@ -1,0 +1,47 @@
+//! `GET /subscribe`: records as they are stored, as server-sent events or on a WebSocket.
+//!
+//! `query.rs` reads the request, the broker's [`Subscription`] knows what comes next, `deliver.rs` reads it from the log.
+//! `events.rs` drives a stream of server-sent events, whose text is in `sse.rs`; `socket.rs` drives a WebSocket, whose
+//! messages are in `binary.rs`, `selected.rs` and `control.rs`. `docs/subscriptions.md` describes both to their users.
+
+mod binary;
+mod control;
+mod cursor;
+mod deliver;
+mod events;
+mod query;
+mod selected;
+mod socket;
+mod sse;
+pub(crate) mod ticket;
+
+use crate::http::Api;
+use crate::http::error::ApiError;
+use crate::http::response::ApiResponse;
+use crate::http::websocket::is_upgrade;
+use crate::net::peer::Peer;
+use http::Request;
+use rawline_broker::subscriptions::Subscription;
+use rawline_value::Filter;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// After this time without anything to deliver, something is sent all the same, so that nobody takes the connection for
+/// broken.
+const SILENCE_MAX: Duration = Duration::from_secs(15);
+
+/// What a subscriber wants.
+struct Wanted {
+    subscription: Subscription,
+    /// Which values of the topics; other topics are left out.
+    filter: Option<Filter>,
+}
+
+/// Begins a subscription.
+pub(crate) async fn subscribe<B>(api: &Arc<Api>, peer: &Peer, request: &Request<B>) -> Result<ApiResponse, ApiError> {
+    let wanted = query::read(api, request).await?;
+    match is_upgrade(request.headers()) {
+        true => socket::connect(api, request, wanted),
+        false => events::response(api, peer, request.method(), wanted),
+    }
+}

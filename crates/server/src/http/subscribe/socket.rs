@@ -1,0 +1,181 @@
+//! A subscription on a WebSocket.
+
+use super::binary::Head;
+use super::control::Control;
+use super::deliver::{self, Size, Step};
+use super::{SILENCE_MAX, Wanted, cursor, selected};
+use crate::http::Api;
+use crate::http::error::ApiError;
+use crate::http::response::ApiResponse;
+use crate::http::select;
+use crate::http::websocket::{CloseCode, FrameKind, WebSocket, upgrade};
+use crate::net::join::{self, Joined};
+use crate::net::peer::Peer;
+use bytes::Bytes;
+use http::Request;
+use rawline_broker::ReadAnswer;
+use rawline_broker::subscriptions::Records;
+use rawline_contract::code;
+use std::time::Duration;
+use tokio::time::{Instant, sleep_until};
+
+/// The protocol's name, for clients that offer names.
+const PROTOCOL: &str = "rawline.subscribe.v1";
+
+/// How long after something was delivered a client learns the cursor, if nothing more is left then.
+const CURSOR_AFTER: Duration = Duration::from_secs(1);
+
+/// Batches as they are stored, as far as one read returns them; at most this many bytes, so that partitions take turns.
+const STORED: Size = Size { records_max: 0, bytes_max: 4 << 20, verify: false };
+
+/// What a filter looks at at once.
+const FILTERED: Size = Size { records_max: 4096, bytes_max: 1 << 20, verify: true };
+
+/// Begins the session.
+pub(super) fn connect<B>(api: &Api, request: &Request<B>, wanted: Wanted) -> Result<ApiResponse, ApiError> {
+    upgrade(api, request, Some(PROTOCOL), |api, peer, mut socket| async move {
+        let _counted = api.metrics.subscriptions.begin();
+        if let Some(end) = run(&api, &peer, &mut socket, wanted).await {
+            let Ended { code, reason, error } = end;
+            if let Some(error) = error {
+                let message = Control::end(&error).message();
+                // The client may be gone.
+                let _ = socket.send(FrameKind::Text, vec![message.into()], false).await;
+            }
+            socket.close(code, &reason).await;
+        }
+    })
+}
+
+/// Why the broker closes the connection.
+struct Ended {
+    code: CloseCode,
+    reason: String,
+    /// What the last message says, unless the client has done something wrong.
+    error: Option<ApiError>,
+}
+
+impl Ended {
+    fn of(error: ApiError) -> Ended {
+        let code = match error.code() {
+            code if code == code::SHUTTING_DOWN => CloseCode::Away,
+            code if code == code::SUBSCRIBER_SLOW => CloseCode::Again,
+            code if code == code::TOPIC_NOT_FOUND => CloseCode::Normal,
+            _ => CloseCode::Error,
+        };
+        Ended { code, reason: error.to_string(), error: Some(error) }
+    }
+}
+
+/// Runs until the connection is to be closed; `None` if it has ended.
+async fn run(api: &Api, peer: &Peer, socket: &mut WebSocket, mut wanted: Wanted) -> Option<Ended> {
+    let mut stopping = api.stopping.clone();
+    let size = if wanted.filter.is_some() { FILTERED } else { STORED };
+    say(socket, cursor::text(&wanted.subscription).map(|cursor| Control::Subscribed { cursor })).await?;
+    let mut silent_at = Instant::now() + SILENCE_MAX;
+    // When the client learns where it is, if anything has happened since it did.
+    let mut cursor_at = None;
+    loop {
+        let event = tokio::select! {
+            biased;
+            () = deliver::stopped(&mut stopping) => return Some(Ended::of(deliver::stopping())),
+            message = socket.receive() => {
+                message?;
+                let reason = "this WebSocket takes no messages".to_owned();
+                return Some(Ended { code: CloseCode::Policy, reason, error: None });
+            }
+            event = wanted.next(api) => event,
+            () = sleep_until(cursor_at.unwrap_or(silent_at)), if cursor_at.is_some() => {
+                let is_idle = wanted.subscription.is_idle();
+                cursor_at = (!is_idle).then(|| Instant::now() + CURSOR_AFTER);
+                if is_idle {
+                    let cursor = cursor::text(&wanted.subscription).map(|cursor| Control::Cursor { cursor });
+                    say(socket, cursor).await?;
+                    silent_at = Instant::now() + SILENCE_MAX;
+                }
+                continue;
+            }
+            () = sleep_until(silent_at) => {
+                socket.ping().await.ok()?;
+                silent_at = Instant::now() + SILENCE_MAX;
+                continue;
+            }
+        };
+        let event = match event {
+            Ok(event) => event,
+            Err(error) => return Some(Ended::of(error)),
+        };
+        for step in wanted.steps(api, event, size).await {
+            let sent = match step {
+                Step::Say(control) => say(socket, Some(control)).await.map(Ok),
+                Step::End(error) => return Some(Ended::of(error)),
+                Step::Records(records, read) if wanted.filter.is_some() => {
+                    filtered(api, peer, socket, &mut wanted, &records, read).await
+                }
+                Step::Records(records, read) => stored(api, peer, socket, &mut wanted, &records, read).await.map(Ok),
+            };
+            if let Err(error) = sent? {
+                return Some(Ended::of(error));
+            }
+            silent_at = Instant::now() + SILENCE_MAX;
+        }
+        cursor_at = cursor_at.or_else(|| Some(Instant::now() + CURSOR_AFTER));
+    }
+}
+
+async fn say(socket: &mut WebSocket, control: Option<Control>) -> Option<()> {
+    let Some(control) = control else { return Some(()) };
+    socket.send(FrameKind::Text, vec![control.message().into()], false).await.ok()
+}
+
+/// Sends batches as they are stored.
+async fn stored(
+    api: &Api,
+    peer: &Peer,
+    socket: &mut WebSocket,
+    wanted: &mut Wanted,
+    records: &Records,
+    read: ReadAnswer,
+) -> Option<()> {
+    let (end_offset, next_offset) = (read.end_offset, read.next_offset);
+    let head = Head {
+        kind: read.kind.into(),
+        topic: &records.topic,
+        partition: records.number,
+        first_offset: read.first_offset,
+        end_offset,
+        time_us: records.partition.appended_us_of_offset(end_offset - 1),
+    };
+    let head = Bytes::from(head.encode());
+    let mut pieces = select::batches(read);
+    let bytes: u64 = pieces.iter().map(|piece| piece.len() as u64).sum();
+    pieces.insert(0, head);
+    let Joined { pieces, holds_buffers } = join::join(peer, pieces).await;
+    socket.send(FrameKind::Binary, pieces, holds_buffers).await.ok()?;
+    api.metrics.subscriptions.delivered(end_offset - records.offset, bytes);
+    wanted.subscription.delivered(records, end_offset, next_offset);
+    Some(())
+}
+
+/// Sends the records that fulfil the filter.
+async fn filtered(
+    api: &Api,
+    peer: &Peer,
+    socket: &mut WebSocket,
+    wanted: &mut Wanted,
+    records: &Records,
+    read: ReadAnswer,
+) -> Option<Result<(), ApiError>> {
+    let Some(filter) = &wanted.filter else { unreachable!("without a filter, batches are sent as they are stored") };
+    let next_offset = read.next_offset;
+    let found = match selected::find(api, peer, filter, records, read, FILTERED.bytes_max).await {
+        Ok(found) => found,
+        Err(error) => return Some(Err(error)),
+    };
+    if found.records > 0 {
+        socket.send_frames(found.frames, true).await.ok()?;
+        api.metrics.subscriptions.delivered(found.records, found.bytes);
+    }
+    wanted.subscription.delivered(records, found.end_offset, next_offset.max(found.end_offset));
+    Some(Ok(()))
+}
