@@ -154,7 +154,7 @@ codes! {
     PARTITIONS_FEWER = "partitions_fewer", FixRequest, 409;
     /// `Accept` names no known form.
     NOT_ACCEPTABLE = "not_acceptable", FixRequest, 406;
-    /// A subscriber is too far behind.
+    /// A subscriber's lag is too large.
     SUBSCRIBER_SLOW = "subscriber_slow", TryAgain;
     /// The body arrives too slowly.
     BODY_TOO_SLOW = "body_too_slow", TryAgain;

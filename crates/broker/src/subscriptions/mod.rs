@@ -1,4 +1,4 @@
-//! Subscriptions: who is told of a commit, and where each subscriber is.
+//! Subscriptions: which of them a commit concerns, and where each subscriber is.
 //!
 //! ```text
 //! commit ─► Subject (one per topic) ─► Registry: who matches? ─► Inbox (one per subscription) ─► Subscription

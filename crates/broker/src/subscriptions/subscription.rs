@@ -27,7 +27,7 @@ pub struct Subscribe {
     pub positions: BTreeMap<(String, u32), u64>,
     /// What happens when the subscriber is too slow.
     pub slow: Slow,
-    /// How many records a subscriber may be behind in a partition.
+    /// Maximum lag in a partition: records from the subscriber's position to the end.
     pub lag_max: Option<u64>,
 }
 
@@ -45,7 +45,7 @@ pub enum Event {
     Ended,
     /// The subscriber is too slow.
     TooSlow {
-        /// The partition in which it is too far behind.
+        /// The partition in which its lag is too large.
         records: Records,
         /// By how many records.
         lag: u64,

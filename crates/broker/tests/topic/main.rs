@@ -11,6 +11,7 @@ mod kafka;
 mod partitions;
 mod read;
 mod retention;
+mod subscriptions;
 mod supervise;
 mod support;
 mod topics;

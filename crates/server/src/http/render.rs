@@ -69,7 +69,7 @@ pub(crate) async fn lines(api: &Api, peer: &Peer, parts: &[Part]) -> Result<ApiR
 /// An array of objects; 200 and an empty one if there are no records.
 pub(crate) async fn json(api: &Api, peer: &Peer, parts: &[Part], payload: Payload) -> Result<ApiResponse, ApiError> {
     // A control character takes six bytes in JSON; 128 bytes are for what surrounds a record.
-    let bytes: u64 = parts.iter().map(|part| part.bytes() * 6 + part.records() * 128 + fields_bytes_max(part)).sum();
+    let bytes: u64 = parts.iter().map(|part| json_bytes_max(part) + part.records() * 128).sum();
     let mut text = Buffer(Gathered::new(reserve(api, peer, bytes + 16).await?));
     let mut separator: &[u8] = b"[";
     for part in parts {
@@ -122,9 +122,15 @@ impl RecordJson<'_> {
     }
 }
 
-/// The maximum size of the JSON of keys and headers in a part, in bytes.
-fn fields_bytes_max(part: &Part) -> u64 {
-    part.fields().map_or(0, |records| records.map(|record| JsonRecord::fields_bytes_max(&record)).sum())
+/// The maximum size of a part's records in JSON without what surrounds each, in bytes.
+pub(crate) fn json_bytes_max(part: &Part) -> u64 {
+    let fields = part.fields().map_or(0, |records| records.map(|record| JsonRecord::fields_bytes_max(&record)).sum());
+    part.bytes() * 6 + fields
+}
+
+/// The maximum size of the JSON of the key and headers of a part's first record, in bytes.
+pub(crate) fn first_fields_bytes_max(part: &Part) -> u64 {
+    part.fields().and_then(|mut records| records.next()).map_or(0, |record| JsonRecord::fields_bytes_max(&record))
 }
 
 /// A part's records back to back: as stored, or decompressed into buffers that are `reserved` or, if they aren't, now
@@ -169,7 +175,7 @@ pub(crate) async fn value(api: &Api, peer: &Peer, value: &impl serde::Serialize)
 }
 
 /// Counts what is written.
-struct Counter(u64);
+pub(crate) struct Counter(pub u64);
 
 impl Write for Counter {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {

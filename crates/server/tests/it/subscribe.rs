@@ -2,17 +2,26 @@
 
 #![allow(clippy::disallowed_methods)] // Tests start tasks where they like.
 
-use crate::support::{DEADLINE, http};
+use crate::support::kafka::{self, served};
+use crate::support::{DEADLINE, http, wait_until};
 use futures_util::{SinkExt, StreamExt};
-use rawline_batch::{Batch, Limits};
+use rawline_batch::record_batch::RecordCodec;
+use rawline_batch::{Batch, Builder, Codec, Limits};
+use rawline_broker::store::memory::MemoryStore;
+use rawline_contract::Cursor;
+use rawline_server::http::HttpConfig;
 use rawline_testkit::served::Served;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
-use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::{Error, Message};
 
 /// A stream of server-sent events.
 struct Events {
@@ -280,4 +289,407 @@ async fn topics_join_by_their_prefix_from_their_first_record() {
         assert_eq!((&*message.topic, message.records()), (topic, vec![(offset, record.as_bytes().to_vec())]));
     }
     server.stop().await;
+}
+
+/// The records of a topic whose number is their text, from the appender.
+async fn append_numbers(server: &Served, topic: &str, partition: u64, range: std::ops::Range<u64>) {
+    let numbers: Vec<String> = range.map(|number| number.to_string()).collect();
+    let records: Vec<&str> = numbers.iter().map(String::as_str).collect();
+    append(server, topic, partition, &records).await;
+}
+
+/// However often a connection is cut, each record arrives once and in order, whether the client takes the broker's
+/// cursor or its own.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_subscription_that_is_cut_anywhere_resumes_without_loss_or_repetition() {
+    const RECORDS: u64 = 600;
+    let (server, _dir) = served().await;
+    create(&server, "many.a", &json!({"partitions": 2})).await;
+    let mut random = fastrand::Rng::with_seed(7);
+    let appends = async {
+        let mut random = fastrand::Rng::with_seed(8);
+        for (topic, partition) in [("many.a", 0), ("many.a", 1), ("many.b", 0)] {
+            let mut next = 0;
+            while next < RECORDS {
+                let end = (next + random.u64(1..20)).min(RECORDS);
+                append_numbers(&server, topic, partition, next..end).await;
+                next = end;
+            }
+        }
+    };
+    let subscribes = async {
+        let mut cursor = String::new();
+        let mut next: BTreeMap<(String, u64), u64> = BTreeMap::new();
+        let mut is_whole = |topic: &str, partition: u64, offset: u64, text: &[u8]| {
+            let next = next.entry((topic.to_owned(), partition)).or_default();
+            assert_eq!(offset, *next, "{topic}/{partition}");
+            assert_eq!(text, offset.to_string().as_bytes());
+            *next += 1;
+            *next == RECORDS
+        };
+        let (mut whole, mut cuts) = (0, 0);
+        while whole < 3 {
+            let from = if cursor.is_empty() { "&from=first".to_owned() } else { format!("&resume={cursor}") };
+            let query = format!("topic-prefix=many.{from}");
+            cuts += 1;
+            if random.bool() {
+                let mut events = Events::begun(&server, &query).await;
+                for _ in 0..random.u32(0..60) {
+                    if whole == 3 {
+                        break;
+                    }
+                    let (topic, partition, offset, text) = events.record().await;
+                    whole += u32::from(is_whole(&topic, partition, offset, text.as_bytes()));
+                }
+                cursor = events.id;
+            } else {
+                let (mut socket, begun) = begun(&server, &query).await;
+                let mut own: Cursor = begun.parse().unwrap();
+                for _ in 0..random.u32(0..6) {
+                    if whole == 3 {
+                        break;
+                    }
+                    let message = binary(&mut socket).await;
+                    let known = own.next_offset(&message.topic, message.partition).unwrap_or(0);
+                    for (offset, text) in message.records().into_iter().filter(|(offset, _)| *offset >= known) {
+                        whole += u32::from(is_whole(&message.topic, message.partition.into(), offset, &text));
+                    }
+                    own.set(&message.topic, message.partition, message.end_offset);
+                }
+                cursor = own.to_string();
+            }
+        }
+        assert!(cuts > 3, "{cuts}");
+    };
+    tokio::join!(appends, subscribes);
+    server.stop().await;
+}
+
+/// What a subscription by prefix delivers follows from its first cursor, also what is committed while it begins.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn records_that_are_committed_while_a_subscription_begins_are_delivered_once() {
+    let (server, _dir) = served().await;
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    let appends = async {
+        let mut number = 0;
+        while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+            append_numbers(&server, &format!("t{}", number % 3), 0, number..number + 1).await;
+            number += 1;
+        }
+    };
+    let subscribes = async {
+        for _ in 0..60 {
+            let mut events = Events::begun(&server, "topic-prefix=t").await;
+            let cursor = events.id.clone();
+            let mut seen = Vec::new();
+            for _ in 0..10 {
+                seen.push(events.record().await);
+            }
+            drop(events);
+            let mut again = Events::begun(&server, &format!("topic-prefix=t&resume={cursor}")).await;
+            // By topic: topics take turns.
+            for topic in ["t0", "t1", "t2"] {
+                let of_topic: Vec<_> = seen.iter().filter(|record| record.0 == topic).cloned().collect();
+                assert!(of_topic.windows(2).all(|pair| pair[0].2 + 1 == pair[1].2), "{of_topic:?}");
+            }
+            let mut left: Vec<_> = seen;
+            while !left.is_empty() {
+                let record = again.record().await;
+                let place = left.iter().position(|seen| *seen == record);
+                match place {
+                    Some(place) => drop(left.remove(place)),
+                    None => assert!(
+                        !left.iter().any(|seen| seen.0 == record.0),
+                        "{record:?} was not delivered at first, before {left:?}"
+                    ),
+                }
+            }
+        }
+        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+    };
+    tokio::join!(appends, subscribes);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_subscription_begins_at_a_time_an_offset_or_in_one_partition() {
+    let (server, _dir) = served().await;
+    create(&server, "two", &json!({"partitions": 2})).await;
+    append_numbers(&server, "two", 0, 0..3).await;
+    append_numbers(&server, "two", 1, 0..2).await;
+    let between = jiff::Timestamp::now();
+    append_numbers(&server, "two", 1, 2..4).await;
+    append_numbers(&server, "one", 0, 0..2).await;
+    let first = async |query: &str| {
+        let mut events = Events::begun(&server, query).await;
+        let (topic, partition, offset, _) = events.record().await;
+        (topic, partition, offset)
+    };
+    let time = between.to_string();
+    assert_eq!(first(&format!("topic-name=two&from={time}")).await, ("two".into(), 1, 2));
+    assert_eq!(first(&format!("topic-prefix=o&from={time}")).await, ("one".into(), 0, 0));
+    assert_eq!(first("topic-name=two&partition=1&from=first").await, ("two".into(), 1, 0));
+    assert_eq!(first("topic-name=two&partition=1&from=3").await, ("two".into(), 1, 3));
+    assert_eq!(first("topic-name=one&from=1").await, ("one".into(), 0, 1));
+    // A position after the end is of another topic of that name.
+    assert_eq!(first("topic-name=one&resume=0;one/0=99").await, ("one".into(), 0, 0));
+    // Nothing before that time, in the future.
+    let mut events = Events::begun(&server, "topic-prefix=&from=2200-01-01T00:00:00Z").await;
+    append_numbers(&server, "one", 0, 2..3).await;
+    server.stop().await;
+    assert_eq!(events.next().await.unwrap().0, "end");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_filter_selects_structured_values() {
+    let (server, _dir) = served().await;
+    create(&server, "values", &json!({"payload": "value"})).await;
+    create(&server, "bytes", &json!({})).await;
+    let value = |port: u64| rawline_value::to_bytes(&BTreeMap::from([("port", port)])).unwrap();
+    let mut socket = begun(&server, "topic-prefix=&where=port=53").await.0;
+    let mut events = Events::begun(&server, "topic-name=values&where=port=53").await;
+    append(&server, "bytes", 0, &["{\"port\":53}"]).await;
+    for ports in [[80, 53], [1, 2], [53, 53]] {
+        let mut batch = Builder::new(Codec::Zstd, Limits::FORMAT);
+        ports.iter().for_each(|port| batch.push(&value(*port)).unwrap());
+        let mut bytes = Vec::new();
+        batch.finish_into(1_700_000_000_000_000, 0, 0, &mut bytes).unwrap();
+        let target = "/records?topic-name=values";
+        let answer = http(&server, "POST", target, "content-type: application/vnd.rawline.batch", &bytes).await;
+        assert_eq!(answer.0, 201);
+    }
+    let mut offsets = Vec::new();
+    while offsets.len() < 3 {
+        let message = binary(&mut socket).await;
+        assert_eq!((message.kind, &*message.topic, message.time_us), (3, "values", 1_700_000_000_000_000));
+        let count = u32::from_le_bytes(message.content[..4].try_into().unwrap()) as usize;
+        let mut at = 8 + count * 12;
+        for number in 0..count {
+            let offset = &message.content[8 + number * 8..][..8];
+            offsets.push(u64::from_le_bytes(offset.try_into().unwrap()));
+            let size = &message.content[8 + count * 8 + number * 4..][..4];
+            let size = u32::from_le_bytes(size.try_into().unwrap()) as usize;
+            assert_eq!(message.content[at..at + size], value(53));
+            at += size;
+        }
+        assert_eq!(at, message.content.len());
+    }
+    assert_eq!(offsets, [1, 4, 5]);
+    for offset in [1, 4, 5] {
+        let (kind, data) = events.next().await.unwrap();
+        assert_eq!((&*kind, &data["offset"], &data["record"]), ("message", &json!(offset), &json!({"port": 53})));
+    }
+    // The cursor passes what was not selected.
+    append(&server, "values", 0, &["no value"]).await;
+    while !events.id.ends_with("values/0=7") {
+        events.block().await.unwrap();
+    }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_slow_subscriber_skips_or_is_disconnected() {
+    let (server, _dir) = served().await;
+    append_numbers(&server, "t", 0, 0..100).await;
+    let mut events = Events::begun(&server, "topic-name=t&from=first&slow=skip&max-lag=10").await;
+    let (kind, data) = events.next().await.unwrap();
+    assert_eq!((&*kind, data), ("skipped", json!({"topic": "t", "partition": 0, "records": 95, "next_offset": 95})));
+    assert_eq!(events.record().await.2, 95);
+    let (mut socket, _) = begun(&server, "topic-name=t&from=first&slow=skip&max-lag=10").await;
+    let skipped = control(&mut socket).await;
+    assert_eq!((&skipped["type"], &skipped["next_offset"]), (&json!("skipped"), &json!(95)));
+    assert_eq!(binary(&mut socket).await.records().len(), 5);
+    // It catches up first, and is within the limit then. One commit exceeds it.
+    let (mut socket, _) = begun(&server, "topic-name=t&from=first&max-lag=10").await;
+    assert_eq!(binary(&mut socket).await.end_offset, 100);
+    append_numbers(&server, "t", 0, 100..150).await;
+    let end = loop {
+        let said = control(&mut socket).await;
+        if said["type"] == "end" {
+            break said;
+        }
+        assert_eq!(said["type"], "cursor");
+    };
+    assert_eq!(end["code"], "subscriber_slow");
+    let Message::Close(Some(frame)) = message(&mut socket).await else { panic!("no close frame") };
+    assert_eq!(frame.code, CloseCode::Again);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_trimmed_is_reported_and_deleted_topics_too() {
+    let (server, _dir) = served().await;
+    append_numbers(&server, "a.one", 0, 0..10).await;
+    append_numbers(&server, "a.two", 0, 0..1).await;
+    let trim = "/trim?topic-name=a.one&before=6";
+    assert_eq!(http(&server, "POST", trim, "x: y", b"").await.0, 200);
+    let mut events = Events::begun(&server, "topic-name=a.one&resume=0;a.one/0=2").await;
+    let (kind, data) = events.next().await.unwrap();
+    assert_eq!((&*kind, &data["records"], &data["next_offset"]), ("skipped", &json!(4), &json!(6)));
+    assert_eq!(events.record().await.2, 6);
+    let mut all = Events::begun(&server, "topic-prefix=a.").await;
+    let delete =
+        async |topic: &str| http(&server, "DELETE", &format!("/topic?topic-name={topic}"), "x: y", b"").await.0;
+    assert_eq!(delete("a.one").await, 204);
+    let deleted = ("deleted".to_owned(), json!({"topic": "a.one"}));
+    loop {
+        match events.next().await.unwrap() {
+            (kind, _) if kind == "message" => {}
+            event => break assert_eq!(event, deleted),
+        }
+    }
+    let (kind, data) = events.next().await.unwrap();
+    assert_eq!((&*kind, &data["code"]), ("end", &json!("topic_not_found")));
+    assert!(events.next().await.is_none());
+    assert_eq!(all.next().await.unwrap(), deleted);
+    // Another topic of that name.
+    append_numbers(&server, "a.one", 0, 0..1).await;
+    assert_eq!(all.record().await, ("a.one".into(), 0, 0, "0".into()));
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn kafkas_and_compressed_batches_are_delivered_as_they_are() {
+    let (server, _dir) = served().await;
+    let kafka = kafka::batch(RecordCodec::Gzip, 5, None);
+    let post = async |media: &str, bytes: &[u8]| {
+        let header = format!("content-type: {media}");
+        assert_eq!(http(&server, "POST", "/records?topic-name=t", &header, bytes).await.0, 201);
+    };
+    post("application/vnd.kafka.record-batch", &kafka).await;
+    let ours = rawline_testkit::batches::batch(Codec::Lz4, &[b"five".to_vec(), b"six".to_vec()]);
+    post("application/vnd.rawline.batch", &ours).await;
+    let (mut socket, _) = begun(&server, "topic-name=t&from=3").await;
+    let first = binary(&mut socket).await;
+    assert_eq!((first.kind, first.first_offset, first.end_offset), (2, 0, 5));
+    // Without what the broker sets.
+    assert_eq!(first.content[16..], kafka[16..]);
+    let second = binary(&mut socket).await;
+    assert_eq!((second.first_offset, second.end_offset), (5, 7));
+    assert_eq!(second.content, ours);
+    let mut events = Events::begun(&server, "topic-name=t&from=3").await;
+    let (_, data) = events.next().await.unwrap();
+    assert_eq!((&data["offset"], &data["key"]), (&json!(3), &json!("key 3")));
+    let json =
+        http(&server, "GET", "/records?topic-name=t&offset=3&max-records=1", "accept: application/json", b"").await;
+    let mut record = serde_json::from_slice::<Value>(&json.2).unwrap()[0].clone();
+    record["topic"] = json!("t");
+    record["partition"] = json!(0);
+    assert_eq!(data, record);
+    assert_eq!(events.next().await.unwrap().1["record"], Value::Null);
+    assert_eq!(events.record().await.3, "five");
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn large_and_hostile_records_are_one_line_each() {
+    let (server, _dir) = served().await;
+    let records = [vec![b'x'; 3 << 20], b"data: a\n\nid: b\r\n\0\xff".to_vec(), vec![0; 100_000], b"\r\n\r\n".to_vec()];
+    let batch = rawline_testkit::batches::batch(Codec::None, &records);
+    let post = ("POST", "/records?topic-name=t", "content-type: application/vnd.rawline.batch");
+    assert_eq!(http(&server, post.0, post.1, post.2, &batch).await.0, 201);
+    let mut events = Events::begun(&server, "topic-name=t&from=first").await;
+    for record in &records {
+        let (_, data) = events.next().await.unwrap();
+        let expected = serde_json::to_value(rawline_contract::JsonRecord::new(0, "", record)).unwrap();
+        assert_eq!((&data["record"], &data["record_base64"]), (&expected["record"], &expected["record_base64"]));
+    }
+    drop(events);
+    server.wait_for_buffers();
+    server.stop().await;
+}
+
+/// Who doesn't read holds no records: what waits for it is in the log. Who holds buffers loses its connection.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn subscribers_that_never_read_hold_nothing() {
+    let mut config = HttpConfig::default();
+    config.waits.answer = Duration::from_millis(300);
+    config.waits.answer_piece = Duration::from_millis(300);
+    let server = Served::on(Arc::new(MemoryStore::new()), config, 64 << 20).await;
+    let record = "x".repeat(1 << 20);
+    let mut stuck = Vec::new();
+    for _ in 0..10 {
+        append(&server, "t", 0, &[&*record, &*record]).await;
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        stream.write_all(b"GET /subscribe?topic-name=t&from=first HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
+        stuck.push((stream, open(&server, "topic-name=t&from=first").await));
+    }
+    let (mut reader, _) = begun(&server, "topic-name=t").await;
+    append(&server, "t", 0, &["after"]).await;
+    assert_eq!(binary(&mut reader).await.records(), [(20, b"after".to_vec())]);
+    wait_until(|| server.pool.bytes_free() == server.pool.bytes()).await;
+    drop(stuck);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn subscriptions_end_with_the_broker() {
+    let (server, _dir) = served().await;
+    append_numbers(&server, "t", 0, 0..1).await;
+    let mut events = Events::begun(&server, "topic-name=t").await;
+    let (mut socket, _) = begun(&server, "topic-name=t").await;
+    let stop = tokio::spawn(server.stop());
+    let (kind, data) = events.next().await.unwrap();
+    assert_eq!((&*kind, &data["code"]), ("end", &json!("shutting_down")));
+    assert!(events.next().await.is_none());
+    assert_eq!(control(&mut socket).await["code"], "shutting_down");
+    let Message::Close(Some(frame)) = message(&mut socket).await else { panic!("no close frame") };
+    assert_eq!(frame.code, CloseCode::Away);
+    drop(socket);
+    stop.await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whatever_is_wrong_with_a_subscription_is_said_at_once() {
+    let (server, _dir) = served().await;
+    create(&server, "two", &json!({"partitions": 2})).await;
+    create(&server, "one", &json!({})).await;
+    let many = "topic-prefix=a&".repeat(2) + &(0..1024).map(|n| format!("topic-name={n}&")).collect::<String>();
+    for (query, code) in [
+        ("", "query_missing"),
+        (&*many, "query_invalid"),
+        ("topic-name=none", "topic_not_found"),
+        ("topic-name=one&topic-name=none", "topic_not_found"),
+        ("topic-name=a/b", "topic_name"),
+        ("topic-name=one&partition=1", "partition_not_found"),
+        ("topic-name=one&partition=x", "query_number"),
+        ("topic-name=one&from=1", "offset_out_of_bounds"),
+        ("topic-name=one&from=99999999999999999999", "query_number"),
+        ("topic-name=one&from=yesterday", "query_invalid"),
+        ("topic-name=one&from=", "query_invalid"),
+        ("topic-name=one&from=-1", "query_invalid"),
+        ("topic-name=two&from=0", "query_invalid"),
+        ("topic-name=two&from=0&partition=2", "partition_not_found"),
+        ("topic-name=two&topic-name=one&from=0", "query_invalid"),
+        ("topic-prefix=one&from=0", "query_invalid"),
+        ("topic-name=one&resume=", "query_invalid"),
+        ("topic-name=one&resume=1;one", "query_invalid"),
+        ("topic-name=one&slow=wait", "query_invalid"),
+        ("topic-name=one&max-lag=0", "query_invalid"),
+        ("topic-name=one&max-lag=x", "query_number"),
+        ("topic-name=one&where=port", "query_invalid"),
+        ("topic-name=one&where=port=53", "query_invalid"),
+        (&format!("topic-prefix={}", "a".repeat(1000)), "query_invalid"),
+    ] {
+        let (status, _, body) = http(&server, "GET", &format!("/subscribe?{query}"), "x: y", b"").await;
+        let body: Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(body["code"], code, "{query}: {body}");
+        assert!((400..500).contains(&status), "{query}: {status}");
+        let stream = TcpStream::connect(server.address).await.unwrap();
+        let url = format!("ws://{}/subscribe?{query}", server.address);
+        let refused = tokio_tungstenite::client_async(url, stream).await;
+        let Err(Error::Http(answer)) = refused else { panic!("{query}: {refused:?}") };
+        assert_eq!(answer.status(), status, "{query}");
+    }
+    let (status, _, _) = http(&server, "GET", "/subscribe?topic-name=one", "last-event-id: x", b"").await;
+    assert_eq!(status, 400);
+    let (status, head, body) = http(&server, "HEAD", "/subscribe?topic-name=one", "x: y", b"").await;
+    assert!(status == 200 && head.contains("content-type: text/event-stream") && body.is_empty(), "{head}");
+    let offered = "sec-websocket-protocol: rawline.subscribe.v1";
+    let mut request = format!("ws://{}/subscribe?topic-name=one", server.address).into_client_request().unwrap();
+    let (name, value) = offered.split_once(": ").unwrap();
+    request.headers_mut().insert(name, value.parse().unwrap());
+    let stream = TcpStream::connect(server.address).await.unwrap();
+    let (_socket, answer) = tokio_tungstenite::client_async(request, stream).await.unwrap();
+    assert_eq!(answer.headers()[name], value);
 }

@@ -1,4 +1,4 @@
-//! What a subscriber is told besides records: JSON, the same in events and in text messages.
+//! What a subscriber gets besides records: JSON, the same in events and in text messages.
 
 use crate::http::error::ApiError;
 use serde_json::{Map, Value, json};
@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 /// Something other than records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Control {
-    /// The subscription has begun here. Only on WebSockets: a stream of events begins with an id.
-    Subscribed { cursor: String },
+    /// The subscription has begun here, unless that is too long. Only on WebSockets: a stream of events begins with an id.
+    Subscribed { cursor: Option<String> },
     /// The subscription is here now, and nothing is left to deliver. Only on WebSockets.
     Cursor { cursor: String },
     /// Records that are not delivered.
@@ -38,7 +38,8 @@ impl Control {
     /// What it says.
     fn fields(&self) -> Value {
         match self {
-            Control::Subscribed { cursor } | Control::Cursor { cursor } => json!({"cursor": cursor}),
+            Control::Subscribed { cursor: None } => json!({}),
+            Control::Subscribed { cursor: Some(cursor) } | Control::Cursor { cursor } => json!({"cursor": cursor}),
             Control::Skipped { topic, partition, records, next_offset } => {
                 json!({"topic": topic, "partition": partition, "records": records, "next_offset": next_offset})
             }

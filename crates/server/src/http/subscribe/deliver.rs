@@ -49,8 +49,8 @@ impl Wanted {
                 api.metrics.subscriptions.disconnected();
                 let Records { topic, number, .. } = records;
                 let message = format!(
-                    "this subscriber is {lag} records behind in {topic}/{number}; resume from the cursor, read faster, \
-                     or use slow=skip"
+                    "the lag in {topic}/{number} is {lag} records, more than max-lag; resume from the cursor, read \
+                     faster, or use slow=skip"
                 );
                 vec![Step::End(ApiError::new(code::SUBSCRIBER_SLOW, message))]
             }

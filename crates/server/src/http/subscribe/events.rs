@@ -9,9 +9,9 @@ use super::sse::{self, Group};
 use super::{SILENCE_MAX, Wanted, cursor};
 use crate::http::error::ApiError;
 use crate::http::metrics::SubscriberGuard;
-use crate::http::render::{self, Buffer, RecordJson};
+use crate::http::render::{self, Buffer, Counter, RecordJson};
 use crate::http::response::{self, ApiResponse};
-use crate::http::select;
+use crate::http::select::{self, Part};
 use crate::http::{Api, topics};
 use crate::net::peer::Peer;
 use bytes::Bytes;
@@ -21,9 +21,9 @@ use rawline_broker::ReadAnswer;
 use rawline_broker::limits::BLOCK_BYTES;
 use rawline_broker::pool::Gathered;
 use rawline_broker::subscriptions::Records;
-use rawline_contract::{code, timestamp};
+use rawline_contract::{Payload, code, timestamp};
 use std::collections::VecDeque;
-use std::io::{self, Write};
+use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, watch};
@@ -37,6 +37,13 @@ const TEXT_BYTES: u64 = 6 * BLOCK_BYTES as u64;
 
 /// How long after records were passed over a client learns the cursor.
 const CURSOR_AFTER: Duration = Duration::from_secs(1);
+
+/// A text's JSON has at most so many times its bytes, and that of nearly all structured values.
+const TEXT_FACTOR: u64 = 6;
+const VALUE_FACTOR: u64 = 12;
+
+/// Maximum size of a record's JSON without the record in bytes, as for a response in JSON.
+const RECORD_AROUND_BYTES: u64 = 128;
 
 /// A larger record isn't rendered outside the buffers first.
 const SMALL_BYTES: usize = 16 << 10;
@@ -129,11 +136,11 @@ impl Events {
             match step {
                 Step::Say(control) => self.pieces.push_back(control.event().into()),
                 Step::End(error) => return self.end(&error),
-                Step::Records(records, read) => {
-                    if let Err(error) = self.render(&records, read).await {
-                        return self.end(&error);
-                    }
-                }
+                Step::Records(records, read) => match self.render(&records, read).await {
+                    Ok(()) => {}
+                    Err(error) if error.code() == code::ANSWER_TOO_LARGE => self.pass_over(&records),
+                    Err(error) => return self.end(&error),
+                },
             }
         }
     }
@@ -143,6 +150,16 @@ impl Events {
         self.is_over = true;
     }
 
+    /// Passes over a record for which there are not enough buffers in this form.
+    fn pass_over(&mut self, records: &Records) {
+        self.api.metrics.subscriptions.skipped(1);
+        let next_offset = records.offset + 1;
+        let (topic, partition) = (records.topic.to_string(), records.number);
+        self.pieces.push_back(Control::Skipped { topic, partition, records: 1, next_offset }.event().into());
+        let end = records.partition.stable_offset().max(next_offset);
+        self.wanted.subscription.delivered(records, next_offset, end);
+    }
+
     /// Renders the events of what was read.
     async fn render(&mut self, records: &Records, read: ReadAnswer) -> Result<(), ApiError> {
         let (read_end, next_offset) = (read.end_offset, read.next_offset);
@@ -150,8 +167,8 @@ impl Events {
         let around = cursor::around(&self.wanted.subscription, &records.topic, records.number);
         let group = Group::new(&records.topic, records.number, around);
         let selected = select::select(api, read, &deliver::all(records.offset, GROUP.bytes_max)).await?;
-        let mut text = Text::new(api, &self.peer).await?;
         let payload = topics::payload(&records.partition);
+        let mut text = Text::new(api, &self.peer, &group, &selected.parts, payload).await?;
         let (mut end, mut count) = (records.offset, 0);
         let mut is_full = false;
         for part in &selected.parts {
@@ -163,7 +180,7 @@ impl Events {
                 let record = fields.as_mut().and_then(Iterator::next);
                 if self.wanted.filter.as_ref().is_none_or(|filter| filter.matches(bytes)) {
                     let record = RecordJson { offset, time: &time, bytes, payload, fields: record };
-                    if !text.push(&group, &record).await? {
+                    if !text.push(&group, &record).map_err(render::too_large)? {
                         is_full = true;
                         break;
                     }
@@ -178,10 +195,12 @@ impl Events {
         if selected.parts.is_empty() {
             end = read_end;
         }
+        if is_full && end == records.offset {
+            return Err(render::too_large("the first record"));
+        }
         drop(selected);
-        let bytes = text.bytes();
-        let pieces = text.into_pieces();
-        self.pieces.extend(pieces);
+        let bytes = text.buffer.0.bytes();
+        self.pieces.extend(text.buffer.0.freeze());
         self.api.metrics.subscriptions.delivered(count, bytes);
         self.wanted.subscription.delivered(records, end, next_offset.max(end));
         let is_told = count > 0 && group.has_ids() && self.wanted.filter.is_none();
@@ -199,77 +218,49 @@ impl Events {
     }
 }
 
-/// The events of one group.
-struct Text<'a> {
-    api: &'a Api,
-    peer: &'a Peer,
-    /// None only while others are waited for.
-    buffer: Option<Buffer>,
+/// The events of one group, in buffers that are reserved before anything is decompressed.
+struct Text {
+    buffer: Buffer,
     bytes_max: u64,
     /// One event, so that only whole ones get into the buffers.
     event: Vec<u8>,
 }
 
-impl<'a> Text<'a> {
-    async fn new(api: &'a Api, peer: &'a Peer) -> Result<Text<'a>, ApiError> {
-        // A small pool has room for others, too.
-        let bytes_max = TEXT_BYTES.min(api.pool.bytes() / 4).max(1).next_multiple_of(BLOCK_BYTES as u64);
-        let buffer = Some(Buffer(Gathered::new(render::reserve(api, peer, bytes_max).await?)));
-        Ok(Text { api, peer, buffer, bytes_max, event: Vec::new() })
-    }
-
-    fn bytes(&self) -> u64 {
-        self.buffer.as_ref().map_or(0, |buffer| buffer.0.bytes())
-    }
-
-    /// Its pieces.
-    fn into_pieces(self) -> Vec<Bytes> {
-        self.buffer.map_or_else(Vec::new, |buffer| buffer.0.freeze())
-    }
-
-    /// Adds the event of a record. False if it didn't fit; the first one always does.
-    async fn push(&mut self, group: &Group, record: &RecordJson<'_>) -> Result<bool, ApiError> {
-        let next_offset = record.offset + 1;
-        let is_small = record.stored_bytes() <= SMALL_BYTES;
-        let bytes = if is_small {
-            self.event.clear();
-            group.event(&mut self.event, next_offset, record).map_err(render::too_large)?;
-            self.event.len() as u64
-        } else {
-            let mut length = Length(0);
-            group.event(&mut length, next_offset, record).map_err(render::too_large)?;
-            length.0
-        };
-        let before = self.bytes();
-        if before + bytes > self.bytes_max {
-            if before > 0 {
-                return Ok(false);
+impl Text {
+    async fn new(api: &Api, peer: &Peer, group: &Group, parts: &[Part], payload: Payload) -> Result<Text, ApiError> {
+        let factor = if payload == Payload::Value { VALUE_FACTOR } else { TEXT_FACTOR };
+        let around = RECORD_AROUND_BYTES + group.bytes() as u64;
+        let (mut all, mut first) = (0, 0);
+        for part in parts {
+            all += render::json_bytes_max(part) + part.records() * around;
+            if first == 0 {
+                let record = part.ranges()?.next().map_or(0, |range| range.len() as u64);
+                first = record * factor + around + render::first_fields_bytes_max(part);
             }
-            // A request that waits for buffers must hold none. The permission to take some is given back first, too.
-            self.buffer = None;
-            self.buffer = Some(Buffer(Gathered::new(render::reserve(self.api, self.peer, bytes).await?)));
-            self.bytes_max = bytes;
         }
-        let Some(buffer) = &mut self.buffer else { unreachable!("the buffers are there") };
-        match is_small {
-            true => buffer.write_all(&self.event),
-            false => group.event(buffer, next_offset, record),
-        }
-        .map_err(render::too_large)?;
-        Ok(true)
-    }
-}
-
-/// Counts what is written.
-struct Length(u64);
-
-impl Write for Length {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 += bytes.len() as u64;
-        Ok(bytes.len())
+        // The first event always fits.
+        let bytes_max = all.min(TEXT_BYTES).max(first);
+        Ok(Text {
+            buffer: Buffer(Gathered::new(render::reserve(api, peer, bytes_max).await?)),
+            bytes_max,
+            event: Vec::new(),
+        })
     }
 
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+    /// Adds the event of a record. False if it doesn't fit.
+    fn push(&mut self, group: &Group, record: &RecordJson<'_>) -> std::io::Result<bool> {
+        let next_offset = record.offset + 1;
+        if record.stored_bytes() > SMALL_BYTES {
+            let mut length = Counter(0);
+            group.event(&mut length, next_offset, record)?;
+            let fits = self.buffer.0.bytes() + length.0 <= self.bytes_max;
+            return if fits { group.event(&mut self.buffer, next_offset, record).map(|()| true) } else { Ok(false) };
+        }
+        self.event.clear();
+        group.event(&mut self.event, next_offset, record)?;
+        if self.buffer.0.bytes() + self.event.len() as u64 > self.bytes_max {
+            return Ok(false);
+        }
+        self.buffer.write_all(&self.event).map(|()| true)
     }
 }

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 /// Maximum number of names and prefixes: each new topic is compared with them.
 const TOPICS_MAX: usize = 1024;
 
-/// How far behind a subscriber may be that skips, if it doesn't say.
+/// The maximum lag of a subscriber that skips, if it gives none, in records.
 const LAG_MAX_IF_SKIPPING: u64 = 65_536;
 
 /// The header with which a browser resumes.

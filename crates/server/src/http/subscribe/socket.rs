@@ -71,7 +71,7 @@ impl Ended {
 async fn run(api: &Api, peer: &Peer, socket: &mut WebSocket, mut wanted: Wanted) -> Option<Ended> {
     let mut stopping = api.stopping.clone();
     let size = if wanted.filter.is_some() { FILTERED } else { STORED };
-    say(socket, cursor::text(&wanted.subscription).map(|cursor| Control::Subscribed { cursor })).await?;
+    say(socket, Some(Control::Subscribed { cursor: cursor::text(&wanted.subscription) })).await?;
     let mut silent_at = Instant::now() + SILENCE_MAX;
     // When the client learns where it is, if anything has happened since it did.
     let mut cursor_at = None;

@@ -44,6 +44,12 @@ impl Group {
         self.around.is_some()
     }
 
+    /// Maximum size of an event without its record's JSON in bytes.
+    pub fn bytes(&self) -> usize {
+        let id = |around: &Around| "id: \n".len() + around.before.len() + around.after.len() + DIGITS_MAX;
+        self.around.as_ref().map_or(0, id) + self.data.len() + "\n\n".len()
+    }
+
     /// Writes the event of a record; the cursor goes on at `next_offset`.
     pub fn event(&self, out: &mut impl Write, next_offset: u64, record: &RecordJson<'_>) -> io::Result<()> {
         if let Some(Around { before, after }) = &self.around {

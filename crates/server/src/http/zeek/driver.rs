@@ -1,9 +1,10 @@
 //! A session on its WebSocket: what arrives is published, what others append is delivered.
 
-use super::feed::{Feed, Key};
+use super::feed::Feed;
 use super::message;
 use super::publish::Groups;
 use super::session::{Action, Session, error};
+use super::topic;
 use crate::http::Api;
 use crate::http::error::ApiError;
 use crate::http::render::{self, Buffer};
@@ -14,6 +15,7 @@ use crate::net::peer::Peer;
 use futures_util::future::join_all;
 use http::Request;
 use rawline_broker::pool::Gathered;
+use rawline_broker::subscriptions::Records;
 use rawline_broker::{ReadError, ReadRequest};
 use std::io::Write;
 use std::time::Duration;
@@ -47,7 +49,7 @@ pub(crate) fn connect<B>(api: &Api, request: &Request<B>) -> Result<ApiResponse,
 /// Runs until the connection is to be closed; `None` if it has ended.
 async fn run(api: &Api, peer: &Peer, socket: &mut WebSocket) -> Option<(CloseCode, String)> {
     let mut session = Session::new(endpoint());
-    let mut feed = Feed::new(api, Vec::new()).await;
+    let mut feed = Feed::default();
     let mut stopping = api.stopping.clone();
     loop {
         tokio::select! {
@@ -56,8 +58,12 @@ async fn run(api: &Api, peer: &Peer, socket: &mut WebSocket) -> Option<(CloseCod
                     return Some(end);
                 }
             }
-            key = feed.ready(api) => {
-                match deliver(api, peer, socket, &mut feed, key).await {
+            records = feed.next(api) => {
+                let delivered = match records {
+                    Ok(records) => deliver(api, peer, socket, &mut feed, &records).await,
+                    Err(error) => Err(error),
+                };
+                match delivered {
                     Ok(is_open) => is_open.then_some(())?,
                     Err(error) => return Some((CloseCode::Error, error.to_string())),
                 }
@@ -92,7 +98,13 @@ async fn take(
             Action::Send(text) => replies.push(text),
             Action::Publish { message, input } => published.push(message, input),
             Action::Subscribe { prefixes, ack } => {
-                *feed = Feed::new(api, prefixes).await;
+                match Feed::new(api, prefixes).await {
+                    Ok(new) => *feed = new,
+                    Err(error) => {
+                        end = Some((CloseCode::Error, error.to_string()));
+                        break;
+                    }
+                }
                 replies.push(ack);
             }
             Action::Close(code, reason) => {
@@ -127,11 +139,19 @@ async fn take(
 }
 
 /// Delivers some records of a partition; false if the connection has ended.
-async fn deliver(api: &Api, peer: &Peer, socket: &mut WebSocket, feed: &mut Feed, key: Key) -> Result<bool, ApiError> {
-    let Some(next) = feed.position(&key).map(|position| position.next) else { return Ok(true) };
-    let (offset, end) = feed.next_of_others(&key, next);
-    let Some(position) = feed.position(&key) else { return Ok(true) };
-    position.next = offset;
+async fn deliver(
+    api: &Api,
+    peer: &Peer,
+    socket: &mut WebSocket,
+    feed: &mut Feed,
+    records: &Records,
+) -> Result<bool, ApiError> {
+    let (offset, end) = feed.next_of_others(records);
+    let readable_end = records.partition.stable_offset();
+    if offset >= readable_end {
+        feed.delivered(records, offset, readable_end);
+        return Ok(true);
+    }
     let wanted = ReadRequest {
         offset,
         records_max: DELIVER_RECORDS_MAX.min(end - offset),
@@ -139,17 +159,12 @@ async fn deliver(api: &Api, peer: &Peer, socket: &mut WebSocket, feed: &mut Feed
         wait: Duration::ZERO,
         verify: true,
     };
-    let partition = position.partition.clone();
-    // Also at the end: only this finds out that the topic was deleted.
-    let read = match partition.read(&wanted).await {
+    let read = match records.partition.read(&wanted).await {
         Ok(read) => read,
-        Err(ReadError::Deleted { first_offset, .. }) => {
-            position.next = first_offset;
-            feed.proceed(key, true);
-            return Ok(true);
-        }
+        // Its next turn begins at the first record.
+        Err(ReadError::Deleted { .. }) => return Ok(true),
         Err(ReadError::TopicDeleted { .. }) => {
-            feed.remove(&key);
+            feed.gone(records);
             return Ok(true);
         }
         Err(error) => return Err(error.into()),
@@ -163,14 +178,14 @@ async fn deliver(api: &Api, peer: &Peer, socket: &mut WebSocket, feed: &mut Feed
         spans_gaps: true,
     };
     let selected = select::select(api, read, &selection).await?;
-    let head = message::head_of(&position.topic);
+    let Some(topic) = topic::decode(&records.topic) else { unreachable!("{records:?} is of no topic of Zeek's") };
+    let head = message::head_of(&topic);
     let last = selected.parts.last();
-    position.next = last.map_or(read_end, |last| last.first_offset + last.records());
-    let has_more = position.next < next_offset && position.next > offset;
-    let (records, bytes) =
+    let next = last.map_or(read_end, |last| last.first_offset + last.records());
+    let (count, bytes) =
         selected.parts.iter().fold((0, 0), |(records, bytes), part| (records + part.records(), bytes + part.bytes()));
     // A header has at most ten bytes.
-    let frames_bytes = bytes * JSON_FACTOR + records * (head.len() as u64 + 16);
+    let frames_bytes = bytes * JSON_FACTOR + count * (head.len() as u64 + 16);
     let mut frames = Buffer(Gathered::new(render::reserve(api, peer, frames_bytes).await?));
     let (mut text, mut header) = (Vec::new(), Vec::new());
     for part in &selected.parts {
@@ -180,7 +195,7 @@ async fn deliver(api: &Api, peer: &Peer, socket: &mut WebSocket, feed: &mut Feed
             text.clear();
             header.clear();
             if record.len() > RECORD_BYTES_MAX {
-                let context = format!("offset {} of {} is too large", part.first_offset + number as u64, key.0);
+                let context = format!("offset {} of {} is too large", part.first_offset + number as u64, records.topic);
                 let detail = format!("{} bytes; read it over HTTP", record.len());
                 text.extend_from_slice(error("too_large", &context, &detail).as_bytes());
             } else if message::write(&head, record, &mut text).is_err() {
@@ -192,9 +207,10 @@ async fn deliver(api: &Api, peer: &Peer, socket: &mut WebSocket, feed: &mut Feed
         }
     }
     drop(selected);
-    api.metrics.returned(records, frames.0.bytes());
+    api.metrics.returned(count, frames.0.bytes());
     let is_open = socket.send_frames(frames.0.freeze(), true).await.is_ok();
-    feed.proceed(key, has_more);
+    // Without progress there is nothing more: the next commit wakes it.
+    feed.delivered(records, next, if next > offset { next_offset.max(next) } else { next });
     Ok(is_open)
 }
 
