@@ -210,7 +210,17 @@ fn every_error_code_is_documented() {
 /// `docs/http.md` shows commands and their output. A `…` there stands for any text.
 #[test]
 fn the_examples_of_the_page_print_its_output() {
-    let page = std::fs::read_to_string(root().join("docs/http.md")).unwrap();
+    assert!(run_examples("docs/http.md") >= 15, "the page has too few examples");
+}
+
+#[test]
+fn the_examples_of_subscriptions_print_their_output() {
+    assert!(run_examples("docs/subscriptions.md") >= 2, "the page has too few examples");
+}
+
+/// Runs the examples of a page; returns their number.
+fn run_examples(page: &str) -> u32 {
+    let page = std::fs::read_to_string(root().join(page)).unwrap();
     let broker = Broker::start(&["--memory", "512MiB"]);
     let folder = tempfile::tempdir().unwrap();
     let bin = Path::new(RAWLINE).parent().unwrap().display().to_string();
@@ -236,7 +246,7 @@ fn the_examples_of_the_page_print_its_output() {
             examples += 1;
         }
     }
-    assert!(examples >= 15, "the page has too few examples");
+    examples
 }
 
 /// Whether a line matches the page's.
