@@ -25,6 +25,7 @@ mod runs;
 mod start;
 mod statistics;
 mod store_delay;
+mod subscribe;
 mod target;
 mod topics;
 mod usage;
@@ -44,6 +45,7 @@ Examples:
   rawline bench read --runs 3 --with-limit      reads, compared with plain sendfile
   rawline bench latency --append history.jsonl  one more line in a file of results
   rawline bench requests --runs 3               small requests, and the CPU time of each; Redis and NATS with --peer
+  rawline bench subscribe --runs 3              subscriptions of one topic, and the time to a delivery
   rawline bench memory --svg memory.svg         the broker's memory while clients behave badly
 
 Every benchmark prints its commit, machine and settings first. --json writes every figure of \
@@ -63,6 +65,7 @@ enum Command {
     Read(read::Args),
     Latency(latency::Args),
     Requests(requests::Args),
+    Subscribe(subscribe::Args),
     Start(start::Args),
     Limits(limits::Args),
     Memory(memory::Args),
@@ -84,6 +87,7 @@ pub async fn run(args: Args) -> Result<(), BenchError> {
             Command::Read(args) => read::run(args).await,
             Command::Latency(args) => latency::run(args).await,
             Command::Requests(args) => requests::run(args).await,
+            Command::Subscribe(args) => subscribe::run(args).await,
             Command::Start(args) => start::run(args).await,
             Command::Limits(args) => limits::run(args).await,
             Command::Memory(args) => memory::run(args).await,

@@ -183,6 +183,18 @@ fn latency_reports_both_times() {
 }
 
 #[test]
+fn subscribe_delivers_everything_to_everyone() {
+    let args = ["--subscribers=3", "--topic-mib=2", "--events=2000", "--rate=200", "--seconds=1"];
+    let figures = figures(&[&["subscribe"], &args[..]].concat());
+    let (binary, events) = (&figures["binary"][0], &figures["events"][0]);
+    assert_eq!((&binary["records"], &binary["bytes"]), (&(3 * 2048).into(), &(6 << 20).into()));
+    assert_eq!(binary["check"], binary["read"]["check"]);
+    assert_eq!(events["records"], 3 * 2048);
+    assert_eq!(figures["delivery"][0]["delivery_us"]["count"], 200);
+    assert!(figures["search"][1]["matches"].as_u64().unwrap() > 0);
+}
+
+#[test]
 fn limits_measure_everything() {
     let figures = figures(&[
         "limits",

@@ -383,7 +383,7 @@ fn send(plan: &Plan, next: &AtomicU64, start: Instant) -> Result<(Vec<Appended>,
 
 /// Waits until then, exact to a microsecond.
 #[allow(clippy::disallowed_methods)] // This thread runs nothing else, and tokio's timer knows only milliseconds.
-fn wait_until(due: Instant) {
+pub fn wait_until(due: Instant) {
     let left = due.saturating_duration_since(Instant::now());
     if left > SLEEP_LATE {
         std::thread::sleep(left - SLEEP_LATE);

@@ -9,13 +9,13 @@ use rawline_kafka::messages::*;
 use rawline_kafka::{Api, ErrorCode, Response};
 use rawline_testkit::served::Served;
 
-const NAME: &str = "orders";
-const FIRST_WITH_TRANSACTIONS: i16 = 12;
+pub const NAME: &str = "orders";
+pub const FIRST_WITH_TRANSACTIONS: i16 = 12;
 
-type Instance = (i64, i16);
+pub type Instance = (i64, i16);
 
 /// A batch of a transaction.
-fn transactional((id, epoch): Instance, base_sequence: u32, count: usize) -> Vec<u8> {
+pub fn transactional((id, epoch): Instance, base_sequence: u32, count: usize) -> Vec<u8> {
     let producer = RecordProducer { id: id as u64, epoch: epoch as u16, base_sequence };
     marked(batch(RecordCodec::None, count, Some(producer)), 1 << 4)
 }
@@ -39,7 +39,7 @@ fn compact(length: usize, to: &mut Vec<u8>) {
 }
 
 /// Produces to partition 0: the error and the first offset.
-async fn produce(client: &mut Client, version: i16, name: Option<&str>, topic: &str, records: &[u8]) -> (i16, i64) {
+pub async fn produce(client: &mut Client, version: i16, name: Option<&str>, topic: &str, records: &[u8]) -> (i16, i64) {
     let mut body = Vec::new();
     match name {
         Some(name) => {
@@ -63,7 +63,7 @@ async fn produce(client: &mut Client, version: i16, name: Option<&str>, topic: &
     (fields.get_i16(), fields.get_i64())
 }
 
-async fn open(client: &mut Client, version: i16, timeout_ms: i32) -> (i16, Instance) {
+pub async fn open(client: &mut Client, version: i16, timeout_ms: i32) -> (i16, Instance) {
     let request = InitProducerIdRequest {
         transactional_id: Some(NAME.to_owned()),
         transaction_timeout_ms: timeout_ms,
@@ -73,7 +73,7 @@ async fn open(client: &mut Client, version: i16, timeout_ms: i32) -> (i16, Insta
     (opened.error_code, (opened.producer_id, opened.producer_epoch))
 }
 
-async fn end(client: &mut Client, version: i16, (id, epoch): Instance, committed: bool) -> (i16, Instance) {
+pub async fn end(client: &mut Client, version: i16, (id, epoch): Instance, committed: bool) -> (i16, Instance) {
     let request =
         EndTxnRequest { transactional_id: NAME.to_owned(), producer_id: id, producer_epoch: epoch, committed };
     let Response::EndTxn(ended) = client.call(version, request).await else { panic!("another response") };

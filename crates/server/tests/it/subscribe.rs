@@ -2,6 +2,7 @@
 
 #![allow(clippy::disallowed_methods)] // Tests start tasks where they like.
 
+use crate::kafka_transactions as transactions;
 use crate::support::kafka::{self, served};
 use crate::support::{DEADLINE, http, wait_until};
 use futures_util::{SinkExt, StreamExt};
@@ -692,4 +693,40 @@ async fn whatever_is_wrong_with_a_subscription_is_said_at_once() {
     let stream = TcpStream::connect(server.address).await.unwrap();
     let (_socket, answer) = tokio_tungstenite::client_async(request, stream).await.unwrap();
     assert_eq!(answer.headers()[name], value);
+}
+
+/// Records of transactions arrive once these are committed, those of aborted ones never.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn subscribers_get_committed_records_only() {
+    let (server, _dir) = served().await;
+    let mut client = kafka::Client::connect(&server).await;
+    client.create("t").await;
+    let (mut socket, _) = begun(&server, "topic-name=t").await;
+    let mut events = Events::begun(&server, "topic-prefix=t").await;
+    let mut instance = transactions::open(&mut client, 5, 60_000).await.1;
+    for (number, is_committed) in [(0, false), (4, true)] {
+        let records = transactions::transactional(instance, 0, 3);
+        let version = transactions::FIRST_WITH_TRANSACTIONS;
+        let produced = transactions::produce(&mut client, version, Some(transactions::NAME), "t", &records).await;
+        assert_eq!(produced, (0, number));
+        let (error, next) = transactions::end(&mut client, 5, instance, is_committed).await;
+        assert_eq!(error, 0);
+        instance = next;
+    }
+    let message = binary(&mut socket).await;
+    assert_eq!(message.kind, 2);
+    let (mut left, mut counts) = (&message.content[..], Vec::new());
+    while !left.is_empty() {
+        let number = |at: usize| i32::from_be_bytes(left[at..at + 4].try_into().unwrap());
+        counts.push((i64::from_be_bytes(left[..8].try_into().unwrap()), number(57)));
+        left = &left[number(8) as usize + 12..];
+    }
+    counts.retain(|(_, records)| *records > 0);
+    assert_eq!(counts, [(4, 3)]);
+    for offset in 4..7 {
+        assert_eq!(events.next().await.unwrap().1["offset"], offset);
+    }
+    append(&server, "t", 0, &["after"]).await;
+    assert_eq!(events.record().await.2, 8);
+    server.stop().await;
 }

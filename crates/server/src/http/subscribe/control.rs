@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 /// Something other than records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Control {
-    /// The subscription has begun here, unless that is too long. Only on WebSockets: a stream of events begins with an id.
+    /// The subscription has begun here, unless that is too long. Only on WebSockets: events begin with an id.
     Subscribed { cursor: Option<String> },
     /// The subscription is here now, and nothing is left to deliver. Only on WebSockets.
     Cursor { cursor: String },

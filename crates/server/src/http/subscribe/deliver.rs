@@ -2,11 +2,13 @@
 
 use super::Wanted;
 use super::control::Control;
+use crate::convert::without_records;
 use crate::http::error::ApiError;
 use crate::http::select;
 use crate::http::{Api, topics};
+use rawline_batch::record_batch::RecordBatchError;
 use rawline_broker::subscriptions::{Event, Records};
-use rawline_broker::{ReadAnswer, ReadError, ReadRequest};
+use rawline_broker::{BatchKind, ReadAnswer, ReadError, ReadRequest};
 use rawline_contract::{Payload, code};
 use std::time::Duration;
 use tokio::sync::watch;
@@ -74,18 +76,29 @@ impl Wanted {
         let Size { records_max, bytes_max, verify } = size;
         let request = ReadRequest { offset, records_max, bytes_max, wait: Duration::ZERO, verify };
         match records.partition.read(&request).await {
-            Ok(read) if read.pieces.is_empty() => {
-                // Nothing but aborted records, or nothing any more.
-                let end = if read.end_offset > offset { read.next_offset.max(read.end_offset) } else { offset };
-                self.subscription.delivered(&records, read.end_offset.max(offset), end);
-            }
-            Ok(read) => steps.push(Step::Records(records, read)),
+            Ok(read) => match is_gap(&read) {
+                Ok(true) => {
+                    let end = if read.end_offset > offset { read.next_offset.max(read.end_offset) } else { offset };
+                    self.subscription.delivered(&records, read.end_offset.max(offset), end);
+                }
+                Ok(false) => steps.push(Step::Records(records, read)),
+                Err(error) => steps.push(Step::End(error.into())),
+            },
             // Its next turn reports that.
             Err(ReadError::Deleted { .. }) => {}
             Err(ReadError::TopicDeleted { .. }) => self.subscription.gone(&records),
             Err(error) => steps.push(Step::End(error.into())),
         }
         steps
+    }
+}
+
+/// Whether there is nothing to deliver: nothing was read, or only what was aborted, or removed by a compaction.
+fn is_gap(read: &ReadAnswer) -> Result<bool, RecordBatchError> {
+    match read.kind {
+        _ if read.pieces.is_empty() => Ok(true),
+        BatchKind::Rawline => Ok(false),
+        BatchKind::Kafka => without_records(read),
     }
 }
 

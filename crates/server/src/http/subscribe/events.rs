@@ -32,7 +32,7 @@ use tokio::time::{Instant, sleep_until};
 /// What is rendered at once: records, and their bytes as stored. The first record is always included.
 const GROUP: Size = Size { records_max: 4096, bytes_max: 128 << 10, verify: true };
 
-/// Size of the text of a group in bytes, unless its first event alone is larger. Records that don't fit are in the next.
+/// Size of the text of a group in bytes, unless its first event alone is larger. Other records are in the next group.
 const TEXT_BYTES: u64 = 6 * BLOCK_BYTES as u64;
 
 /// How long after records were passed over a client learns the cursor.

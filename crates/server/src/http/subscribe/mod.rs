@@ -1,6 +1,6 @@
 //! `GET /subscribe`: records as they are stored, as server-sent events or on a WebSocket.
 //!
-//! `query.rs` reads the request, the broker's [`Subscription`] knows what comes next, `deliver.rs` reads it from the log.
+//! `query.rs` reads the request, the broker's [`Subscription`] knows what comes next, `deliver.rs` reads that.
 //! `events.rs` drives a stream of server-sent events, whose text is in `sse.rs`; `socket.rs` drives a WebSocket, whose
 //! messages are in `binary.rs`, `selected.rs` and `control.rs`. `docs/subscriptions.md` describes both to their users.
 

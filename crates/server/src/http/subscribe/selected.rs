@@ -16,8 +16,8 @@ use rawline_value::Filter;
 use std::io::Write;
 use std::ops::Range;
 
-/// A message's maximum size without its topic's name and its records in bytes: the frame's header, the fields before the
-/// name, the zeros after it, the count, and an offset and a size.
+/// A message's maximum size without its topic's name and its records in bytes: the frame's header, the fields before
+/// the name, the zeros after it, the count, and an offset and a size.
 const AROUND_BYTES: u64 = 10 + 32 + 8 + 8 + 12;
 
 /// What was found.
