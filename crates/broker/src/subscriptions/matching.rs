@@ -24,7 +24,7 @@ impl Matching {
         match self.prefixes.get_mut(prefix.as_bytes()) {
             _ if prefix.is_empty() => self.all.push(subscription),
             Some(subscriptions) => subscriptions.push(subscription),
-            None => drop(self.prefixes.insert(prefix.as_bytes().to_vec(), vec![subscription])),
+            None => drop(self.prefixes.insert(prefix.as_bytes(), vec![subscription])),
         }
     }
 
