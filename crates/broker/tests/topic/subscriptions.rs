@@ -51,7 +51,7 @@ async fn a_subscription_goes_on_from_its_time_and_positions_on_every_store() {
     for place in places().await {
         let broker = open(place.open().await).await;
         for name in ["a.old", "b"] {
-            append_some(&*broker.topic_or_create(name).await.unwrap(), 0, 10, 3, Codec::None).await;
+            append_some(&broker.topic_or_create(name).await.unwrap(), 0, 10, 3, Codec::None).await;
         }
         let mut subscription = broker.subscribe(to_prefix("a.", None, BTreeMap::new())).await.unwrap();
         assert!(subscription.is_idle(), "{}", place.name);
@@ -68,7 +68,7 @@ async fn a_subscription_goes_on_from_its_time_and_positions_on_every_store() {
         assert_eq!(positions.get(&("a.new".to_owned(), 0)), Some(&4), "{}", place.name);
         drop(subscription);
         append_some(&old, 15, 20, 2, Codec::None).await;
-        append_some(&*broker.topic_or_create("a.third").await.unwrap(), 0, 3, 1, Codec::None).await;
+        append_some(&broker.topic_or_create("a.third").await.unwrap(), 0, 3, 1, Codec::None).await;
         drop((old, new));
         broker.close().await;
         // By another run.
@@ -99,7 +99,7 @@ async fn more_news_than_are_noted_are_found_all_the_same() {
     for name in ["t0", "t1", "t2", "t3", "t4"] {
         let topic = broker.create_topic(name, settings.clone()).await.unwrap();
         for number in 0..1024 {
-            append_some(&*topic.partition(number).await.unwrap(), 0, 1, 1, Codec::None).await;
+            append_some(&topic.partition(number).await.unwrap(), 0, 1, 1, Codec::None).await;
         }
     }
     let mut seen = 0;
