@@ -13,6 +13,7 @@ mod partitions;
 pub mod path;
 mod record;
 mod retention;
+pub mod subscription;
 mod topic;
 
 pub use code::Code;

@@ -20,7 +20,7 @@ pub const GROUPS: &str = "/groups";
 pub const GROUP: &str = "/group";
 /// One member of a group: join, send heartbeats, leave.
 pub const MEMBER: &str = "/member";
-/// Subscribe to records.
+/// Records as they are stored, as server-sent events or over a WebSocket.
 pub const SUBSCRIBE: &str = "/subscribe";
 /// The WebSocket of Zeek's Broker.
 pub const ZEEK: &str = "/v1/messages/json";
