@@ -6,7 +6,7 @@ mod commands;
 mod environment;
 
 use clap::{Parser, Subcommand};
-use commands::{consume, cost, full, group, produce, serve, topic, topics, value};
+use commands::{consume, cost, full, group, produce, serve, subscribe, topic, topics, value};
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
@@ -19,6 +19,9 @@ Examples:
 
   # Read them, and wait for new ones
   rawline consume numbers --follow
+
+  # Receive the records of all topics as they are stored
+  rawline subscribe --prefix ''
 
   # List topics
   rawline topics
@@ -42,6 +45,7 @@ enum Command {
     Serve(serve::Args),
     Produce(produce::Args),
     Consume(consume::Args),
+    Subscribe(subscribe::Args),
     Topics(topics::Args),
     Topic(topic::Args),
     Group(group::Args),
@@ -65,6 +69,7 @@ fn main() -> ExitCode {
             Command::Serve(args) => serve::run(args).await,
             Command::Produce(args) => produce::run(args).await,
             Command::Consume(args) => consume::run(args).await,
+            Command::Subscribe(args) => subscribe::run(args).await,
             Command::Topics(args) => topics::run(args).await,
             Command::Topic(args) => topic::run(args).await,
             Command::Group(args) => group::run(args).await,

@@ -37,11 +37,23 @@ impl Checking {
     }
 }
 
-/// Batches that were checked, by their kind.
+/// Batches that were checked, by their kind, or records that a subscription's filter has selected.
 #[derive(Debug)]
 pub(crate) enum Checked {
     Rawline(Vec<BatchMeta>),
     Kafka(Vec<CheckedRecordBatch>),
+    Selection(CheckedSelection),
+}
+
+/// Selected records, which fill their buffer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CheckedSelection {
+    /// Number of records.
+    pub(crate) records: u32,
+    /// Length with their offsets and sizes, in bytes.
+    pub(crate) bytes: u64,
+    /// The time of their batch, in microseconds since the Unix epoch.
+    pub(crate) time_us: u64,
 }
 
 impl Default for Checked {
@@ -55,6 +67,7 @@ impl Checked {
         match self {
             Checked::Rawline(batches) => batches.is_empty(),
             Checked::Kafka(batches) => batches.is_empty(),
+            Checked::Selection(selection) => selection.records == 0,
         }
     }
 
@@ -63,6 +76,7 @@ impl Checked {
         match self {
             Checked::Rawline(batches) => batches.iter().map(|batch| u64::from(batch.records)).sum(),
             Checked::Kafka(batches) => batches.iter().map(|batch| u64::from(batch.header.offsets)).sum(),
+            Checked::Selection(selection) => u64::from(selection.records),
         }
     }
 
@@ -74,6 +88,7 @@ impl Checked {
             Checked::Kafka(batches) => {
                 batches.iter().map(|batch| (batch.position, batch.header.batch_bytes)).try_fold(0, follow)
             }
+            Checked::Selection(selection) => Some(selection.bytes),
         }
     }
 

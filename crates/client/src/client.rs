@@ -3,7 +3,7 @@
 use crate::body::Pieces;
 use crate::call::Call;
 use crate::config::ClientConfig;
-use crate::connection::{Connection, SendFailed};
+use crate::connection::{Connection, SendFailed, Upgraded};
 use crate::environment::{Environment, SystemEnvironment};
 use crate::exchange::Exchange;
 use crate::limits::TEXT_BYTES_MAX;
@@ -12,6 +12,7 @@ use crate::pool::Pool;
 use crate::retry::Attempts;
 use crate::stream::{Stream, Tls, is_tls_error};
 use crate::{ClientError, RetryPolicy};
+use bytes::Bytes;
 use http::header::{AUTHORIZATION, HOST, HeaderValue};
 use http::{Method, Request, Uri};
 use rawline_contract::{Code, path};
@@ -201,6 +202,20 @@ impl Client {
                 // No byte of a response arrived; a look-up can be repeated on a new connection.
                 Err(_) if !fresh && call.method == Method::GET => request = self.request(call)?,
                 Err(SendFailed { error, .. }) => return Err(self.inner.broken(&error)),
+            }
+        }
+    }
+
+    /// Sends a request that asks for another protocol, on a new connection. A refusal becomes that error.
+    pub(crate) async fn upgrade(&self, call: &Call) -> Result<(http::response::Parts, Bytes, Stream), ClientError> {
+        let request = self.request(call)?;
+        let connection = self.connection().await?;
+        match connection.upgrade(request).await.map_err(|error| self.inner.broken(&error))? {
+            Upgraded::Accepted(head, arrived, stream) => Ok((head, arrived, stream)),
+            Upgraded::Refused(connection, response) => {
+                let exchange = Exchange::new(self.inner.clone(), connection, response).checked(true).await?;
+                let status = exchange.status();
+                Err(exchange.not_a_brokers(format!("status {status} for a request that opens a WebSocket")))
             }
         }
     }

@@ -14,7 +14,7 @@ use crate::limits::HEAD_BYTES;
 use crate::pool::Pooled;
 use crate::stream::Stream;
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
 use http_body::Body;
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
@@ -31,6 +31,13 @@ pub(crate) struct Connection {
 
 /// Moves the bytes. Boxed because it is large, and connections move into and out of the pool.
 type Driver = Box<http1::Connection<TokioIo<Stream>, Pieces>>;
+
+/// The response to a request that asks for another protocol.
+pub(crate) enum Upgraded {
+    /// The broker speaks the other protocol from now on; the bytes that have arrived after the head of its response.
+    Accepted(http::response::Parts, Bytes, Stream),
+    Refused(Connection, Response<Incoming>),
+}
 
 /// A request that failed on a connection.
 pub(crate) struct SendFailed {
@@ -74,6 +81,36 @@ impl Connection {
             let unsent = failed.take_message();
             SendFailed { error: failed.into_error(), unsent }
         })
+    }
+
+    /// Sends a request that asks for another protocol.
+    pub(crate) async fn upgrade(mut self, request: Request<Pieces>) -> Result<Upgraded, hyper::Error> {
+        let mut response = pin!(self.sender.try_send_request(request));
+        let driver = &mut self.driver;
+        let mut has_ended = driver.is_none();
+        // Unlike `advance`, keeps the connection that has ended: it holds the stream.
+        let response = poll_fn(|context| {
+            if let Poll::Ready(response) = response.as_mut().poll(context) {
+                return Poll::Ready(response);
+            }
+            if let Some(connection) = driver
+                && !has_ended
+            {
+                has_ended = Pin::new(connection).poll(context).is_ready();
+            }
+            response.as_mut().poll(context)
+        });
+        let response = response.await.map_err(|failed| failed.into_error())?;
+        match self.driver.take_if(|_| response.status() == StatusCode::SWITCHING_PROTOCOLS) {
+            Some(connection) => {
+                let (parts, (head, _body)) = (connection.into_parts(), response.into_parts());
+                Ok(Upgraded::Accepted(head, parts.read_buf, parts.io.into_inner()))
+            }
+            None => {
+                self.driver.take_if(|_| has_ended);
+                Ok(Upgraded::Refused(self, response))
+            }
+        }
     }
 
     /// The next chunk of a response's body; `None` at its end.

@@ -1,11 +1,13 @@
-//! The result of a read: whole batches in one buffer, and their records as slices of it.
+//! The result of a read, or a subscription's message: whole batches in one buffer, and their records as slices of it.
 
 use crate::ClientError;
-use crate::checked::Checked;
+use crate::checked::{Checked, CheckedSelection};
 use crate::kafka_records::KafkaRecords;
 use crate::partition::TopicPartition;
+use crate::selected::SelectedRecords;
 use rawline_batch::record_batch::{self, Headers, RecordBatchHeader};
 use rawline_batch::{Batch, BatchMeta, Codec, Limits, decompress_into};
+use rawline_contract::subscription::Selection;
 
 /// Checked batches of one kind, concatenated in one buffer that is reused from read to read.
 #[derive(Debug, Default)]
@@ -57,7 +59,7 @@ impl Fetched {
         self.buffer.len() as u64
     }
 
-    /// The received bytes: concatenated batches.
+    /// The received bytes: concatenated batches; of selected records also their offsets and sizes.
     pub fn as_bytes(&self) -> &[u8] {
         &self.buffer
     }
@@ -67,11 +69,17 @@ impl Fetched {
         matches!(self.batches, Checked::Kafka(_))
     }
 
+    /// Records that a subscription's filter has selected, which are in no batch, and the time of the batch in which they
+    /// are stored, in microseconds since the Unix epoch.
+    pub fn selection(&self) -> Option<(Selection<'_>, u64)> {
+        selection(&self.batches, &self.buffer)
+    }
+
     /// Position and lengths of each batch. Kafka's batches have none: see [`Fetched::record_batches`].
     pub fn metas(&self) -> &[BatchMeta] {
         match &self.batches {
             Checked::Rawline(batches) => batches,
-            Checked::Kafka(_) => &[],
+            Checked::Kafka(_) | Checked::Selection(_) => &[],
         }
     }
 
@@ -91,7 +99,8 @@ impl Fetched {
         self.topic_next_offset
     }
 
-    /// Number of offsets from the requested one on: as many as records, or more in a compacted topic.
+    /// Number of offsets from the requested one on: as many as records, or more in a compacted topic and if a filter
+    /// selects records.
     pub fn records_count(&self) -> u64 {
         self.next_offset - self.requested_offset
     }
@@ -116,7 +125,7 @@ impl Fetched {
     /// Kafka's batches as received, each with the offset of its first record, its header and its bytes.
     pub fn record_batches(&self) -> impl Iterator<Item = (u64, &RecordBatchHeader, &[u8])> {
         let batches = match &self.batches {
-            Checked::Rawline(_) => &[],
+            Checked::Rawline(_) | Checked::Selection(_) => &[],
             Checked::Kafka(batches) => batches.as_slice(),
         };
         let mut offset = self.first_offset;
@@ -139,11 +148,15 @@ impl Fetched {
             Checked::Kafka(batches) => {
                 (&[][..], Some(KafkaRecords::new(batches, self.first_offset, self.raw_bytes_max)))
             }
+            Checked::Selection(_) => (&[][..], None),
         };
+        let selected =
+            selection(&self.batches, &self.buffer).map(|(selection, time_us)| SelectedRecords::new(selection, time_us));
         FetchedRecords {
             buffer: &self.buffer,
             batches: batches.iter(),
             kafka,
+            selected,
             unpacked: &mut self.unpacked,
             partition: self.partition,
             requested_offset: self.requested_offset,
@@ -186,9 +199,30 @@ impl Fetched {
         self.batches = batches;
     }
 
+    /// Completes a subscription's message, which ends before `end_offset`. The caller has checked the offsets.
+    pub(crate) fn end_delivery(&mut self, first_offset: u64, end_offset: u64, content: Checked) {
+        match content {
+            Checked::Selection(CheckedSelection { bytes, .. }) => {
+                assert_eq!(bytes, self.buffer.len() as u64, "bytes of a selection, and in the buffer");
+                (self.first_offset, self.next_offset, self.topic_next_offset) = (first_offset, end_offset, end_offset);
+                self.batches = content;
+            }
+            batches => self.end(first_offset, end_offset, batches),
+        }
+    }
+
     pub(crate) fn end_empty(&mut self, topic_next_offset: u64) {
         assert!(self.buffer.is_empty(), "{} bytes were received of a read without records", self.buffer.len());
         self.topic_next_offset = topic_next_offset;
+    }
+}
+
+/// The selected records in a buffer, with their time, if that is what it holds.
+fn selection<'a>(checked: &Checked, buffer: &'a [u8]) -> Option<(Selection<'a>, u64)> {
+    let Checked::Selection(CheckedSelection { time_us, .. }) = *checked else { return None };
+    match Selection::parse_trusted(buffer) {
+        Ok(selection) => Some((selection, time_us)),
+        Err(error) => unreachable!("checked records: {error}"),
     }
 }
 
@@ -214,6 +248,8 @@ pub struct FetchedRecords<'a> {
     batches: std::slice::Iter<'a, BatchMeta>,
     /// The records, if the batches are Kafka's.
     kafka: Option<KafkaRecords<'a>>,
+    /// The records, if a filter has selected them.
+    selected: Option<SelectedRecords<'a>>,
     unpacked: &'a mut Vec<u8>,
     partition: u32,
     requested_offset: u64,
@@ -321,6 +357,16 @@ impl FetchedRecords<'_> {
             }
             if self.kafka.is_some() {
                 return self.next_of_kafka();
+            }
+            if let Some(selected) = &mut self.selected {
+                let (partition, from) = (self.partition, self.requested_offset);
+                return Ok(selected.next(from).map(|(offset, created_us, bytes)| Record {
+                    partition,
+                    offset,
+                    created_us,
+                    bytes,
+                    kafka: None,
+                }));
             }
             if !self.next_batch()? {
                 return Ok(None);

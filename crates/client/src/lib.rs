@@ -3,7 +3,8 @@
 //! - [`Client`] sends single requests: append, read, describe topics;
 //! - [`Producer`] collects records in batches and sends them in order, with bounded memory;
 //! - [`Consumer`] follows a topic and returns records as slices of the received bytes;
-//! - [`GroupConsumer`] does so as a member of a group, which shares the partitions of topics.
+//! - [`GroupConsumer`] does so as a member of a group, which shares the partitions of topics;
+//! - [`Subscription`] receives the records of topics, and of all topics with a prefix, as they are stored.
 //!
 //! A consumer receives the batch exactly as the producer made it, and checks its checksum: damage anywhere between the
 //! two is detected here.
@@ -31,8 +32,10 @@ mod producer;
 mod read;
 mod refusal;
 mod retry;
+mod selected;
 mod small;
 mod stream;
+mod subscription;
 mod tasks;
 mod topic;
 
@@ -48,9 +51,11 @@ pub use partition::{TopicPartition, partition_of_key};
 pub use producer::{Message, Position, Producer, ProducerConfig, Receipt};
 pub use rawline_batch::record_batch::{Headers, RecordBatchBuilder, RecordCodec};
 pub use rawline_batch::{Batch, Codec, Kind};
+pub use rawline_contract::subscription::Selection;
 pub use rawline_contract::{
     Appended, CleanupPolicy, CommitOffset, Extent, GroupInfo, GroupOffset, GroupPartition, GroupState, GroupSummary,
     Hours, MemberInfo, Partitions, Payload, ProducerInstance, Settings, TopicInfo, Trimmed,
 };
 pub use read::ReadOptions;
 pub use retry::RetryPolicy;
+pub use subscription::{Delivered, Slow, Subscription, SubscriptionConfig, cursor_at};

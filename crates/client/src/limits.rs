@@ -1,5 +1,6 @@
 //! Every limit and default of the client, each with its reason. Their relations are asserted at the end.
 
+use rawline_contract::subscription::CURSOR_BYTES_MAX;
 use std::time::Duration;
 
 /// Maximum time to open a connection: a broker that is up accepts within a round trip, even on the other side of the
@@ -96,6 +97,15 @@ pub(crate) const OFFSETS_READ_INTERVAL: Duration = Duration::from_millis(500);
 /// Maximum size of one read of a consumer in bytes. Two reads are held in memory.
 pub(crate) const CONSUMER_READ_BYTES: u64 = 4 << 20;
 
+/// How long a subscription hears nothing from the broker before it connects again: the broker says something every 15 s.
+pub(crate) const SUBSCRIPTION_SILENCE_MAX: Duration = Duration::from_secs(60);
+
+/// Maximum size of a subscription's control message in bytes: twice that of a cursor.
+pub(crate) const CONTROL_MESSAGE_BYTES_MAX: u64 = 2 * CURSOR_BYTES_MAX as u64;
+
+/// Size of the buffer of a subscription's connection in bytes: many short messages are received at once.
+pub(crate) const SUBSCRIPTION_READ_BYTES: usize = 64 << 10;
+
 /// How often a member of a group commits the offsets of processed records: as many records are read again after a crash
 /// as are read within it.
 pub(crate) const COMMIT_INTERVAL: Duration = Duration::from_secs(5);
@@ -116,6 +126,7 @@ pub(crate) const RETRY_WAIT_MAX: Duration = Duration::from_secs(2);
 /// How long a request is retried: by then, a restarted broker is back, and the retries of many clients have spread out.
 pub(crate) const RETRY_FOR: Duration = Duration::from_secs(30);
 
+const _: () = assert!(SUBSCRIPTION_READ_BYTES < PIECE_BYTES, "the rest of a long message is received into its buffer");
 const _: () = assert!(HEAD_BYTES < PIECE_BYTES, "when a body leaves hyper, most of it is still to be received");
 const _: () = assert!(SHARED_REQUEST_BYTES_MAX < SHARED_BYTES_MAX, "several requests share a connection");
 const _: () = assert!(REFUSAL_BYTES_MAX < TEXT_BYTES_MAX, "an error's message is shorter than other texts");

@@ -57,7 +57,8 @@ impl Attempts {
         Ok(())
     }
 
-    fn wait_after(&mut self, error: &ClientError, now: Instant) -> Option<Duration> {
+    /// How long to wait until the request should be retried; `None` if it should not be retried.
+    pub(crate) fn wait_after(&mut self, error: &ClientError, now: Instant) -> Option<Duration> {
         if !error.is_retryable() || self.policy.give_up_after.is_zero() {
             return None;
         }

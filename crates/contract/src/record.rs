@@ -10,6 +10,9 @@ use serde::{Serialize, Serializer};
 /// have.
 #[derive(Debug, Serialize)]
 pub struct JsonRecord<'a> {
+    /// The topic that it is from, where records of several are together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub topic: Option<&'a str>,
     /// The partition that it is from, where records of several are together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partition: Option<u32>,
@@ -36,7 +39,8 @@ impl<'a> JsonRecord<'a> {
     pub fn new(offset: u64, time: &'a str, bytes: &'a [u8]) -> Self {
         let (text, record_base64) = text_or_base64(bytes);
         let record = text.map(Some);
-        JsonRecord { partition: None, offset, time, key: None, key_base64: None, headers: None, record, record_base64 }
+        let (key, key_base64, headers) = (None, None, None);
+        JsonRecord { topic: None, partition: None, offset, time, key, key_base64, headers, record, record_base64 }
     }
 
     /// The same of a record of Kafka's, with its key and headers.
@@ -66,6 +70,12 @@ impl<'a> JsonRecord<'a> {
     #[must_use]
     pub fn of_partition(self, partition: Option<u32>) -> Self {
         JsonRecord { partition, ..self }
+    }
+
+    /// The same with the name of its topic.
+    #[must_use]
+    pub fn of_topic(self, topic: Option<&'a str>) -> Self {
+        JsonRecord { topic, ..self }
     }
 }
 

@@ -27,6 +27,7 @@ pub mod series;
 pub mod serve;
 mod show;
 mod split;
+pub mod subscribe;
 mod table;
 pub mod topic;
 pub mod topics;

@@ -25,23 +25,15 @@ pub struct Selection<'a> {
 impl<'a> Selection<'a> {
     /// Reads the content of a message that has this head.
     pub fn parse(head: &Delivery<'_>, content: &'a [u8]) -> Result<Selection<'a>, DeliveryError> {
-        let truncated = |needed| DeliveryError::Truncated { bytes: content.len() as u64, needed };
-        let Some((&[c0, c1, c2, c3, zeros @ ..], rest)) = content.split_first_chunk::<FRONT_BYTES>() else {
-            return Err(truncated(FRONT_BYTES as u64));
-        };
+        let (selection, zeros) = Selection::split(content)?;
         if zeros != [0; 4] {
             return Err(DeliveryError::Padding);
         }
-        let count = u64::from(u32::from_le_bytes([c0, c1, c2, c3]));
-        let needed = FRONT_BYTES as u64 + count * 12;
-        let split = usize::try_from(count * 8).ok().and_then(|bytes| rest.split_at_checked(bytes));
-        let (offsets, rest) = split.ok_or_else(|| truncated(needed))?;
-        let split = usize::try_from(count * 4).ok().and_then(|bytes| rest.split_at_checked(bytes));
-        let (sizes, data) = split.ok_or_else(|| truncated(needed))?;
-        let selection = Selection { offsets: offsets.as_chunks().0, sizes: sizes.as_chunks().0, data };
         let bytes: u64 = selection.sizes.iter().map(|size| u64::from(u32::from_le_bytes(*size))).sum();
-        if bytes != data.len() as u64 {
-            return Err(DeliveryError::SelectionLength { found: content.len() as u64, expected: needed + bytes });
+        let found = selection.data.len() as u64;
+        if bytes != found {
+            let expected = content.len() as u64 - found + bytes;
+            return Err(DeliveryError::SelectionLength { found: content.len() as u64, expected });
         }
         let (mut from, end) = (head.first_offset, head.end_offset);
         for offset in selection.offsets {
@@ -52,6 +44,27 @@ impl<'a> Selection<'a> {
             from = offset + 1;
         }
         Ok(selection)
+    }
+
+    /// Reads a content that [`Selection::parse`] has checked.
+    pub fn parse_trusted(content: &'a [u8]) -> Result<Selection<'a>, DeliveryError> {
+        Selection::split(content).map(|(selection, _zeros)| selection)
+    }
+
+    /// The parts of a content, and the bytes after the count.
+    fn split(content: &'a [u8]) -> Result<(Selection<'a>, [u8; 4]), DeliveryError> {
+        let truncated = |needed| DeliveryError::Truncated { bytes: content.len() as u64, needed };
+        let Some((&[c0, c1, c2, c3, z0, z1, z2, z3], rest)) = content.split_first_chunk::<FRONT_BYTES>() else {
+            return Err(truncated(FRONT_BYTES as u64));
+        };
+        let count = u64::from(u32::from_le_bytes([c0, c1, c2, c3]));
+        let needed = FRONT_BYTES as u64 + count * 12;
+        let split = usize::try_from(count * 8).ok().and_then(|bytes| rest.split_at_checked(bytes));
+        let (offsets, rest) = split.ok_or_else(|| truncated(needed))?;
+        let split = usize::try_from(count * 4).ok().and_then(|bytes| rest.split_at_checked(bytes));
+        let (sizes, data) = split.ok_or_else(|| truncated(needed))?;
+        let selection = Selection { offsets: offsets.as_chunks().0, sizes: sizes.as_chunks().0, data };
+        Ok((selection, [z0, z1, z2, z3]))
     }
 
     /// Number of records.

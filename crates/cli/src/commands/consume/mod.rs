@@ -110,7 +110,7 @@ pub struct Args {
 
 /// Format of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum OutputFormat {
+pub enum OutputFormat {
     /// Each record, followed by a newline
     Raw,
     /// A JSON object per line: offset, time, and record, or record_base64 if it isn't UTF-8; with the partition if the
@@ -166,7 +166,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
 }
 
 /// It isn't a failure that nobody reads the rest.
-fn failed(stopped: Result<(), Stop>) -> Result<(), CommandError> {
+pub fn failed(stopped: Result<(), Stop>) -> Result<(), CommandError> {
     match stopped {
         Ok(()) | Err(Stop::Enough) => Ok(()),
         Err(Stop::Failed(error)) => Err(error),
@@ -204,7 +204,7 @@ async fn ranges(args: &Args, client: &Client, topic: &TopicInfo) -> Result<Vec<P
 }
 
 /// Why copying stops before the end of the topic.
-enum Stop {
+pub enum Stop {
     /// The reader of stdout has closed it, as `| head` does.
     Enough,
     Failed(CommandError),
@@ -239,7 +239,7 @@ async fn copy(consumer: &mut Consumer, output: &mut Output) -> Result<(), Stop> 
 }
 
 /// Stdout without the standard library's line buffer, with its own buffer.
-struct Output {
+pub struct Output {
     format: OutputFormat,
     stdout: File,
     gathered: Vec<u8>,
@@ -247,14 +247,18 @@ struct Output {
     /// Converts records to lines in the background, for formats that take much time.
     lines: Option<Pipeline>,
     /// Maximum number of records to write.
-    records_left: u64,
+    pub records_left: u64,
     /// Offsets before which to stop, by partition.
     end_offsets: HashMap<u32, u64>,
-    shows_partitions: bool,
+    /// Whether JSON has the partition.
+    pub shows_partitions: bool,
+    /// Whether JSON has the topic.
+    pub shows_topics: bool,
 }
 
 impl Output {
-    fn new(format: OutputFormat, shower: Option<Shower>) -> std::io::Result<Self> {
+    /// Writes in this format; `shower` decodes Avro.
+    pub fn new(format: OutputFormat, shower: Option<Shower>) -> std::io::Result<Self> {
         let stdout = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
         let gathered = Vec::with_capacity(WRITE_BYTES + (64 << 10));
         let show = match format {
@@ -271,14 +275,17 @@ impl Output {
             records_left: u64::MAX,
             end_offsets: HashMap::new(),
             shows_partitions: false,
+            shows_topics: false,
         })
     }
 
-    fn has_gathered(&self) -> bool {
+    /// Whether bytes wait to be written.
+    pub fn has_gathered(&self) -> bool {
         !self.gathered.is_empty()
     }
 
-    fn is_showing(&self) -> bool {
+    /// Whether records are being converted in the background.
+    pub fn is_showing(&self) -> bool {
         self.lines.as_ref().is_some_and(Pipeline::is_busy)
     }
 
@@ -290,7 +297,7 @@ impl Output {
     }
 
     /// Waits for the oldest records in the background, and writes their lines. Can be dropped while it waits.
-    async fn write_shown(&mut self) -> Result<(), Stop> {
+    pub async fn write_shown(&mut self) -> Result<(), Stop> {
         let Some(lines) = &mut self.lines else { return Ok(()) };
         let Some(mut piece) = lines.next().await else { return Ok(()) };
         let written = flush(&mut self.stdout, &mut piece.text);
@@ -300,7 +307,7 @@ impl Output {
     }
 
     /// Writes the records before the end of their partition. Returns the offset after the last one.
-    async fn write(&mut self, fetched: &mut Fetched) -> Result<u64, Stop> {
+    pub async fn write(&mut self, fetched: &mut Fetched) -> Result<u64, Stop> {
         if let Some(shower) = &mut self.shower {
             shower.meet(fetched).await?;
         }
@@ -308,6 +315,7 @@ impl Output {
         let mut time = BatchTime::default();
         let end_offset = self.end_offsets.get(&fetched.partition()).copied().unwrap_or(u64::MAX);
         let partition = self.shows_partitions.then_some(fetched.partition());
+        let topic = self.shows_topics.then(|| fetched.topic().to_owned());
         let mut records = fetched.records();
         while let Some(record) = records.next_record()? {
             let Record { offset, created_us, bytes, .. } = record;
@@ -340,7 +348,7 @@ impl Output {
                         Some(record) => JsonRecord::of_kafka(offset, time, record),
                         None => JsonRecord::new(offset, time, bytes),
                     };
-                    write_json(&mut self.gathered, &record.of_partition(partition))?;
+                    write_json(&mut self.gathered, &record.of_topic(topic.as_deref()).of_partition(partition))?;
                 }
             }
             if self.gathered.len() >= WRITE_BYTES {
@@ -361,7 +369,7 @@ impl Output {
     }
 
     /// Writes everything that is gathered.
-    async fn drain(&mut self) -> Result<(), Stop> {
+    pub async fn drain(&mut self) -> Result<(), Stop> {
         self.start_showing();
         while self.is_showing() {
             self.write_shown().await?;
@@ -370,7 +378,7 @@ impl Output {
     }
 
     /// Writes what is gathered, and the end of the output.
-    async fn finish(&mut self) -> Result<(), Stop> {
+    pub async fn finish(&mut self) -> Result<(), Stop> {
         self.drain().await?;
         if let Some(shower) = &mut self.shower {
             shower.finish(&mut self.gathered).map_err(CommandError::Failed)?;
@@ -378,7 +386,8 @@ impl Output {
         self.flush()
     }
 
-    fn flush(&mut self) -> Result<(), Stop> {
+    /// Writes what is gathered.
+    pub fn flush(&mut self) -> Result<(), Stop> {
         flush(&mut self.stdout, &mut self.gathered)
     }
 }

@@ -1,0 +1,103 @@
+//! Opens the WebSocket of a subscription, and finds out which of its topics were deleted meanwhile.
+
+use super::config::SubscriptionConfig;
+use super::socket::{Event, Socket, SocketError};
+use crate::call::{Call, query_value};
+use crate::client::Client;
+use crate::{ClientError, RetryPolicy};
+use http::header::SEC_WEBSOCKET_ACCEPT;
+use rawline_contract::code::TOPIC_NOT_FOUND;
+use rawline_contract::path;
+use rawline_contract::subscription::{ControlMessage, Cursor};
+use std::time::Duration;
+use tungstenite::handshake::client::generate_key;
+use tungstenite::handshake::derive_accept_key;
+
+/// A subscription that the broker has accepted.
+pub(super) struct Opened {
+    pub socket: Socket,
+    /// Where it begins.
+    pub cursor: Cursor,
+    /// Its topics that don't exist any more.
+    pub gone: Vec<String>,
+}
+
+/// Opens a subscription at `cursor`, or where its settings say, without retries.
+pub(super) async fn open(
+    client: &Client,
+    config: &SubscriptionConfig,
+    cursor: Option<&Cursor>,
+) -> Result<Opened, ClientError> {
+    client.within(Duration::ZERO, open_unlimited(client, config, cursor)).await
+}
+
+async fn open_unlimited(
+    client: &Client,
+    config: &SubscriptionConfig,
+    cursor: Option<&Cursor>,
+) -> Result<Opened, ClientError> {
+    let key = generate_key();
+    let (head, arrived, stream) = client.upgrade(&config.call(&key, cursor)?).await?;
+    let accept = head.headers.get(SEC_WEBSOCKET_ACCEPT).map(|value| value.as_bytes());
+    if accept != Some(derive_accept_key(key.as_bytes()).as_bytes()) {
+        return Err(client.not_a_brokers("an upgrade to another protocol than a WebSocket's".to_owned()));
+    }
+    let mut socket = Socket::new(stream, &arrived, client.config().answer_bytes_max);
+    let first = socket.next().await.map_err(|error| match error {
+        SocketError::Broken(reason) => client.inner.truncated(reason),
+        SocketError::Protocol(reason) => client.not_a_brokers(reason),
+    })?;
+    let wrong = |what: &str| client.not_a_brokers(format!("{what}, where a subscription begins"));
+    let text = match first {
+        Event::Text(text) => text,
+        Event::Closed(reason) => return Err(client.inner.truncated(reason)),
+        Event::Begin(_) | Event::Whole(_) => return Err(wrong("records")),
+    };
+    match serde_json::from_str(&text).map_err(|error| client.not_a_brokers(error.to_string()))? {
+        ControlMessage::Subscribed { cursor } => {
+            let cursor = cursor.parse().map_err(|error| client.not_a_brokers(format!("{error}")))?;
+            Ok(Opened { socket, cursor, gone: Vec::new() })
+        }
+        ControlMessage::End { code, error } => Err(super::ended(&code, &error)),
+        _ => Err(wrong("another message")),
+    }
+}
+
+/// Opens a subscription again. Topics that were deleted meanwhile are left out, if others are left.
+pub(super) async fn reopen(
+    client: &Client,
+    mut config: SubscriptionConfig,
+    cursor: &Cursor,
+) -> Result<Opened, ClientError> {
+    let mut gone = Vec::new();
+    loop {
+        let error = match open(client, &config, Some(cursor)).await {
+            Ok(opened) => return Ok(Opened { gone, ..opened }),
+            Err(error) => error,
+        };
+        if error.code() != Some(TOPIC_NOT_FOUND.name) {
+            return Err(error);
+        }
+        let missing = missing(client, &config.topics).await?;
+        config.topics.retain(|topic| !missing.contains(topic));
+        if missing.is_empty() || config.topics.is_empty() && config.prefixes.is_empty() {
+            return Err(error);
+        }
+        gone.extend(missing);
+    }
+}
+
+/// Which of these topics don't exist.
+async fn missing(client: &Client, topics: &[String]) -> Result<Vec<String>, ClientError> {
+    let client = client.with_retries(RetryPolicy::NONE);
+    let mut missing = Vec::new();
+    for topic in topics {
+        let call = Call::get(format!("{}?topic-name={}", path::TOPIC, query_value(topic)));
+        match client.text(&call).await {
+            Err(error) if error.code() == Some(TOPIC_NOT_FOUND.name) => missing.push(topic.clone()),
+            Err(error) => return Err(error),
+            Ok(_) => {}
+        }
+    }
+    Ok(missing)
+}
