@@ -21,6 +21,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 #[pyclass(frozen, sequence, module = "rawline")]
 pub struct Batch {
     stored: Arc<Stored>,
+    /// Empty if it wasn't read from a topic.
+    topic: Arc<str>,
     partition: u32,
     /// Offset of the whole batch's first record, which need not be one of these records.
     offset: u64,
@@ -32,12 +34,22 @@ pub struct Batch {
 }
 
 /// The arguments of `rawline.batch._restore`.
-type Pickled<'py> = (Bound<'py, PyBytes>, u64, usize, usize, u32);
+type Pickled<'py> = (Bound<'py, PyBytes>, u64, usize, usize, u32, String);
 
 impl Batch {
     pub fn new(partition: u32, (offset, stored): Placed) -> Batch {
         let end = stored.header().records as usize;
-        Batch { stored, partition, offset, start: 0, end, data: PyOnceLock::new() }
+        Batch { stored, topic: Arc::default(), partition, offset, start: 0, end, data: PyOnceLock::new() }
+    }
+
+    /// Says which topic it is from.
+    pub fn of_topic(mut self, topic: Arc<str>) -> Batch {
+        self.topic = topic;
+        self
+    }
+
+    pub fn topic_name(&self) -> Arc<str> {
+        self.topic.clone()
     }
 
     /// Keeps only the records with these offsets.
@@ -50,6 +62,7 @@ impl Batch {
     pub fn same(&self) -> Batch {
         Batch {
             stored: self.stored.clone(),
+            topic: self.topic.clone(),
             partition: self.partition,
             offset: self.offset,
             start: self.start,
@@ -143,6 +156,12 @@ impl Batch {
     fn __repr__(&self) -> String {
         let (first, next) = (self.first_offset_value(), self.first_offset_value() + self.records() as u64);
         format!("<rawline.Batch of {} records, offsets {first} to {next}>", self.records())
+    }
+
+    /// The topic that was read; empty for a batch that wasn't read from a topic.
+    #[getter]
+    fn topic(&self) -> &str {
+        &self.topic
     }
 
     /// The partition that was read; 0 for a batch that wasn't read from a topic.
@@ -267,7 +286,10 @@ impl Batch {
         static RESTORE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let restore = RESTORE.import(py, "rawline.batch", "_restore")?.clone();
         let (start, end) = self.places();
-        Ok((restore, (PyBytes::new(py, self.stored.wire().1), self.offset, start, end, self.partition)))
+        Ok((
+            restore,
+            (PyBytes::new(py, self.stored.wire().1), self.offset, start, end, self.partition, self.topic.to_string()),
+        ))
     }
 
     /// The records as an Arrow array of binary over the same memory.
@@ -317,6 +339,11 @@ impl BatchIterator {
         let batch = self.batch.get();
         let next = self.next.load(Ordering::Relaxed);
         (next < batch.records()).then(|| (batch.partition, batch.first_offset_value() + next as u64))
+    }
+
+    /// Topic, partition and offset of the next record, if there is one.
+    pub fn next_record_of_topic(&self) -> Option<(Arc<str>, u32, u64)> {
+        self.next_record().map(|(partition, offset)| (self.batch.get().topic.clone(), partition, offset))
     }
 
     /// Returns these records; afterwards the iterator is empty.
@@ -516,7 +543,7 @@ fn mark_as_slice(batch: &mut [u8]) -> PyResult<()> {
 
 /// The batch at `position` of these bytes, and the position of the next batch.
 #[pyfunction]
-#[pyo3(signature = (data, position, first_offset, batch_bytes_max, records_max, raw_bytes_max, partition=0))]
+#[pyo3(signature = (data, position, first_offset, batch_bytes_max, records_max, raw_bytes_max, partition=0, topic=""))]
 #[expect(clippy::too_many_arguments, reason = "three limits, and Python's arguments")]
 pub fn parse_batch(
     py: Python<'_>,
@@ -527,6 +554,7 @@ pub fn parse_batch(
     records_max: &Bound<'_, PyAny>,
     raw_bytes_max: &Bound<'_, PyAny>,
     partition: u32,
+    topic: &str,
 ) -> PyResult<(Batch, usize)> {
     let first_offset = whole("first_offset", first_offset)?;
     let limits = Limits {
@@ -537,5 +565,5 @@ pub fn parse_batch(
     let held = Arc::new(Held::new(data)?);
     let stored = py.detach(|| Stored::parse(held, position, &limits)).map_err(client_error)?;
     let end = stored.end();
-    Ok((Batch::new(partition, (first_offset, Arc::new(stored))), end))
+    Ok((Batch::new(partition, (first_offset, Arc::new(stored))).of_topic(topic.into()), end))
 }

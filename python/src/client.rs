@@ -11,13 +11,14 @@ use crate::producer::{Fields, ProducerCore, PyFields};
 use crate::received::{BufferPool, stored_batches};
 use crate::records::Source;
 use crate::runtime::{First, Process, finish, runtime};
+use crate::subscription::SubscriptionCore;
 use bytes::Bytes;
 use pyo3::prelude::*;
 use rawline_batch::{Builder, BuilderFull, Codec, Limits};
 use rawline_client::{
     Appended, CleanupPolicy, Client, ClientConfig, ClientError, ConsumerConfig, GroupConfig, Hours, Partitions,
-    Payload, Producer, ProducerConfig, ReadOptions, RecordBatchBuilder, RetryPolicy, Settings, Start, TopicInfo,
-    Trimmed,
+    Payload, Producer, ProducerConfig, ReadOptions, RecordBatchBuilder, RetryPolicy, Settings, Slow, Start,
+    SubscriptionConfig, TopicInfo, Trimmed,
 };
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
@@ -453,6 +454,7 @@ impl ClientCore {
             values_only: false,
         };
         let pool = self.pool.clone();
+        let name: Arc<str> = topic.as_str().into();
         let future = async move {
             let fetched = client.read((topic.as_str(), partition), &options, pool.take()).await?;
             // The next read reports a damaged batch that follows intact ones.
@@ -460,7 +462,9 @@ impl ClientCore {
         };
         finish(py, asynchronous, First::Spawn, future, move |py, batches: Result<_, ClientError>| {
             let batches = batches.map_err(client_error)?;
-            let wanted = batches.into_iter().map(|placed| Batch::new(partition, placed).within(offset, u64::MAX));
+            let wanted = batches
+                .into_iter()
+                .map(|placed| Batch::new(partition, placed).of_topic(name.clone()).within(offset, u64::MAX));
             let wanted = wanted.filter(|batch| batch.records() > 0);
             Ok(Py::new(py, Batches::new(py, wanted)?)?.into_any())
         })
@@ -499,6 +503,39 @@ impl ClientCore {
         Ok(ProducerCore::new(producer, topic))
     }
 
+    /// `start` is as for a consumer.
+    #[expect(clippy::too_many_arguments, reason = "a subscription's settings")]
+    fn subscribe(
+        &self,
+        topics: Vec<String>,
+        prefixes: Vec<String>,
+        start: &str,
+        start_number: &Bound<'_, PyAny>,
+        partition: Option<&Bound<'_, PyAny>>,
+        cursor: Option<String>,
+        filter: Option<String>,
+        slow: &str,
+        lag_max: Option<&Bound<'_, PyAny>>,
+        retry_for: f64,
+    ) -> PyResult<SubscriptionCore> {
+        let config = SubscriptionConfig {
+            topics,
+            prefixes,
+            partition: whole_option("partition", partition)?,
+            start: start_of(start, start_number)?,
+            cursor,
+            filter,
+            slow: match slow {
+                "disconnect" => Slow::Disconnect,
+                "skip" => Slow::Skip,
+                _ => return Err(config_error(format!("slow={slow:?}; give \"disconnect\" or \"skip\""))),
+            },
+            lag_max: whole_option("max_lag", lag_max)?,
+            retries: retries(retry_for)?,
+        };
+        Ok(SubscriptionCore::new(self.client()?, config, self.pool.clone()))
+    }
+
     /// `start` is `earliest`, `latest`, `offset` or `time`; the number is the offset, or microseconds since 1970. No
     /// partitions are all. `starts` and `ends` have the offsets of partitions that start or end elsewhere.
     #[expect(clippy::too_many_arguments, reason = "a consumer's settings")]
@@ -518,17 +555,7 @@ impl ClientCore {
         membership: Option<Membership>,
     ) -> PyResult<ConsumerCore> {
         let partitions = partitions.iter().map(|number| whole("partitions", number)).collect::<PyResult<_>>()?;
-        let start = match start {
-            "earliest" => Start::Earliest,
-            "latest" => Start::Latest,
-            "offset" => Start::Offset(whole("start", start_number)?),
-            "time" => Start::Time(UNIX_EPOCH + Duration::from_micros(whole("start", start_number)?)),
-            other => {
-                return Err(config_error(format!(
-                    "start={other:?}; give \"earliest\", \"latest\", an offset or a datetime"
-                )));
-            }
-        };
+        let start = start_of(start, start_number)?;
         let config = ConsumerConfig {
             partitions,
             start,
@@ -561,5 +588,16 @@ impl ClientCore {
     fn client(&self) -> PyResult<Client> {
         self.process.check()?;
         Ok(self.client.clone())
+    }
+}
+
+/// Where to start: `earliest`, `latest`, `offset` or `time` with a number.
+fn start_of(start: &str, number: &Bound<'_, PyAny>) -> PyResult<Start> {
+    match start {
+        "earliest" => Ok(Start::Earliest),
+        "latest" => Ok(Start::Latest),
+        "offset" => Ok(Start::Offset(whole("start", number)?)),
+        "time" => Ok(Start::Time(UNIX_EPOCH + Duration::from_micros(whole("start", number)?))),
+        other => Err(config_error(format!("start={other:?}; give \"earliest\", \"latest\", an offset or a datetime"))),
     }
 }

@@ -114,7 +114,10 @@ impl Shared {
             }
         };
         let end = self.end_of(partition).unwrap_or(u64::MAX);
-        let received = received.into_iter().map(|placed| Batch::new(partition, placed).within(requested, end));
+        let topic: Arc<str> = self.topic.as_str().into();
+        let received = received
+            .into_iter()
+            .map(|placed| Batch::new(partition, placed).of_topic(topic.clone()).within(requested, end));
         self.waiting().extend(received.filter(|batch| batch.records() > 0));
         match (damaged_at, &*state) {
             // The damaged batch is read again, and reported then.

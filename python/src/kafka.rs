@@ -183,6 +183,12 @@ impl Message {
 
 #[pymethods]
 impl Message {
+    /// The topic that was read.
+    #[getter]
+    fn topic(&self) -> String {
+        self.batch.get().topic_name().to_string()
+    }
+
     /// The partition that was read.
     #[getter]
     fn partition(&self) -> u32 {

@@ -8,7 +8,7 @@
 //! received      the memory of received batches
 //! batch, arrow  batches in Python and Arrow
 //! kafka         what Kafka's batches have besides: keys, headers, times
-//! client, producer, consumer
+//! client, producer, consumer, subscription
 //! value         converts structured values between Python objects and bytes
 //! avro, measurement
 //! ```
@@ -29,6 +29,7 @@ mod producer;
 mod received;
 mod records;
 mod runtime;
+mod subscription;
 mod value;
 
 use pyo3::prelude::*;
@@ -41,6 +42,7 @@ fn _rawline(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<producer::Receipt>()?;
     module.add_class::<producer::RecordSource>()?;
     module.add_class::<consumer::ConsumerCore>()?;
+    module.add_class::<subscription::SubscriptionCore>()?;
     module.add_class::<batch::Batch>()?;
     module.add_class::<batch::BatchIterator>()?;
     module.add_class::<batch::Batches>()?;

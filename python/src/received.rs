@@ -3,8 +3,9 @@
 use crate::buffer::{Held, Owner};
 use crate::kafka::{KafkaBatch, Run};
 use arrow_buffer::Buffer;
-use rawline_batch::{Batch, BatchError, Codec, Header, Limits, decompress_into};
-use rawline_client::{ClientError, Fetched};
+use rawline_batch::{Batch, BatchError, Builder, Codec, Header, Limits, decompress_into};
+use rawline_client::{ClientError, Fetched, Selection};
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -99,6 +100,9 @@ pub type Placed = (u64, Arc<Stored>);
 pub fn stored_batches(fetched: Fetched, pool: Arc<BufferPool>) -> Result<(Vec<Placed>, Option<u64>), ClientError> {
     let limit = Limits::default().raw_bytes_max;
     let received = Arc::new(Received { fetched, pool });
+    if let Some((selection, time_us)) = received.fetched.selection() {
+        return selected(&selection, time_us).map(|batches| (batches, None));
+    }
     let source = || Source::Received(received.clone());
     let mut position = 0;
     let mut batches = Vec::with_capacity(received.fetched.metas().len());
@@ -128,6 +132,36 @@ pub fn stored_batches(fetched: Fetched, pool: Arc<BufferPool>) -> Result<(Vec<Pl
         }
     }
     Ok((batches, None))
+}
+
+/// Selected records as batches, one for each run of offsets that follow each other.
+fn selected(selection: &Selection<'_>, time_us: u64) -> Result<Vec<Placed>, ClientError> {
+    let mut batches = Vec::new();
+    let mut builder = Builder::new(Codec::None, Limits::FORMAT);
+    let (mut run, mut data) = (0..0, selection.data());
+    let mut end = |run: &Range<u64>, builder: &mut Builder| {
+        let mut made = Vec::new();
+        builder.finish_into(time_us, 0, 0, &mut made)?;
+        let made = Arc::new(made);
+        let (batch, _) = Batch::parse_prefix_trusted(&made, &Limits::FORMAT)?;
+        batches.push((run.start, Arc::new(Stored::new(Source::Made(made.clone()), 0, &batch)?)));
+        Ok::<(), ClientError>(())
+    };
+    for (offset, size) in (0..selection.count()).filter_map(|index| selection.entry(index)) {
+        if !run.is_empty() && offset != run.end {
+            end(&run, &mut builder)?;
+            run = offset..offset;
+        } else if run.is_empty() {
+            run = offset..offset;
+        }
+        let (record, rest) = data.split_at(size as usize);
+        builder.push(record).map_err(|full| ClientError::Config { reason: full.to_string() })?;
+        (run.end, data) = (offset + 1, rest);
+    }
+    if !run.is_empty() {
+        end(&run, &mut builder)?;
+    }
+    Ok(batches)
 }
 
 impl Stored {

@@ -19,7 +19,7 @@ from rawline import avro as avro
 from rawline import measurement as measurement
 from rawline import value as value
 from rawline._rawline import Batch, Batches, Message, Receipt, __version__, _after_fork, _before_exit
-from rawline.aio import AsyncClient, AsyncConsumer, AsyncProducer
+from rawline.aio import AsyncClient, AsyncConsumer, AsyncProducer, AsyncSubscription
 from rawline.batch import Limits, build_batch, parse_batch, parse_batches
 from rawline.client import Appended, Client, Extent, TopicInfo, Trimmed
 from rawline.consumer import Consumer
@@ -41,6 +41,7 @@ from rawline.errors import (
 )
 from rawline.group import GroupInfo, GroupMember, GroupOffset, GroupSummary
 from rawline.producer import Producer
+from rawline.subscription import Deleted, Skipped, Subscription
 
 if hasattr(_os, "register_at_fork"):
     _os.register_at_fork(after_in_child=_after_fork)
@@ -52,6 +53,7 @@ __all__ = [
     "AsyncClient",
     "AsyncConsumer",
     "AsyncProducer",
+    "AsyncSubscription",
     "AvroError",
     "Batch",
     "BatchError",
@@ -61,6 +63,7 @@ __all__ = [
     "ConfigError",
     "ConnectError",
     "Consumer",
+    "Deleted",
     "Extent",
     "FencedError",
     "GroupInfo",
@@ -74,7 +77,9 @@ __all__ = [
     "Receipt",
     "RefusedError",
     "RequestTimeoutError",
+    "Skipped",
     "StoppedError",
+    "Subscription",
     "TlsError",
     "TopicInfo",
     "Trimmed",

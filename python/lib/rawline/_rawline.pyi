@@ -25,6 +25,9 @@ class Batch:
     def __getitem__(self, index: slice, /) -> Batch: ...
     def __iter__(self) -> Iterator[memoryview]: ...
     @property
+    def topic(self) -> str:
+        """The topic that was read; empty for a batch that wasn't read from a topic."""
+    @property
     def partition(self) -> int:
         """The partition that was read; 0 for a batch that wasn't read from a topic."""
     @property
@@ -92,6 +95,9 @@ class Message:
     Created by `messages` of consumers and batches.
     """
 
+    @property
+    def topic(self) -> str:
+        """The topic that was read."""
     @property
     def partition(self) -> int:
         """The partition that was read."""
@@ -243,6 +249,28 @@ class ConsumerCore:
     def close(self) -> None: ...
 
 @final
+class SubscriptionCore:
+    def open(self, asynchronous: bool) -> Any: ...
+    def fetch(self, asynchronous: bool, timeout: float | None = None) -> Any: ...
+    def take(self) -> Batch | tuple[str, int, int, int] | tuple[str] | None: ...
+    def take_batch(self) -> Batch | None: ...
+    @overload
+    def take_records(self, has_messages: Literal[False]) -> BatchIterator | None: ...
+    @overload
+    def take_records(self, has_messages: Literal[True]) -> Iterator[Message] | None: ...
+    @property
+    def cursor(self) -> str | None: ...
+    @property
+    def skipped(self) -> int: ...
+    @property
+    def topics(self) -> list[str]: ...
+    @property
+    def prefixes(self) -> list[str]: ...
+    @property
+    def closed(self) -> bool: ...
+    def close(self) -> None: ...
+
+@final
 class ClientCore:
     def __new__(
         cls, broker: str, api_key: str | None, connect_timeout: float, request_timeout: float, retry_for: float
@@ -304,6 +332,19 @@ class ClientCore:
         exactly_once: bool,
         name: str | None,
     ) -> ProducerCore: ...
+    def subscribe(
+        self,
+        topics: list[str],
+        prefixes: list[str],
+        start: str,
+        start_number: int,
+        partition: int | None,
+        cursor: str | None,
+        filter: str | None,
+        slow: str,
+        lag_max: int | None,
+        retry_for: float,
+    ) -> SubscriptionCore: ...
     def consumer(
         self,
         topic: str,
@@ -331,6 +372,7 @@ def parse_batch(
     records_max: int,
     raw_bytes_max: int,
     partition: int = 0,
+    topic: str = "",
 ) -> tuple[Batch, int]: ...
 def _after_fork() -> None: ...
 def _before_exit() -> None: ...

@@ -6,7 +6,7 @@ from contextlib import suppress
 from datetime import datetime
 from types import TracebackType
 
-from rawline._rawline import Batch, Batches, ConsumerCore, Message, ProducerCore, Receipt, RecordSource
+from rawline._rawline import Batch, Batches, ConsumerCore, Message, ProducerCore, Receipt, RecordSource, SubscriptionCore
 from rawline.batch import Codec
 from rawline.client import (
     Appended,
@@ -20,10 +20,11 @@ from rawline.client import (
     time_us,
     topic_info,
 )
-from rawline.consumer import Deadline, Start, state_of
+from rawline.consumer import Deadline, Place, Start, state_of
 from rawline.errors import RawlineError
 from rawline.group import GroupInfo, GroupSummary, group_info
 from rawline.producer import fields_of, warn_of_loss
+from rawline.subscription import Event, Slow, event_of, selectors_of, subscription_core
 from rawline.types import BytesLike, Headers, Records
 
 
@@ -224,6 +225,26 @@ class AsyncClient:
             )
         )
 
+    def subscribe(
+        self,
+        *topics: str,
+        prefixes: Iterable[str] = (),
+        start: Place = "latest",
+        partition: int | None = None,
+        cursor: str | None = None,
+        where: str | None = None,
+        slow: Slow = "disconnect",
+        max_lag: int | None = None,
+        retry_for: float = 30.0,
+    ) -> "AsyncSubscription":
+        """A subscription of topics; see `Client.subscribe`.
+
+        It begins when its `async with` block begins, when `ready` has returned, or with the first wait.
+        """
+        return AsyncSubscription(
+            subscription_core(self._core, topics, prefixes, start, partition, cursor, where, slow, max_lag, retry_for)
+        )
+
 
 class AsyncProducer:
     """Like `rawline.Producer`. For timeouts, use `asyncio.timeout` or `asyncio.wait_for`.
@@ -397,4 +418,82 @@ class AsyncConsumer:
             await self._core.leave(True, True)
 
 
-__all__ = ["AsyncClient", "AsyncConsumer", "AsyncProducer"]
+class AsyncSubscription:
+    """Like `rawline.Subscription`, for `async for`. A cancelled call loses nothing: the next call returns its batches."""
+
+    def __init__(self, core: SubscriptionCore) -> None:
+        self._core = core
+
+    async def __aenter__(self) -> "AsyncSubscription":
+        await self.ready()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def ready(self) -> None:
+        """Returns when the broker has accepted the subscription: what is appended from then on is received."""
+        await self._core.open(True)
+
+    async def __aiter__(self) -> AsyncIterator[Batch]:
+        while True:
+            while (batch := self._core.take_batch()) is None:
+                if not await self._core.fetch(True):
+                    return
+            yield batch
+
+    def __repr__(self) -> str:
+        return f"<rawline.AsyncSubscription of {selectors_of(self._core)}>"
+
+    async def events(self) -> AsyncIterator[Event]:
+        """Batches, and between them what was skipped or deleted; see `Subscription.events`."""
+        while True:
+            while (taken := self._core.take()) is None:
+                if not await self._core.fetch(True):
+                    return
+            yield event_of(taken)
+
+    async def records(self) -> AsyncIterator[memoryview]:
+        """The records one by one; see `Subscription.records`."""
+        while True:
+            while (records := self._core.take_records(False)) is None:
+                if not await self._core.fetch(True):
+                    return
+            for record in records:
+                yield record
+
+    async def messages(self) -> AsyncIterator[Message]:
+        """The records one by one with their topics, keys, headers and times; see `Subscription.messages`."""
+        while True:
+            while (messages := self._core.take_records(True)) is None:
+                if not await self._core.fetch(True):
+                    return
+            for message in messages:
+                yield message
+
+    async def poll(self, timeout: float | None = None) -> Event | None:
+        """The next event; `None` if there is none within `timeout` seconds."""
+        deadline = Deadline(timeout)
+        while (taken := self._core.take()) is None:
+            if not await self._core.fetch(True, deadline.left()):
+                return None
+        return event_of(taken)
+
+    @property
+    def cursor(self) -> str:
+        """Where it is, after everything that was returned; see `Subscription.cursor`. Empty before it begins."""
+        return self._core.cursor or ""
+
+    @property
+    def skipped(self) -> int:
+        """Number of records that were skipped so far."""
+        return self._core.skipped
+
+    def close(self) -> None:
+        """Closes the connection. A task that waits for records sees the end; later calls raise."""
+        self._core.close()
+
+
+__all__ = ["AsyncClient", "AsyncConsumer", "AsyncProducer", "AsyncSubscription"]

@@ -9,10 +9,11 @@ from typing import Any, Literal, NamedTuple
 
 from rawline._rawline import Batches, ClientCore, ConsumerCore
 from rawline.batch import Codec
-from rawline.consumer import Consumer, Start, start_of
+from rawline.consumer import Consumer, Place, Start, start_of
 from rawline.errors import ConfigError
 from rawline.group import GroupInfo, GroupSummary, Membership, group_info
 from rawline.producer import Producer, fields_of
+from rawline.subscription import Slow, Subscription, subscription_core
 from rawline.types import BytesLike, Headers, Records
 
 BROKER = "http://127.0.0.1:51313"
@@ -464,6 +465,41 @@ class Client:
                 self._core, topic, start, partitions, end, bytes_max, wait, retry_for, wait_for_topic, membership
             )
         )
+
+    def subscribe(
+        self,
+        *topics: str,
+        prefixes: Iterable[str] = (),
+        start: Place = "latest",
+        partition: int | None = None,
+        cursor: str | None = None,
+        where: str | None = None,
+        slow: Slow = "disconnect",
+        max_lag: int | None = None,
+        retry_for: float = 30.0,
+    ) -> Subscription:
+        """A subscription of topics: what is appended after this returns is received as it is stored.
+
+        Raises `RefusedError` with the code `topic_not_found` if a topic doesn't exist.
+
+        - `topics`: names of topics
+        - `prefixes`: all topics whose names begin with one of these, also those that are created later; `[""]` is every
+          topic
+        - `start`: the first record of each partition: `"latest"`, `"earliest"`, a time, or an offset of one partition of
+          one topic
+        - `partition`: only this partition of each topic
+        - `cursor`: the cursor of an earlier subscription, which goes on there whatever `start` is
+        - `where`: only records with this field, of topics with structured values, such as `"id.resp_p=53/udp"`
+        - `slow`: what happens when the subscription is more than `max_lag` records behind in a partition: with
+          `"disconnect"`, `RefusedError` with the code `subscriber_slow`; with `"skip"`, records are skipped
+        - `max_lag`: by default none with `"disconnect"`, 65,536 with `"skip"`
+        - `retry_for`: seconds that a broken connection is retried
+        """
+        core = subscription_core(
+            self._core, topics, prefixes, start, partition, cursor, where, slow, max_lag, retry_for
+        )
+        core.open(False)
+        return Subscription(core)
 
 
 __all__ = ["Appended", "CleanupPolicy", "Client", "Extent", "Payload", "TopicInfo", "Trimmed"]
