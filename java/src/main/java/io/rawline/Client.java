@@ -120,6 +120,28 @@ public final class Client implements AutoCloseable {
         return new GroupConsumer(this, group, List.of(topics), new GroupConfig());
     }
 
+    /**
+     * Opens a subscription: what is appended after this returns is received.
+     *
+     * @param config topics, prefixes and the rest
+     * @return the subscription, to be closed by the caller
+     * @throws TopicNotFoundException a topic doesn't exist
+     */
+    public Subscription subscribe(SubscriptionConfig config) {
+        return new Subscription(this, config);
+    }
+
+    /**
+     * Opens a subscription of topics with the default settings.
+     *
+     * @param topics their names, one or more
+     * @return the subscription, to be closed by the caller
+     * @throws TopicNotFoundException a topic doesn't exist
+     */
+    public Subscription subscribe(String... topics) {
+        return new Subscription(this, new SubscriptionConfig().topics(topics));
+    }
+
     /** Checks that the broker responds and is healthy: returns, or throws what is wrong. */
     public void health() {
         text(config.retries, Request.get("/health"));
@@ -625,6 +647,10 @@ public final class Client implements AutoCloseable {
                 default -> error;
             };
         }
+    }
+
+    Http http() {
+        return http;
     }
 
     /** Microseconds since the Unix epoch. */

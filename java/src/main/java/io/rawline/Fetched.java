@@ -5,6 +5,7 @@ import io.rawline.batch.BatchException;
 import io.rawline.batch.RecordBatch;
 import io.rawline.batch.Records;
 import io.rawline.batch.Scratch;
+import io.rawline.batch.Selection;
 import io.rawline.batch.StoredBatch;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -30,10 +31,11 @@ public final class Fetched implements Iterable<Record> {
     private ByteBuffer buffer = NOTHING;
 
     private int bytes;
-    /** Of these two, one is empty. */
+    /** Of these three, two are empty. */
     private List<Batch> batches = List.of();
 
     private List<RecordBatch> recordBatches = List.of();
+    private List<Selection> selections = List.of();
     private final Scratch scratch = new Scratch();
     private String topic = "";
     private int partition;
@@ -113,7 +115,8 @@ public final class Fetched implements Iterable<Record> {
     }
 
     /**
-     * Number of offsets, counted from the one asked for: as many as records, or more in a compacted topic.
+     * Number of offsets, counted from the one asked for: as many as records, or more in a compacted topic and if a
+     * filter selects records.
      *
      * @return 0 or more
      */
@@ -122,7 +125,7 @@ public final class Fetched implements Iterable<Record> {
     }
 
     /**
-     * The batches as received. The first record of the first one has the offset {@link #firstOffset()}.
+     * The batches as received; none if a filter has selected the records. The first record of the first one has the offset {@link #firstOffset()}.
      *
      * @return views of the received bytes; empty if they are Kafka's
      */
@@ -140,6 +143,9 @@ public final class Fetched implements Iterable<Record> {
     }
 
     private List<? extends StoredBatch> stored() {
+        if (!selections.isEmpty()) {
+            return selections;
+        }
         return recordBatches.isEmpty() ? batches : recordBatches;
     }
 
@@ -197,6 +203,11 @@ public final class Fetched implements Iterable<Record> {
                 + Math.min(nextOffset, endOffset);
     }
 
+    /** Whether there are records: in a compacted topic, and in the place of aborted ones, batches may have none. */
+    boolean hasRecords() {
+        return stored().stream().anyMatch(batch -> batch.count() > 0);
+    }
+
     /** Offset of the first record that was asked for. */
     long askedOffset() {
         return askedOffset;
@@ -216,6 +227,7 @@ public final class Fetched implements Iterable<Record> {
         bytes = 0;
         batches = List.of();
         recordBatches = List.of();
+        selections = List.of();
         this.askedOffset = askedOffset;
         this.endOffset = endOffset;
         firstOffset = askedOffset;
@@ -273,6 +285,15 @@ public final class Fetched implements Iterable<Record> {
             return false;
         }
         recordBatches = batches;
+        return true;
+    }
+
+    /** As {@link #end}, of selected records; none say only that all offsets before {@code endOffset} were looked at. */
+    boolean endSelected(int bytes, long firstOffset, long endOffset, Selection selection) {
+        if (!end(bytes, firstOffset, endOffset, endOffset)) {
+            return false;
+        }
+        selections = selection.count() == 0 ? List.of() : List.of(selection);
         return true;
     }
 

@@ -1,6 +1,7 @@
 package io.rawline;
 
 import io.rawline.batch.BatchChecker;
+import io.rawline.batch.Limits;
 import io.rawline.batch.RecordBatchChecker;
 import io.rawline.batch.StreamChecker;
 import io.rawline.error.ConfigException;
@@ -201,21 +202,51 @@ final class Responses {
 
     /** Receives a body; returns its length. */
     private int receive(Exchange exchange, Fetched into, StreamChecker<?, ?> checker) throws IOException {
-        checkLength(exchange.announcedBytes());
-        ByteBuffer buffer = into.room(exchange.announcedBytes());
+        return receive(
+                new Messages.Source() {
+                    @Override
+                    public int read(ByteBuffer to) throws IOException {
+                        return exchange.read(to);
+                    }
+
+                    @Override
+                    public boolean hasEnded() {
+                        return exchange.ended();
+                    }
+
+                    @Override
+                    public long announcedBytes() {
+                        return exchange.announcedBytes();
+                    }
+                },
+                into,
+                checker);
+    }
+
+    /** Receives a body, or the rest of a message; returns its length. Null for a checker checks nothing. */
+    int receive(Messages.Source source, Fetched into, StreamChecker<?, ?> checker) throws IOException {
+        checkLength(source.announcedBytes());
+        ByteBuffer buffer = into.room(source.announcedBytes());
         int received = 0;
-        while (!exchange.ended()) {
+        while (!source.hasEnded()) {
             if (received == buffer.capacity()) {
                 buffer = into.room(received, received + 1);
             }
             buffer.limit(Math.min(buffer.capacity(), received + PIECE_BYTES)).position(received);
-            received += Math.max(0, exchange.read(buffer));
+            received += Math.max(0, source.read(buffer));
             checkLength(received);
             buffer.clear();
-            // While the piece is still in the processor's cache.
-            checker.advance(buffer, received);
+            if (checker != null) {
+                // While the piece is still in the processor's cache.
+                checker.advance(buffer, received);
+            }
         }
         return received;
+    }
+
+    /** The limits of batches. */
+    Limits limits() {
+        return config.limits;
     }
 
     private void checkLength(long bytes) {

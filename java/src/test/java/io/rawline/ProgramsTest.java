@@ -77,6 +77,24 @@ class ProgramsTest {
     }
 
     @Test
+    void theSubscribeExamplePrintsWhatItSends() throws Exception {
+        try (Broker broker = Broker.start()) {
+            List<String> printed = java("examples/Subscribe.java", broker.url())
+                    .lines()
+                    .sorted()
+                    .toList();
+            assertEquals(
+                    List.of(
+                            "sensors.attic/0  21.5 degrees",
+                            "sensors.cellar/0  12.0 degrees",
+                            "sensors.cellar/1  12.1 degrees"),
+                    printed);
+        }
+        String page = Files.readString(Path.of("../docs/clients.md"));
+        assertTrue(page.contains("```java\n" + Files.readString(Path.of("examples/Subscribe.java")) + "```"));
+    }
+
+    @Test
     void theGroupsExampleGoesOnWhereItHasStopped() throws Exception {
         try (Broker broker = Broker.start()) {
             for (int first : new int[] {0, 3}) {

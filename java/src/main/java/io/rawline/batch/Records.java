@@ -33,6 +33,9 @@ public final class Records {
 
     private int sizeAt;
     private int sizesEnd;
+    /** Where the next record's offset is in {@link #sizes}; -1 if it follows the one before. */
+    private int offsetAt = -1;
+
     private ByteBuffer data;
     /** Where the current batch's records end in {@link #data}. */
     private int dataEnd;
@@ -94,6 +97,10 @@ public final class Records {
                 length = sizes.getInt(sizeAt);
                 sizeAt += 4;
                 offset++;
+                if (offsetAt >= 0) {
+                    offset = sizes.getLong(offsetAt);
+                    offsetAt += 8;
+                }
             }
         } while (offset < firstOffset);
         return offset < endOffset;
@@ -238,19 +245,43 @@ public final class Records {
         }
         StoredBatch stored = batches.get(batchNext);
         long first = batchNextOffset;
-        long after =
-                first + (stored instanceof RecordBatch batch ? batch.header().offsets() : stored.count());
+        long after = endOf(stored, first);
         if (after > firstOffset && first < endOffset) {
             // An error changes nothing, so that a batch that can't be decompressed is one with each call, not skipped.
             if (stored instanceof Batch batch) {
                 enter(batch, first);
             } else if (stored instanceof RecordBatch batch) {
                 enter(batch, first);
+            } else if (stored instanceof Selection selection) {
+                enter(selection, first);
             }
         }
         batchNext++;
         batchNextOffset = after;
         return true;
+    }
+
+    /** The offset after what begins at {@code first}. */
+    private static long endOf(StoredBatch stored, long first) {
+        if (stored instanceof Selection selection) {
+            return selection.endOffset();
+        }
+        return first + (stored instanceof RecordBatch batch ? batch.header().offsets() : stored.count());
+    }
+
+    /** Goes to before the first of selected records; {@link #next()} passes over unwanted ones. */
+    private void enter(Selection selection, long first) {
+        data = selection.buffer().duplicate().clear().asReadOnlyBuffer();
+        position = selection.dataPosition();
+        kafka = null;
+        sizes = selection.buffer();
+        sizeAt = selection.sizesPosition();
+        sizesEnd = selection.dataPosition();
+        offsetAt = selection.offsetsPosition();
+        dataEnd = selection.end();
+        createdUs = selection.createdUs();
+        length = 0;
+        offset = first - 1;
     }
 
     /** Goes to before the first wanted record of a batch whose first record has the offset {@code first}. */
@@ -264,6 +295,7 @@ public final class Records {
         sizes = batch.buffer();
         sizeAt = batch.sizesPosition();
         sizesEnd = sizeAt + 4 * batch.count();
+        offsetAt = -1;
         dataEnd = position + (int) batch.header().rawBytes();
         createdUs = batch.header().createdUs();
         length = 0;

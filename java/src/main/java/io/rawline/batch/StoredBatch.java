@@ -2,8 +2,8 @@ package io.rawline.batch;
 
 import java.nio.ByteBuffer;
 
-/** A batch in a topic: ours or one of Kafka's. */
-public sealed interface StoredBatch permits Batch, RecordBatch {
+/** Records as they were received: a batch of ours, one of Kafka's, or records that a filter has selected. */
+public sealed interface StoredBatch permits Batch, RecordBatch, Selection {
     /**
      * Number of records.
      *
@@ -12,7 +12,7 @@ public sealed interface StoredBatch permits Batch, RecordBatch {
     int count();
 
     /**
-     * The whole batch, as received.
+     * The whole, as received.
      *
      * @return a read-only slice
      */

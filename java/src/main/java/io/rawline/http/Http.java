@@ -14,10 +14,13 @@ import java.io.IOException;
 import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
+import java.util.Base64;
 import java.util.Map;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.net.ssl.SSLContext;
@@ -197,6 +200,97 @@ public final class Http {
             throw refused(reply.head(), reply.body());
         }
         return reply.body();
+    }
+
+    /**
+     * Opens a WebSocket, on its own connection and without retries. The request's headers are extended by those that
+     * ask for it.
+     */
+    public WebSocket webSocket(Call call, Request request) {
+        checkOpen();
+        byte[] random = new byte[16];
+        ThreadLocalRandom.current().nextBytes(random);
+        String key = Base64.getEncoder().encodeToString(random);
+        Request upgrade = new Request(
+                request.method(),
+                request.target(),
+                request.headers() + "connection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n"
+                        + "sec-websocket-key: " + key + "\r\n");
+        call.begin(Nanos.of(config.requestTimeout()), timers);
+        try {
+            if (Thread.currentThread().isInterrupted()) {
+                throw Call.interrupted(null);
+            }
+            Connection connection = connect(call);
+            boolean opened = false;
+            try {
+                Exchange exchange = exchange(connection, upgrade);
+                if (exchange.status() >= 300) {
+                    throw refused(exchange);
+                }
+                if (exchange.status() != ResponseParser.SWITCHING_PROTOCOLS
+                        || !acceptOf(key).equals(exchange.header("sec-websocket-accept"))) {
+                    throw unexpected("status " + exchange.status() + " for a request that opens a WebSocket", null);
+                }
+                opened = call.release();
+                if (!opened) {
+                    throw broken(call, null);
+                }
+                return new WebSocket(connection);
+            } catch (IOException error) {
+                throw broken(call, error);
+            } finally {
+                if (!opened) {
+                    forget(call, connection);
+                }
+            }
+        } finally {
+            call.end();
+        }
+    }
+
+    /** What a server responds to a key (RFC 6455, section 4.2.2). */
+    private static String acceptOf(String key) {
+        try {
+            byte[] text = (key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").getBytes(StandardCharsets.ISO_8859_1);
+            return Base64.getEncoder()
+                    .encodeToString(MessageDigest.getInstance("SHA-1").digest(text));
+        } catch (NoSuchAlgorithmException error) {
+            throw new IllegalStateException("every Java has SHA-1", error);
+        }
+    }
+
+    /** Something that is received of a WebSocket. */
+    public interface Receiver<T> {
+        T receive(WebSocket socket) throws IOException;
+    }
+
+    /** Receives something of a WebSocket within a time. After an error, the socket is closed. */
+    public <T> T receive(Call call, WebSocket socket, Duration limit, Receiver<T> receiver) {
+        call.begin(Nanos.of(limit), timers);
+        boolean received = false;
+        try {
+            if (Thread.currentThread().isInterrupted()) {
+                throw Call.interrupted(null);
+            }
+            if (!call.use(socket.connection())) {
+                throw broken(call, null);
+            }
+            T result = receiver.receive(socket);
+            received = call.release();
+            if (!received) {
+                throw broken(call, null);
+            }
+            return result;
+        } catch (IOException error) {
+            throw broken(call, error);
+        } finally {
+            if (!received) {
+                call.release();
+                socket.close();
+            }
+            call.end();
+        }
     }
 
     private void checkOpen() {

@@ -18,6 +18,8 @@ import java.util.Map;
  */
 final class ResponseParser {
     /** Maximum size of a head, in bytes. */
+    static final int SWITCHING_PROTOCOLS = 101;
+
     private static final int HEAD_BYTES_MAX = 64 << 10;
     /** Length of a body that ends with the connection. */
     private static final long UNTIL_CLOSED = -1;
@@ -197,6 +199,11 @@ final class ResponseParser {
     }
 
     private void endHead() throws NotHttpException {
+        if (status == SWITCHING_PROTOCOLS) {
+            // Another protocol follows.
+            part = Part.END;
+            return;
+        }
         if (status < 200) {
             // An interim response; the response itself follows.
             headers.clear();

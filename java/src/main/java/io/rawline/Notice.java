@@ -1,0 +1,21 @@
+package io.rawline;
+
+/** What a {@link Subscription} reports besides records. */
+public sealed interface Notice {
+    /**
+     * Records of a partition are not delivered: they were deleted, or the subscription skips what it is too slow for.
+     *
+     * @param topic the topic
+     * @param partition the partition
+     * @param records number of records
+     * @param nextOffset offset of the next record of the partition
+     */
+    record Skipped(String topic, int partition, long records, long nextOffset) implements Notice {}
+
+    /**
+     * A topic was deleted; the subscription goes on with the others.
+     *
+     * @param topic the topic
+     */
+    record Deleted(String topic) implements Notice {}
+}

@@ -1,0 +1,219 @@
+package io.rawline;
+
+import io.rawline.error.RawlineException;
+import io.rawline.error.RefusedException;
+import io.rawline.error.StoppedException;
+import io.rawline.error.TopicNotFoundException;
+import io.rawline.http.Call;
+import io.rawline.http.Nanos;
+import java.time.Duration;
+import java.util.Iterator;
+import java.util.NoSuchElementException;
+
+/**
+ * Receives the records of topics, and of all topics with a prefix, as they are stored. Each result has records of one
+ * partition, and the records of a partition are in order. While the caller processes one result, the next is received;
+ * more waits in the broker.
+ *
+ * <pre>{@code
+ * for (Record record : subscription) {
+ *     System.out.println(record.topic() + " " + record.offset() + " " + record.text());
+ * }
+ * }</pre>
+ *
+ * <p>A broken connection is replaced: what the caller got isn't delivered again, and nothing is left out. After an
+ * error, the next call goes on where the subscription was.
+ *
+ * <p>The result of {@link #next()} is valid until the next call, because its memory is reused; the same holds for a
+ * record of the loop until the loop needs another result. Not thread-safe, except for {@link #close}, which ends a
+ * {@code next} that waits.
+ */
+public final class Subscription implements Iterable<Record>, AutoCloseable {
+    private static final int MESSAGE = 0;
+
+    private final SubscriptionConfig config;
+    private final Arrivals<SubscriptionLink.Event> arrivals;
+    private final SubscriptionLink link;
+    /** Where it is, after what the caller got. */
+    private Cursor cursor;
+    /** What the caller holds, and the memory for the message after the next. */
+    private Fetched current = new Fetched();
+
+    private Fetched spare = new Fetched();
+    private boolean isReceiving;
+    private long skipped;
+    /** Where the loop is within the result that it holds; -1 at its end. */
+    private long loopOffset = -1;
+
+    /**
+     * Opens a subscription: what is appended after this returns is received.
+     *
+     * @param client the client, which the caller closes
+     * @param config the settings, which are copied
+     * @throws TopicNotFoundException a topic doesn't exist
+     */
+    public Subscription(Client client, SubscriptionConfig config) {
+        this.config = new SubscriptionConfig(Settings.notNull("config", config));
+        Settings.atLeast(
+                "the number of topics and prefixes", 1, this.config.topics.size() + this.config.prefixes.size());
+        arrivals = new Arrivals<>(Settings.notNull("client", client).executor());
+        link = new SubscriptionLink(client, this.config);
+        cursor = link.open(new Call());
+    }
+
+    /**
+     * Where it is, after everything that {@link #next()} or the loop has returned.
+     *
+     * @return a text for {@link SubscriptionConfig#cursor}, also in another process
+     */
+    public String cursor() {
+        if (loopOffset < 0) {
+            return cursor.toString();
+        }
+        Cursor within = cursor.copy();
+        within.set(current.topic(), current.partition(), loopOffset);
+        return within.toString();
+    }
+
+    /**
+     * Number of records that were skipped so far.
+     *
+     * @return 0 or more
+     */
+    public long skipped() {
+        return skipped;
+    }
+
+    /**
+     * Returns the next records of a partition, at least one; waits for them.
+     *
+     * @return the records, valid until the next call
+     */
+    public Fetched next() {
+        return next(null);
+    }
+
+    /**
+     * As {@link #next()}, with a timeout: empty if there were no records in time. Nothing is lost then.
+     *
+     * @param wait the timeout; null to wait without one
+     * @return the records, valid until the next call
+     */
+    public Fetched next(Duration wait) {
+        long beganNs = System.nanoTime();
+        long waitNs = wait == null ? Long.MAX_VALUE : Nanos.of(wait);
+        loopOffset = -1;
+        while (true) {
+            receive();
+            long leftNs = wait == null ? waitNs : Math.max(0, waitNs - (System.nanoTime() - beganNs));
+            Arrivals.Arrival<SubscriptionLink.Event> arrival = arrivals.await(leftNs);
+            if (arrival == null) {
+                return new Fetched();
+            }
+            isReceiving = false;
+            if (arrival.error() != null) {
+                throw arrival.known();
+            }
+            if (take(arrival.result())) {
+                receiveAhead();
+                return current;
+            }
+        }
+    }
+
+    /** Takes what has arrived; true if it has records. */
+    private boolean take(SubscriptionLink.Event event) {
+        if (event instanceof SubscriptionLink.Records records) {
+            Fetched fetched = records.fetched();
+            cursor.set(fetched.topic(), fetched.partition(), fetched.nextOffset());
+            spare = fetched;
+            if (!fetched.hasRecords()) {
+                return false;
+            }
+            spare = current;
+            current = fetched;
+            return true;
+        }
+        if (event instanceof SubscriptionLink.At at) {
+            cursor = at.cursor();
+        } else if (event instanceof SubscriptionLink.Noticed noticed) {
+            if (noticed.notice() instanceof Notice.Skipped skip) {
+                cursor.set(skip.topic(), skip.partition(), skip.nextOffset());
+                skipped += skip.records();
+            } else if (noticed.notice() instanceof Notice.Deleted deleted) {
+                cursor.forget(deleted.topic());
+            }
+            config.onNotice.accept(noticed.notice());
+        }
+        return false;
+    }
+
+    private void receive() {
+        if (!isReceiving) {
+            Fetched into = spare;
+            arrivals.start(MESSAGE, call -> link.receive(call, into));
+            isReceiving = true;
+        }
+    }
+
+    private void receiveAhead() {
+        try {
+            receive();
+        } catch (RawlineException | OutOfMemoryError error) {
+            // The next call throws it: the records at hand must not be lost.
+            isReceiving = false;
+        }
+    }
+
+    /**
+     * The records, without an end; waits for them. Throws as {@link #next()} does.
+     *
+     * @return an iterator, before the next record
+     */
+    @Override
+    public Iterator<Record> iterator() {
+        return new Iterator<>() {
+            private Iterator<Record> records = new Fetched().iterator();
+
+            @Override
+            public boolean hasNext() {
+                while (!records.hasNext()) {
+                    records = Subscription.this.next().iterator();
+                }
+                return true;
+            }
+
+            @Override
+            public Record next() {
+                if (!hasNext()) {
+                    throw new NoSuchElementException("a subscription has no end");
+                }
+                Record record = records.next();
+                loopOffset = records.hasNext() ? record.offset() + 1 : -1;
+                return record;
+            }
+        };
+    }
+
+    /** Closes the connection; a {@code next} that waits throws {@link StoppedException}. */
+    @Override
+    public void close() {
+        arrivals.close();
+        link.close();
+    }
+
+    /**
+     * A human-readable description.
+     *
+     * @return topics and prefixes
+     */
+    @Override
+    public String toString() {
+        return "subscription of the topics " + config.topics + " and the prefixes " + config.prefixes;
+    }
+
+    /** Whether the broker has ended a subscription because it was too slow. */
+    static boolean isSlow(RawlineException error) {
+        return error instanceof RefusedException refused && refused.code().equals("subscriber_slow");
+    }
+}
