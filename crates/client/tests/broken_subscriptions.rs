@@ -163,8 +163,7 @@ async fn what_no_broker_sends_is_an_error_and_the_next_call_connects_again() {
         }
         first.push(step);
         let from = u64::from(delivers_twice);
-        let (client, served) =
-            serve(vec![first, vec![SUBSCRIBED, Step::Binary(message("dns", Codec::None, from..5))]]);
+        let (client, served) = serve(vec![first, vec![SUBSCRIBED, Step::Binary(message("dns", Codec::None, from..5))]]);
         let config = SubscriptionConfig { retries: RetryPolicy::NONE, ..SubscriptionConfig::new("dns") };
         let mut subscription = Subscription::new(client, config).await.unwrap();
         if delivers_twice {

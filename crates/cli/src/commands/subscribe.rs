@@ -24,7 +24,7 @@ Examples:
   # Write DNS queries to port 53 only, as JSON
   rawline subscribe zeek.dns --where id.resp_p=53/udp --format value
 
-  # Skip records rather than fall behind; what is skipped is reported on stderr
+  # Skip records that it is too slow for; their number is reported on stderr
   rawline subscribe dns --slow skip --max-lag 1000
 
   # Go on where the command stopped
@@ -66,11 +66,11 @@ pub struct Args {
     #[arg(long = "where", value_name = "FILTER")]
     filter: Option<String>,
 
-    /// What happens when the subscription is more than --max-lag records behind in a partition
+    /// What happens when the subscription lags more than --max-lag records in a partition
     #[arg(long, value_enum, default_value_t = SlowPolicy::Disconnect)]
     slow: SlowPolicy,
 
-    /// Maximum number of records behind the end of a partition [default: unlimited; 65536 with --slow skip]
+    /// Maximum number of records between the position and the end of a partition [default: unlimited; 65536 with --slow skip]
     #[arg(long, value_name = "N")]
     max_lag: Option<u64>,
 
@@ -95,7 +95,7 @@ pub struct Args {
     avro: DecodeArgs,
 }
 
-/// What happens to a subscription that is too far behind.
+/// What happens to a subscription that is too slow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum SlowPolicy {
     /// The command fails

@@ -3,7 +3,8 @@
 use crate::client;
 use crate::support::broker;
 use rawline_client::{
-    Client, ClientError, Consumer, ConsumerConfig, Partitions, Producer, ProducerConfig, Settings, partition_of_key,
+    Client, ClientError, Consumer, ConsumerConfig, Delivered, Partitions, Producer, ProducerConfig, Settings,
+    Subscription, SubscriptionConfig, partition_of_key,
 };
 
 /// Appends records to a topic of four partitions by key, and reads all of them.
@@ -29,6 +30,52 @@ async fn logins(client: Client) -> Result<Vec<String>, ClientError> {
     Ok(lines)
 }
 
+/// Receives the records of all topics whose names begin with sensors., as they are stored.
+async fn sensors(client: Client) -> Result<Vec<String>, ClientError> {
+    let config = SubscriptionConfig::with_prefix("sensors.");
+    let mut subscription = Subscription::new(client.clone(), config).await?;
+    for (topic, records) in
+        [("sensors.attic", &["21.5 degrees"][..]), ("sensors.cellar", &["12.0 degrees", "12.1 degrees"])]
+    {
+        let producer = Producer::new(client.clone(), topic, ProducerConfig::default())?;
+        for record in records {
+            producer.send(record).await?;
+        }
+        producer.close().await?;
+    }
+
+    let mut lines = Vec::new();
+    while lines.len() < 3 {
+        // It can also say that records were skipped, or that a topic was deleted.
+        let Delivered::Records(fetched) = subscription.next().await? else { continue };
+        let topic = fetched.topic().to_owned();
+        let mut records = fetched.records();
+        while let Some(record) = records.next_record()? {
+            lines.push(format!("{topic}/{}  {}", record.offset, String::from_utf8_lossy(record.bytes)));
+        }
+    }
+    Ok(lines)
+}
+
+#[tokio::test]
+async fn the_documented_subscription_does_what_it_says() {
+    let broker = broker(&[]);
+    let mut lines = sensors(client(&broker)).await.unwrap();
+    lines.sort();
+    assert_eq!(
+        lines,
+        ["sensors.attic/0  21.5 degrees", "sensors.cellar/0  12.0 degrees", "sensors.cellar/1  12.1 degrees"]
+    );
+    is_documented("/// Receives", "#[tokio::test]\nasync fn the_documented_subscription");
+}
+
+/// The documentation has the source from one text to another.
+fn is_documented(start: &str, end: &str) {
+    let (page, source) = (include_str!("../../../../docs/clients.md"), include_str!("documented.rs"));
+    let (start, end) = (source.find(start).unwrap(), source.find(end).unwrap());
+    assert!(page.contains(&format!("```rust\n{}\n```", source[start..end].trim_end())), "docs/clients.md differs");
+}
+
 #[tokio::test]
 async fn the_documented_program_does_what_it_says() {
     let broker = broker(&[]);
@@ -38,8 +85,5 @@ async fn the_documented_program_does_what_it_says() {
     assert_eq!((ada, grace), (1, 2));
     assert_eq!(lines, ["1/0  ada logged in", "1/1  ada logged in", "2/0  grace logged in"]);
 
-    let page = include_str!("../../../../docs/clients.md");
-    let source = include_str!("documented.rs");
-    let (start, end) = (source.find("/// Appends").unwrap(), source.find("#[tokio::test]").unwrap());
-    assert!(page.contains(&format!("```rust\n{}\n```", source[start..end].trim_end())), "docs/clients.md differs");
+    is_documented("/// Appends", "/// Receives");
 }

@@ -15,6 +15,7 @@ mod pipelines;
 mod producer;
 mod proxy;
 mod requests;
+mod subscriptions;
 #[path = "../support/mod.rs"]
 mod support;
 

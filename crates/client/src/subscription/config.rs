@@ -10,13 +10,13 @@ use rawline_contract::path;
 use rawline_contract::subscription::{CURSOR_BYTES_MAX, Cursor, WEBSOCKET_PROTOCOL};
 use std::fmt::Write;
 
-/// What happens to a subscription that is too far behind.
+/// What happens to a subscription that is too slow.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Slow {
     /// It ends with an error, code `subscriber_slow`; the next call goes on where it was.
     #[default]
     Disconnect,
-    /// It skips records, and is told how many: [`Delivered::Skipped`](super::Delivered::Skipped).
+    /// It skips records, and reports how many: [`Delivered::Skipped`](super::Delivered::Skipped).
     Skip,
 }
 
@@ -36,7 +36,7 @@ pub struct SubscriptionConfig {
     pub cursor: Option<String>,
     /// Delivers only records with a field of this value, such as `id.resp_p=53/udp`, of topics with structured values.
     pub filter: Option<String>,
-    /// What happens if the subscription is more than `lag_max` records behind in a partition.
+    /// What happens if the subscription lags more than `lag_max` records in a partition.
     pub slow: Slow,
     /// Maximum number of records, counted from the subscription's position to the partition's end. Without it, none with
     /// [`Slow::Disconnect`], and 65,536 with [`Slow::Skip`].

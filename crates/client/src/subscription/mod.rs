@@ -20,15 +20,12 @@ use http::StatusCode;
 use message::{Message, MessageError};
 use open::Opened;
 use positions::Positions;
-use rawline_contract::code::{self, TOPIC_NOT_FOUND};
+use rawline_contract::code::{self, SUBSCRIBER_SLOW, TOPIC_NOT_FOUND};
 use rawline_contract::subscription::{ControlMessage, Cursor};
 use socket::{Event, Socket, SocketError};
 use std::collections::VecDeque;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until, timeout_at};
-
-/// The code of the error with which the broker ends a subscription that is too far behind.
-const SUBSCRIBER_SLOW: &str = "subscriber_slow";
 
 /// Receives the records of topics as they are stored. Dropping it closes the connection.
 pub struct Subscription {
@@ -37,7 +34,7 @@ pub struct Subscription {
     config: SubscriptionConfig,
     positions: Positions,
     link: Link,
-    /// What the caller is to be told before anything else is received.
+    /// What the caller gets before anything else is received.
     notices: VecDeque<Notice>,
     /// The failures since something was received.
     attempts: Option<Attempts>,
@@ -73,7 +70,7 @@ pub enum Delivered<'a> {
     },
 }
 
-/// What a caller is told besides records.
+/// What a caller gets besides records.
 #[derive(Debug)]
 enum Notice {
     Skipped { topic: String, partition: u32, records: u64, next_offset: u64 },
@@ -157,7 +154,7 @@ impl Subscription {
                 Ok(Arrival::Records(fetched)) => {
                     self.attempts = None;
                     self.positions.advance(fetched.topic(), fetched.partition(), fetched.next_offset());
-                    if fetched.is_empty() {
+                    if fetched.is_empty() || fetched.is_gap() {
                         self.spare = fetched;
                         continue;
                     }
@@ -287,7 +284,7 @@ impl Subscription {
         let attempts = self.attempts.get_or_insert_with(|| self.client.attempts());
         let now = Instant::now();
         // Whoever has set a limit wants to know; without one, the subscriber didn't read for a while, and reads now.
-        let is_final = error.code() == Some(SUBSCRIBER_SLOW) && self.config.lag_max.is_some();
+        let is_final = error.code() == Some(SUBSCRIBER_SLOW.name) && self.config.lag_max.is_some();
         match attempts.wait_after(&error, now).filter(|_| !is_final) {
             Some(wait) => {
                 self.retry_at = Some(now + wait);

@@ -27,7 +27,7 @@ impl Positions {
         self.delivered.next_offset(topic, partition)
     }
 
-    /// The caller gets the records of a partition before `offset`, or is told that they were skipped.
+    /// The caller gets the records of a partition before `offset`, or learns that they were skipped.
     pub fn advance(&mut self, topic: &str, partition: u32, offset: u64) {
         self.cursor.set(topic, partition, offset);
         self.delivered.set(topic, partition, offset);
@@ -35,13 +35,13 @@ impl Positions {
 
     /// A topic was deleted: in another one of its name, offsets begin at 0 again.
     pub fn forget(&mut self, topic: &str) {
-        self.cursor.topics.remove(topic);
-        self.delivered.topics.remove(topic);
+        self.cursor.remove(topic);
+        self.delivered.remove(topic);
     }
 
     /// The broker says where the subscription is, after everything that the caller got.
     pub fn replace(&mut self, cursor: Cursor) {
-        for (topic, partitions) in &cursor.topics {
+        for (topic, partitions) in &cursor.positions {
             for (partition, offset) in partitions {
                 self.delivered.set(topic, *partition, *offset);
             }

@@ -162,7 +162,7 @@ impl<S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin> Socket<S> {
     /// The next frame's header, which stays where it is, its length and the length of its payload in bytes; `None` if it
     /// has not arrived.
     fn header(&self) -> Result<Option<(FrameHeader, usize, u64)>, SocketError> {
-        let front = self.arrived.get(..self.arrived.len().min(FRAME_HEADER_BYTES_MAX)).unwrap_or_default();
+        let (front, _) = self.arrived.split_at(self.arrived.len().min(FRAME_HEADER_BYTES_MAX));
         let mut front = Cursor::new(front);
         let parsed = FrameHeader::parse(&mut front);
         let parsed = parsed.map_err(|error| SocketError::Protocol(error.to_string()))?;
