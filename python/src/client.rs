@@ -513,7 +513,7 @@ impl ClientCore {
         start_number: &Bound<'_, PyAny>,
         partition: Option<&Bound<'_, PyAny>>,
         cursor: Option<String>,
-        filter: Option<String>,
+        r#where: Option<String>,
         slow: &str,
         lag_max: Option<&Bound<'_, PyAny>>,
         retry_for: f64,
@@ -524,7 +524,7 @@ impl ClientCore {
             partition: whole_option("partition", partition)?,
             start: start_of(start, start_number)?,
             cursor,
-            filter,
+            filter: r#where,
             slow: match slow {
                 "disconnect" => Slow::Disconnect,
                 "skip" => Slow::Skip,

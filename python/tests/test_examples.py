@@ -51,6 +51,14 @@ def test_groups(broker: Broker, tmp_path: Path) -> None:
     assert client.group("g").lag == 0
 
 
+def test_subscribe(broker: Broker, tmp_path: Path) -> None:
+    example = (EXAMPLES / "subscribe.py").read_text()
+    assert f"```python\n{example}```" in (EXAMPLES.parents[1] / "docs/clients.md").read_text()
+    printed = broker.run_example(EXAMPLES / "subscribe.py", tmp_path).splitlines()
+    cellar = ["sensors.cellar/0  12.0 degrees", "sensors.cellar/1  12.1 degrees"]
+    assert sorted(printed) == ["sensors.attic/0  21.5 degrees", *cellar]
+
+
 @pytest.mark.parametrize("work", ["write", "read"])
 def test_bench(broker: Broker, tmp_path: Path, work: str) -> None:
     small = ["-w", "3", "--batches", "20", "-b", "16", "--record-size", "100", "--requests", "30"]

@@ -131,7 +131,10 @@ def test_what_is_skipped_or_deleted_is_reported(client: rawline.Client, topic: s
         while skipped + records < 100:
             event = next(events)
             if isinstance(event, rawline.Skipped):
-                assert (event.topic, event.partition) == (topic, 0) and event.next_offset == skipped + records + event.records
+                assert (event.topic, event.partition) == (
+                    topic,
+                    0,
+                ) and event.next_offset == skipped + records + event.records
                 skipped += event.records
             else:
                 records += len(texts(event))

@@ -47,6 +47,14 @@ def synchronous(client: rawline.Client) -> None:
     assert_type(measurement.Reader().decode(batches), avro.Table)
     avro.Encoder(measurement.SCHEMA).encode_table([1])  # type: ignore[arg-type]
 
+    with client.subscribe("t", prefixes=["a."], where="id.resp_p=53/udp", slow="skip", max_lag=10) as subscription:
+        assert_type(subscription.poll(), rawline.Batch | rawline.Skipped | rawline.Deleted | None)
+        assert_type(subscription.records(), Iterator[memoryview])
+        assert_type(subscription.messages(), Iterator[rawline.Message])
+        assert_type([batch.topic for batch in subscription], list[str])
+        assert_type(subscription.cursor, str)
+    client.subscribe("t", slow="fast")  # type: ignore[arg-type]
+
 
 async def asynchronous(client: rawline.AsyncClient) -> None:
     async with client.producer("t") as producer:
@@ -57,3 +65,6 @@ async def asynchronous(client: rawline.AsyncClient) -> None:
         assert_type([record async for record in consumer.records()], list[memoryview])
         async for batch in consumer:
             assert_type(batch, rawline.Batch)
+    async with client.subscribe("t") as subscription:
+        assert_type([record async for record in subscription.records()], list[memoryview])
+        assert_type(await subscription.poll(1), rawline.Batch | rawline.Skipped | rawline.Deleted | None)

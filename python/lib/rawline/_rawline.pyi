@@ -340,7 +340,7 @@ class ClientCore:
         start_number: int,
         partition: int | None,
         cursor: str | None,
-        filter: str | None,
+        where: str | None,
         slow: str,
         lag_max: int | None,
         retry_for: float,

@@ -6,7 +6,16 @@ from contextlib import suppress
 from datetime import datetime
 from types import TracebackType
 
-from rawline._rawline import Batch, Batches, ConsumerCore, Message, ProducerCore, Receipt, RecordSource, SubscriptionCore
+from rawline._rawline import (
+    Batch,
+    Batches,
+    ConsumerCore,
+    Message,
+    ProducerCore,
+    Receipt,
+    RecordSource,
+    SubscriptionCore,
+)
 from rawline.batch import Codec
 from rawline.client import (
     Appended,
@@ -419,7 +428,7 @@ class AsyncConsumer:
 
 
 class AsyncSubscription:
-    """Like `rawline.Subscription`, for `async for`. A cancelled call loses nothing: the next call returns its batches."""
+    """Like `rawline.Subscription`, for `async for`. A cancelled call loses nothing."""
 
     def __init__(self, core: SubscriptionCore) -> None:
         self._core = core

@@ -57,9 +57,7 @@ def parse_batch(data: BytesLike, limits: Limits = FORMAT) -> Batch:
     return batch
 
 
-def _restore(
-    data: bytes, first_offset: int, start: int, end: int, partition: int = 0, topic: str = ""
-) -> Batch:
+def _restore(data: bytes, first_offset: int, start: int, end: int, partition: int = 0, topic: str = "") -> Batch:
     """The records `start` to `end` of a pickled batch, whose first record has `first_offset`."""
     batch, _ = _rawline.parse_batch(
         data, 0, first_offset, FORMAT.batch_bytes_max, FORMAT.records_max, FORMAT.raw_bytes_max, partition, topic

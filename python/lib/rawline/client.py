@@ -485,12 +485,12 @@ class Client:
         - `topics`: names of topics
         - `prefixes`: all topics whose names begin with one of these, also those that are created later; `[""]` is every
           topic
-        - `start`: the first record of each partition: `"latest"`, `"earliest"`, a time, or an offset of one partition of
-          one topic
+        - `start`: the first record of each partition: `"latest"`, `"earliest"`, a time, or an offset of one partition
+          of one topic
         - `partition`: only this partition of each topic
         - `cursor`: the cursor of an earlier subscription, which goes on there whatever `start` is
         - `where`: only records with this field, of topics with structured values, such as `"id.resp_p=53/udp"`
-        - `slow`: what happens when the subscription is more than `max_lag` records behind in a partition: with
+        - `slow`: what happens when the subscription lags more than `max_lag` records in a partition: with
           `"disconnect"`, `RefusedError` with the code `subscriber_slow`; with `"skip"`, records are skipped
         - `max_lag`: by default none with `"disconnect"`, 65,536 with `"skip"`
         - `retry_for`: seconds that a broken connection is retried

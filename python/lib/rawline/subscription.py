@@ -9,7 +9,7 @@ from rawline.consumer import Deadline, Place, start_of
 from rawline.errors import ConfigError
 
 Slow = Literal["disconnect", "skip"]
-"""What happens to a subscription that is too far behind."""
+"""What happens to a subscription that is too slow."""
 
 
 class Skipped(NamedTuple):
@@ -71,9 +71,9 @@ class Subscription:
     """Receives the records of topics as they are stored. Created by `Client.subscribe`; for one thread at a time.
 
     Iterating returns one `Batch` after the other, forever; `batch.topic` and `batch.partition` say where it is from.
-    `events` returns also what was skipped or deleted. While the caller processes a batch, nothing more is received: what
-    the system doesn't hold waits in the broker. A broken connection is replaced, without loss or duplicates; after an
-    error, the next call goes on where the subscription was.
+    `events` returns also what was skipped or deleted. While the caller processes a batch, nothing more is received:
+    what the system doesn't hold waits in the broker. A broken connection is replaced, without loss or duplicates; after
+    an error, the next call goes on where the subscription was.
     """
 
     def __init__(self, core: SubscriptionCore) -> None:
@@ -114,7 +114,7 @@ class Subscription:
             yield from records
 
     def messages(self) -> Iterator[Message]:
-        """Like `records`, with the topic, the partition, the offset, the key, the headers and the time of each record."""
+        """Like `records`, with the topic, partition, offset, key, headers and time of each record."""
         while True:
             while (messages := self._core.take_records(True)) is None:
                 if not self._core.fetch(False):
