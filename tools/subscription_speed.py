@@ -1,7 +1,8 @@
 """Records per second of a subscription and of a consumer, from the client in Python.
 
-Usage: subscription_speed.py URL RECORDS BYTES [ROUNDS]. BYTES is the size of a record; 0 stands for the event of zeek_events.py as a
-structured value. The topic is created. Both iterate over batches, in turns; records are views that nobody reads.
+Usage: subscription_speed.py URL RECORDS BYTES [ROUNDS]. BYTES is the size of a record; 0 stands for the event of
+zeek_events.py as a structured value. The topic is created. Both iterate over batches, in turns; records are views that
+nobody reads.
 """
 
 import sys

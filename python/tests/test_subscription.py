@@ -80,7 +80,7 @@ def test_messages_have_keys_headers_and_times(client: rawline.Client, topic: str
 
 
 def test_a_filter_selects_values(client: rawline.Client, topic: str) -> None:
-    client.create_topic(topic, payload="value")
+    client.set_payload(topic, "value")
     records = [
         value.encode({"id": {"resp_p": value.Port(53 if number % 10 in (3, 4) else 80, "udp")}, "number": number})
         for number in range(100)
@@ -156,7 +156,7 @@ def test_wrong_settings_and_keys(client: rawline.Client, topic: str, start_broke
         with pytest.raises(rawline.ConfigError):
             wrong()
     with pytest.raises(rawline.RefusedError) as refused:
-        client.subscribe(topic)
+        client.subscribe(f"{topic}.missing")
     assert refused.value.code == "topic_not_found"
     broker = start_broker("--api-key", "0123456789abcdef0123456789abcdef")
     with rawline.Client(broker.url, api_key="0123456789abcdef0123456789abcdef") as right:

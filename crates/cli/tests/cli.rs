@@ -222,6 +222,51 @@ fn follow_gives_records_as_they_come_and_ends_cleanly_when_interrupted() {
 }
 
 #[test]
+fn a_subscription_goes_on_from_its_file_and_reports_on_stderr() {
+    let broker = support::broker(&[]);
+    broker.run(&["produce", "dns"], b"a\nb\nc\n");
+    broker.run(&["produce", "zeek.http"], b"d\n");
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("cursor");
+    let cursor = file.to_str().unwrap();
+    let first = ["subscribe", "dns", "--from", "first", "--max-records", "2", "--cursor-file", cursor];
+    assert_eq!(broker.run(&first, b"").stdout, b"a\nb\n");
+    assert!(std::fs::read_to_string(&file).unwrap().ends_with(";dns/0=2\n"));
+    // Within the batch, whatever --from says.
+    broker.run(&["produce", "dns"], b"e\n");
+    let second = ["subscribe", "dns", "--max-records", "2", "--cursor-file", cursor, "--format", "json"];
+    let output = broker.run(&second, b"");
+    let lines: Vec<serde_json::Value> =
+        output.stdout.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
+    let shown: Vec<_> = lines
+        .iter()
+        .map(|line| {
+            (line["topic"].as_str().unwrap(), line["partition"].as_u64().unwrap(), line["record"].as_str().unwrap())
+        })
+        .collect();
+    assert_eq!(shown, [("dns", 0, "c"), ("dns", 0, "e")]);
+    assert!(std::fs::read_to_string(&file).unwrap().ends_with(";dns/0=4\n"));
+    // Several topics; what is skipped is said, and isn't data.
+    let prefixes = ["subscribe", "--prefix", "zeek.", "--prefix", "dn", "--from", "first"];
+    let skipping = [&prefixes[..], &["--slow", "skip", "--max-lag", "2", "--max-records", "2"]].concat();
+    let output = broker.run(&skipping, b"");
+    let mut lines: Vec<_> = output.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).collect();
+    lines.sort();
+    assert_eq!(lines, [b"d", b"e"]);
+    assert!(said(&output).contains("skipped 3 record(s) of dns, partition 0, which goes on at offset 3"), "{output:?}");
+    for (args, code, expected) in [
+        (&["subscribe"][..], 2, "required"),
+        (&["subscribe", "dns", "--from", "yesterday"], 2, "an offset, or a time"),
+        (&["subscribe", "missing"], 1, "topic_not_found"),
+        (&["subscribe", "--prefix", "", "--from", "7"], 1, "offset"),
+    ] {
+        let output = run(broker.rawline(args), b"");
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {output:?}");
+        assert!(said(&output).contains(expected) && output.stdout.is_empty(), "{args:?}: {output:?}");
+    }
+}
+
+#[test]
 fn a_reader_that_stops_early_is_not_a_failure() {
     let broker = support::broker(&[]);
     broker.run(&["produce", "t"], &lines(200_000, 60, 5));
@@ -394,6 +439,7 @@ fn every_help_has_examples_and_reads_as_text() {
     let mut commands = vec![
         &["produce"][..],
         &["consume"],
+        &["subscribe"],
         &["topics"],
         &["topic"],
         &["group"],

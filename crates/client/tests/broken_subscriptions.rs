@@ -1,5 +1,5 @@
-//! Subscriptions of servers that break off, close, or send what no broker sends: nothing is lost or delivered twice, and
-//! what is wrong is an error.
+//! Subscriptions of servers that break off, close, or send what no broker sends: nothing is lost or delivered twice,
+//! and what is wrong is an error.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, clippy::disallowed_methods)] // A test.
 #![allow(clippy::result_large_err)] // The callback's type is the library's.

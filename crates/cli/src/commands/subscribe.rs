@@ -70,7 +70,8 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = SlowPolicy::Disconnect)]
     slow: SlowPolicy,
 
-    /// Maximum number of records between the position and the end of a partition [default: unlimited; 65536 with --slow skip]
+    /// Maximum number of records between the position and the end of a partition [default: unlimited; 65536 with
+    /// --slow skip]
     #[arg(long, value_name = "N")]
     max_lag: Option<u64>,
 

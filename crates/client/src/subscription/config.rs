@@ -38,7 +38,7 @@ pub struct SubscriptionConfig {
     pub filter: Option<String>,
     /// What happens if the subscription lags more than `lag_max` records in a partition.
     pub slow: Slow,
-    /// Maximum number of records, counted from the subscription's position to the partition's end. Without it, none with
+    /// Maximum number of records between the subscription's position and the partition's end. Without it, none with
     /// [`Slow::Disconnect`], and 65,536 with [`Slow::Skip`].
     pub lag_max: Option<u64>,
     /// How a broken connection is retried.
@@ -122,7 +122,7 @@ impl SubscriptionConfig {
             let text = cursor.to_string();
             if text.len() > CURSOR_BYTES_MAX {
                 let reason = format!(
-                    "the subscription's cursor has {} bytes, the maximum is {CURSOR_BYTES_MAX}; subscribe to fewer topics",
+                    "the subscription's cursor has {} bytes, the maximum is {CURSOR_BYTES_MAX}; use fewer topics",
                     text.len()
                 );
                 return Err(ClientError::Config { reason });

@@ -51,8 +51,8 @@ pub struct Subscription {
 pub enum Delivered<'a> {
     /// Records of one partition, at least one: `topic()` and `partition()` say which.
     Records(&'a mut Fetched),
-    /// Records of a partition that are not delivered: they were deleted before, or the subscription skips what it is too
-    /// slow for.
+    /// Records of a partition that are not delivered: they were deleted before, or the subscription skips what it is
+    /// too slow for.
     Skipped {
         /// The topic.
         topic: String,
@@ -128,8 +128,8 @@ impl Subscription {
         })
     }
 
-    /// Where it is, after everything that [`Subscription::next`] has returned: [`SubscriptionConfig::cursor`] of another
-    /// subscription, also of a later process, goes on there.
+    /// Where it is, after everything that [`Subscription::next`] has returned. As [`SubscriptionConfig::cursor`], another
+    /// subscription goes on there, also one of a later process.
     pub fn cursor(&self) -> String {
         self.positions.cursor().to_string()
     }

@@ -1,7 +1,7 @@
 //! The client's side of a WebSocket (RFC 6455): frames in, messages out.
 //!
-//! The library tungstenite, which reads and writes memory only, follows the protocol: it joins fragments, checks, answers
-//! pings and the closing handshake. A binary message in one frame doesn't go through it: its payload is received into
+//! The library tungstenite, which reads and writes memory only, follows the protocol: it joins fragments, checks,
+//! answers pings and the closing handshake. A binary message in one frame doesn't go through it: its payload is received into
 //! the caller's buffer, and is copied nowhere else.
 
 use crate::limits::{CONTROL_MESSAGE_BYTES_MAX, SUBSCRIPTION_READ_BYTES};
@@ -159,8 +159,8 @@ impl<S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin> Socket<S> {
         }
     }
 
-    /// The next frame's header, which stays where it is, its length and the length of its payload in bytes; `None` if it
-    /// has not arrived.
+    /// The next frame's header, which stays where it is, its length and the length of its payload in bytes; `None` if
+    /// it has not arrived.
     fn header(&self) -> Result<Option<(FrameHeader, usize, u64)>, SocketError> {
         let (front, _) = self.arrived.split_at(self.arrived.len().min(FRAME_HEADER_BYTES_MAX));
         let mut front = Cursor::new(front);
@@ -209,8 +209,8 @@ impl<S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin> Socket<S> {
         Some(self.arrived.split_to(count).freeze())
     }
 
-    /// Waits until [`Socket::take`] has bytes of the message that has begun, or receives some, at most `bytes_max`, into
-    /// `room`. May be dropped while it waits.
+    /// Waits until [`Socket::take`] has bytes of the message that has begun, or receives some, at most `bytes_max`,
+    /// into `room`. May be dropped while it waits.
     pub async fn receive(&mut self, room: Option<&mut Vec<u8>>, bytes_max: usize) -> Result<(), SocketError> {
         let Frame::Payload(left) = self.frame else { unreachable!("no message has begun") };
         assert!(self.arrived.is_empty(), "{} bytes were not taken", self.arrived.len());

@@ -131,17 +131,6 @@ public final class Client implements AutoCloseable {
         return new Subscription(this, config);
     }
 
-    /**
-     * Opens a subscription of topics with the default settings.
-     *
-     * @param topics their names, one or more
-     * @return the subscription, to be closed by the caller
-     * @throws TopicNotFoundException a topic doesn't exist
-     */
-    public Subscription subscribe(String... topics) {
-        return new Subscription(this, new SubscriptionConfig().topics(topics));
-    }
-
     /** Checks that the broker responds and is healthy: returns, or throws what is wrong. */
     public void health() {
         text(config.retries, Request.get("/health"));

@@ -115,8 +115,8 @@ public final class Fetched implements Iterable<Record> {
     }
 
     /**
-     * Number of offsets, counted from the one asked for: as many as records, or more in a compacted topic and if a
-     * filter selects records.
+     * Number of offsets, counted from the one asked for: as many as records, or more in a compacted topic and of records
+     * that a filter has selected.
      *
      * @return 0 or more
      */
@@ -125,7 +125,8 @@ public final class Fetched implements Iterable<Record> {
     }
 
     /**
-     * The batches as received; none if a filter has selected the records. The first record of the first one has the offset {@link #firstOffset()}.
+     * The batches as received; none if a filter has selected the records. The first record of the first one has the
+     * offset {@link #firstOffset()}.
      *
      * @return views of the received bytes; empty if they are Kafka's
      */

@@ -112,7 +112,7 @@ class SubscriptionTest {
     @Test
     void recordsHaveKeysHeadersAndTimes() {
         append(client, "keys", "before");
-        try (Subscription subscription = client.subscribe("keys");
+        try (Subscription subscription = client.subscribe(new SubscriptionConfig().topics("keys"));
                 Producer producer = client.producer("keys")) {
             producer.send(ProducerRecord.of("value").key("key").header("a", "1".getBytes()))
                     .offset();
@@ -169,7 +169,7 @@ class SubscriptionTest {
         try (Broker killed = Broker.start();
                 Client own = killed.client()) {
             own.setPayload("dns", Payload.BYTES);
-            try (Subscription subscription = own.subscribe("dns")) {
+            try (Subscription subscription = own.subscribe(new SubscriptionConfig().topics("dns"))) {
                 CompletableFuture<Void> producing = CompletableFuture.runAsync(() -> {
                     ProducerConfig small = new ProducerConfig().batchBytes(200).linger(Duration.ZERO);
                     try (Producer producer = new Producer(own, "dns", small)) {
@@ -241,16 +241,16 @@ class SubscriptionTest {
 
     @Test
     void wrongSettingsAndKeysAreRefused() throws IOException {
-        assertThrows(ConfigException.class, () -> client.subscribe());
+        assertThrows(ConfigException.class, () -> client.subscribe(new SubscriptionConfig()));
         assertThrows(ConfigException.class, () -> new SubscriptionConfig().cursor("now"));
-        assertThrows(TopicNotFoundException.class, () -> client.subscribe("missing"));
+        assertThrows(TopicNotFoundException.class, () -> client.subscribe(new SubscriptionConfig().topics("missing")));
         try (Broker guarded = Broker.start("--api-key", "secret");
                 Client right = new Client(new ClientConfig(guarded.url()).apiKey("secret"));
                 Client wrong = guarded.client()) {
             append(right, "dns", "1");
             assertEquals(
                     "unauthorized",
-                    assertThrows(RefusedException.class, () -> wrong.subscribe("dns"))
+                    assertThrows(RefusedException.class, () -> wrong.subscribe(new SubscriptionConfig().topics("dns")))
                             .code());
             SubscriptionConfig all = new SubscriptionConfig().topics("dns").start(Start.earliest());
             try (Subscription subscription = right.subscribe(all)) {
@@ -262,7 +262,7 @@ class SubscriptionTest {
     @Test
     void anInterruptedWaitLosesNothingAndCloseEndsOne() throws Exception {
         append(client, "interrupted", "before");
-        Subscription subscription = client.subscribe("interrupted");
+        Subscription subscription = client.subscribe(new SubscriptionConfig().topics("interrupted"));
         Thread.currentThread().interrupt();
         assertThrows(InterruptedCallException.class, subscription::next);
         assertTrue(Thread.interrupted());
