@@ -69,8 +69,8 @@ impl Fetched {
         matches!(self.batches, Checked::Kafka(_))
     }
 
-    /// Records that a subscription's filter has selected, which are in no batch, and the time of the batch in which they
-    /// are stored, in microseconds since the Unix epoch.
+    /// Records that a subscription's filter has selected, which are in no batch, and the time of the batch in which
+    /// they are stored, in microseconds since the Unix epoch.
     pub fn selection(&self) -> Option<(Selection<'_>, u64)> {
         selection(&self.batches, &self.buffer)
     }

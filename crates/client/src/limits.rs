@@ -97,7 +97,8 @@ pub(crate) const OFFSETS_READ_INTERVAL: Duration = Duration::from_millis(500);
 /// Maximum size of one read of a consumer in bytes. Two reads are held in memory.
 pub(crate) const CONSUMER_READ_BYTES: u64 = 4 << 20;
 
-/// How long a subscription hears nothing from the broker before it connects again: the broker says something every 15 s.
+/// How long a subscription hears nothing from the broker before it connects again: the broker says something every
+/// 15 s.
 pub(crate) const SUBSCRIPTION_SILENCE_MAX: Duration = Duration::from_secs(60);
 
 /// Maximum size of a subscription's control message in bytes: twice that of a cursor.

@@ -483,7 +483,7 @@ class AsyncSubscription:
                 yield message
 
     async def poll(self, timeout: float | None = None) -> Event | None:
-        """The next event; `None` if there is none within `timeout` seconds."""
+        """The next event; `None` if nothing is received within `timeout` seconds."""
         deadline = Deadline(timeout)
         while (taken := self._core.take()) is None:
             if not await self._core.fetch(True, deadline.left()):

@@ -122,7 +122,7 @@ class Subscription:
             yield from messages
 
     def poll(self, timeout: float | None = None) -> Event | None:
-        """The next event; `None` if there is none within `timeout` seconds."""
+        """The next event; `None` if nothing is received within `timeout` seconds."""
         deadline = Deadline(timeout)
         while (taken := self._core.take()) is None:
             if not self._core.fetch(False, deadline.left()):

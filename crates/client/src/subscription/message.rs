@@ -23,7 +23,8 @@ pub(super) struct Message {
 enum Content {
     /// The head isn't complete.
     None,
-    Batches(Checking),
+    /// Boxed, because it is much larger than the others.
+    Batches(Box<Checking>),
     Selection,
 }
 
@@ -117,7 +118,7 @@ impl Message {
         self.fetched.set_partition(TopicPartition { topic: head.topic, partition: head.partition });
         let content_bytes = usize::try_from(self.bytes).unwrap_or(usize::MAX) - self.head.len();
         self.fetched.buffer().reserve(content_bytes);
-        let checking = |kind| Content::Batches(Checking::new(Some(kind), self.limits));
+        let checking = |kind| Content::Batches(Box::new(Checking::new(Some(kind), self.limits)));
         self.content = match head.kind {
             DeliveryKind::Batches => checking(MediaType::Batch),
             DeliveryKind::RecordBatches => checking(MediaType::RecordBatch),
@@ -132,7 +133,7 @@ impl Message {
         let (head, _) = Delivery::parse(&self.head)?;
         let content = match self.content {
             Content::None => unreachable!("a whole message without a head"),
-            Content::Batches(checking) => batches(&head, checking)?,
+            Content::Batches(checking) => batches(&head, *checking)?,
             Content::Selection => {
                 let selection = Selection::parse(&head, self.fetched.as_bytes())?;
                 Checked::Selection(CheckedSelection {

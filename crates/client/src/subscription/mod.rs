@@ -128,8 +128,8 @@ impl Subscription {
         })
     }
 
-    /// Where it is, after everything that [`Subscription::next`] has returned. As [`SubscriptionConfig::cursor`], another
-    /// subscription goes on there, also one of a later process.
+    /// Where it is, after everything that [`Subscription::next`] has returned. As [`SubscriptionConfig::cursor`],
+    /// another subscription goes on there, also one of a later process.
     pub fn cursor(&self) -> String {
         self.positions.cursor().to_string()
     }
@@ -195,7 +195,7 @@ impl Subscription {
         self.spare = buffer;
     }
 
-    /// Waits for what the broker sends next, over a new connection if there is none.
+    /// Waits for what the broker sends next, over a new connection if it has no connection.
     async fn arrival(&mut self) -> Result<Arrival, ClientError> {
         loop {
             match &mut self.link {

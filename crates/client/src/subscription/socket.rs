@@ -1,8 +1,8 @@
 //! The client's side of a WebSocket (RFC 6455): frames in, messages out.
 //!
 //! The library tungstenite, which reads and writes memory only, follows the protocol: it joins fragments, checks,
-//! answers pings and the closing handshake. A binary message in one frame doesn't go through it: its payload is received into
-//! the caller's buffer, and is copied nowhere else.
+//! answers pings and the closing handshake. A binary message in one frame doesn't go through it: its payload is
+//! received into the caller's buffer, and is copied nowhere else.
 
 use crate::limits::{CONTROL_MESSAGE_BYTES_MAX, SUBSCRIPTION_READ_BYTES};
 use crate::stream::Stream;

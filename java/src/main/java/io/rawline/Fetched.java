@@ -115,8 +115,8 @@ public final class Fetched implements Iterable<Record> {
     }
 
     /**
-     * Number of offsets, counted from the one asked for: as many as records, or more in a compacted topic and of records
-     * that a filter has selected.
+     * Number of offsets, counted from the one asked for: as many as records, or more in a compacted topic and of
+     * records that a filter has selected.
      *
      * @return 0 or more
      */

@@ -85,7 +85,7 @@ final class SubscriptionLink {
         return cursor.copy();
     }
 
-    /** The next message, over a new connection if there is none; retries until something arrives. */
+    /** The next message, over a new connection if the last one broke; retries until something arrives. */
     Event receive(Call call, Fetched into) {
         Attempts attempts = new Attempts(config.retries);
         while (true) {
