@@ -26,7 +26,7 @@ async fn receive(subscription: &mut Subscription, count: usize, received: &mut R
                     left = left.saturating_sub(1);
                 }
             }
-            other => panic!("{other:?}"),
+            other => unreachable!("{other:?}"),
         }
     }
 }
