@@ -59,6 +59,15 @@ pub struct ProducerInstance {
     pub producer_epoch: u16,
 }
 
+/// What opens subscriptions instead of a key, for a short time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ticket {
+    /// The value of the parameter `ticket`.
+    pub ticket: String,
+    /// After this time it opens no more subscriptions.
+    pub expires_in_seconds: u64,
+}
+
 /// The response to a search by time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OffsetFound {

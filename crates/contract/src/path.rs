@@ -24,6 +24,12 @@ pub const MEMBER: &str = "/member";
 pub const SUBSCRIBE: &str = "/subscribe";
 /// The WebSocket of Zeek's Broker.
 pub const ZEEK: &str = "/v1/messages/json";
+/// Create a ticket, which opens subscriptions instead of a key.
+pub const TICKET: &str = "/ticket";
+/// How busy the broker was during the last hour.
+pub const STATS: &str = "/stats";
+/// The files of the console, each below this path.
+pub const CONSOLE: &str = "/console/";
 /// Whether the broker works.
 pub const HEALTH: &str = "/health";
 /// Metrics for Prometheus.

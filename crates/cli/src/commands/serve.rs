@@ -10,7 +10,7 @@ use rawline_broker::store::disk::{DiskStore, Durability};
 use rawline_broker::store::memory::MemoryStore;
 use rawline_broker::store::s3::{S3Config, S3Store, Service};
 use rawline_broker::{Broker, CommitThread, Config, SystemClock, limits, raise_files_limit};
-use rawline_server::http::{self, HttpConfig};
+use rawline_server::http::{self, AllowedOrigin, HttpConfig};
 use rawline_server::kafka::{self, KafkaConfig};
 use rawline_server::{ApiKeys, check_listen};
 use std::net::SocketAddr;
@@ -80,6 +80,11 @@ pub struct Args {
     /// Allow an address that other machines can reach without an API key
     #[arg(long, env = "RAWLINE_INSECURE")]
     insecure: bool,
+
+    /// Origin of a web app that may use the API from a browser, such as https://app.example.com; repeatable, or
+    /// separated by commas [default: the broker's own page only]
+    #[arg(long = "allow-origin", value_name = "ORIGIN", env = "RAWLINE_ALLOW_ORIGIN", value_delimiter = ',')]
+    allowed_origins: Vec<AllowedOrigin>,
 
     /// Memory for connections and buffers, in bytes; requests wait for buffers up to 5 s, then get 503
     #[arg(long, value_name = "BYTES", env = "RAWLINE_MEMORY", default_value = "512MiB", value_parser = parse_bytes)]
@@ -236,6 +241,7 @@ fn http_config(args: &Args) -> Result<HttpConfig, CommandError> {
     let batch_limits = batch_limits(args)?;
     Ok(HttpConfig {
         api_keys,
+        allowed_origins: args.allowed_origins.clone(),
         request_bytes_max: u64::from(batch_limits.batch_bytes_max) * 2,
         batch_limits,
         memory_bytes: args.memory,

@@ -94,6 +94,9 @@ fn responses_match_the_openapi_document() {
         "/topic?topic-name=empty",
         "/topic",
         "/topics",
+        "/topics?totals=true",
+        "/topics?totals=maybe",
+        "/stats",
         "/offset?topic-name=t&time=2026-01-01T00:00:00Z",
         "/metrics",
         "/health",
@@ -102,6 +105,7 @@ fn responses_match_the_openapi_document() {
     ] {
         ask("GET", target, &[], b"");
     }
+    ask("POST", "/ticket", &[], b"");
     ask("PUT", "/topic?topic-name=t", &[], br#"{"retain_hours":0.5,"retain_bytes":1000000}"#);
     ask("PUT", "/topic?topic-name=t", &[], b"[]");
     ask("POST", "/trim?topic-name=t&before=1", &[], b"");

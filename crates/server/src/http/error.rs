@@ -39,6 +39,12 @@ impl ApiError {
         ApiError::new(code::UNAUTHORIZED, message).with(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
     }
 
+    pub fn ticket_invalid() -> Self {
+        let message =
+            "the ticket has expired, or this run of the broker has not issued it: get another one with POST /ticket";
+        ApiError::new(code::UNAUTHORIZED, message).with(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
+    }
+
     pub fn method(allowed: &str) -> Self {
         let error = ApiError::new(code::METHOD_NOT_ALLOWED, format!("the methods of this path are {allowed}"));
         match HeaderValue::from_str(allowed) {

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 /// Bounds of time histograms in seconds: from a tenth of an append to a long poll.
-const SECONDS: &[f64] =
+pub(crate) const SECONDS: &[f64] =
     &[0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0];
 
 /// Bounds of size histograms in bytes.
@@ -197,12 +197,17 @@ impl HttpMetrics {
         tidying.abort_handle()
     }
 
+    /// The metrics of the process as text, without those by topic.
+    pub fn text(&self) -> String {
+        self.handle.run_upkeep();
+        self.handle.render()
+    }
+
     pub fn render(&self, pool: &Pool, memory_bytes: u64) -> String {
         gauge!("rawline_memory_bytes").set(memory_bytes as f64);
         gauge!("rawline_pool_bytes").set(pool.bytes() as f64);
         gauge!("rawline_pool_free_bytes").set(pool.bytes_free() as f64);
-        self.handle.run_upkeep();
-        let mut text = self.handle.render();
+        let mut text = self.text();
         commits(&mut text, &rawline_broker::commit_counts());
         text
     }

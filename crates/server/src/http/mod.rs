@@ -10,6 +10,8 @@ mod auth;
 mod body;
 mod browser;
 mod connection;
+mod console;
+mod cors;
 #[cfg(feature = "profiling")]
 pub mod debug;
 mod draft;
@@ -28,12 +30,15 @@ mod response;
 mod routes;
 mod select;
 mod small;
+mod stats;
 mod subscribe;
+mod ticket;
 mod topics;
 mod websocket;
 mod zeek;
 
 pub use crate::net::pace::Waits;
+pub use cors::{AllowedOrigin, OriginInvalid};
 pub use draft::request_buffers_max;
 pub use metrics::install as install_metrics;
 pub use response::ResponseBody;
@@ -43,6 +48,8 @@ use crate::http::body::BodyReader;
 use crate::http::error::ApiError;
 use crate::http::response::ApiResponse;
 use crate::http::routes::{Endpoint, LABEL_OTHER, Route};
+use crate::http::stats::Stats;
+use crate::http::ticket::Tickets;
 use crate::net;
 use crate::net::listen::{Accepted, Crowd, Listener};
 use crate::net::pace::Paced;
@@ -64,6 +71,8 @@ use tokio::sync::{Semaphore, watch};
 pub struct HttpConfig {
     /// The keys that requests may carry. If there are none, requests need no key.
     pub api_keys: ApiKeys,
+    /// Web apps that may use the API.
+    pub allowed_origins: Vec<AllowedOrigin>,
     /// Maximum size of a request's body in bytes.
     pub request_bytes_max: u64,
     /// Limits of a batch.
@@ -88,6 +97,7 @@ impl Default for HttpConfig {
         let batch_limits = rawline_batch::Limits::default();
         HttpConfig {
             api_keys: ApiKeys::default(),
+            allowed_origins: Vec::new(),
             request_bytes_max: u64::from(batch_limits.batch_bytes_max) * 2,
             batch_limits,
             pool_wait: Duration::from_secs(5),
@@ -130,7 +140,13 @@ pub(crate) struct Api {
     pub unpacking: Semaphore,
     /// Requests that may wait for records at once, and WebSockets.
     pub waits: Arc<Semaphore>,
+    /// The permits of `waits`.
+    waits_max: usize,
     metrics_unread: Arc<Semaphore>,
+    pub tickets: Tickets,
+    stats: Stats,
+    /// When the broker began to serve, in microseconds since the Unix epoch.
+    started_us: u64,
     /// Whether only this machine reaches the broker.
     is_local: bool,
 }
@@ -150,7 +166,9 @@ pub async fn serve(
     let (close, closing) = watch::channel(false);
     let shutdown_wait = config.shutdown_wait;
     let metrics = metrics::HttpMetrics::new();
-    metrics.started(clock.now_us());
+    let started_us = clock.now_us();
+    metrics.started(started_us);
+    let waits_max = long_poll::waits_max(config.connections_max);
     let tidying = metrics.tidy();
     let api = Arc::new(Api {
         broker,
@@ -161,8 +179,12 @@ pub async fn serve(
         metrics,
         crowd: listener.crowd(),
         unpacking: Semaphore::new(UNPACKING_MAX),
-        waits: Arc::new(Semaphore::new(long_poll::waits_max(config.connections_max))),
+        waits: Arc::new(Semaphore::new(waits_max)),
+        waits_max,
         metrics_unread: Arc::new(Semaphore::new(METRICS_UNREAD_MAX)),
+        tickets: Tickets::of_this_run(),
+        stats: Stats::new(),
+        started_us,
         is_local,
         config,
     });
@@ -174,7 +196,10 @@ pub async fn serve(
         let stream = Paced::new(stream, api.config.waits, place.open.activity.clone(), api.pool.clone(), read_size);
         connection::serve(api.clone(), peer, place, stream)
     };
-    net::serve::serve(listener, stop, close, shutdown_wait, connect).await;
+    tokio::select! {
+        () = net::serve::serve(listener, stop, close, shutdown_wait, connect) => {}
+        () = stats::sample(&api) => unreachable!("sampling ends with the server"),
+    }
     tidying.abort();
 }
 
@@ -182,18 +207,26 @@ pub async fn serve(
 async fn respond(api: &Arc<Api>, peer: &Peer, is_reserve: bool, request: Request<Incoming>) -> ApiResponse {
     let started = tokio::time::Instant::now();
     let route = routes::find(request.method(), request.uri().path());
+    let origin = cors::allowed(&api.config.allowed_origins, request.headers()).cloned();
     let response = match admit(api, route, &request) {
         Ok(_) if is_reserve && route.is_none_or(|route| route.needs_key) => {
             drop(BodyReader::split(api, request));
             Err(ApiError::connections_too_many())
         }
         Ok(endpoint) => handle(api, peer, endpoint, request).await,
+        Err(_) if origin.is_some() && cors::is_preflight(&request) => {
+            drop(BodyReader::split(api, request));
+            Ok(cors::preflight())
+        }
         Err(error) => {
             drop(BodyReader::split(api, request));
             Err(error)
         }
     };
     let mut response = response.unwrap_or_else(ApiError::into_response);
+    if let Some(origin) = origin {
+        cors::expose(&mut response, origin);
+    }
     if is_reserve {
         // The next connection may get a regular place.
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -208,13 +241,10 @@ fn admit(api: &Api, route: Option<&Route>, request: &Request<Incoming>) -> Resul
     browser::check_host_is_there(request)?;
     if route.is_none_or(|route| route.needs_key) {
         if api.config.api_keys.is_empty() {
-            browser::check(request, api.is_local)?;
-        } else {
-            let takes_ticket = route.is_some_and(|route| route.endpoint.is_subscription());
-            let query = request.uri().query().unwrap_or_default();
-            if !(takes_ticket && subscribe::ticket::is_valid(api, query)) {
-                api.config.api_keys.check(request.headers())?;
-            }
+            let is_allowed_origin = cors::allowed(&api.config.allowed_origins, request.headers()).is_some();
+            browser::check(request, is_allowed_origin, api.is_local)?;
+        } else if !(route.is_some_and(|route| route.endpoint.is_subscription()) && api.tickets.admit(request)?) {
+            api.config.api_keys.check(request.headers())?;
         }
     }
     route.map(|route| route.endpoint).ok_or_else(|| routes::refusal(request.uri().path()))
@@ -243,13 +273,17 @@ async fn handle(
         Endpoint::Join => groups::member::join(api, peer, request).await,
         Endpoint::Heartbeat => groups::member::heartbeat(api, request).await,
         Endpoint::Leave => groups::member::leave(api, request).await,
-        Endpoint::Topics => topics::topics(api, peer).await,
+        Endpoint::Topics => topics::topics(api, peer, &request).await,
         Endpoint::Subscribe => subscribe::subscribe(api, peer, &request).await,
         Endpoint::Zeek => zeek::connect(api, &request),
+        Endpoint::CreateTicket => Ok(ticket::create(api, request)),
         Endpoint::Offset => topics::offset(api, request).await,
+        Endpoint::Stats => stats::stats(api, peer).await,
         Endpoint::Metrics => render_metrics(api).await,
         Endpoint::Health => Ok(response::text(health(api))),
         Endpoint::OpenApi => Ok(response::json_document(include_str!("openapi.json"))),
+        Endpoint::Welcome if console::wants_page(request.headers()) => console::file(&request),
+        Endpoint::Console => console::file(&request),
         Endpoint::Welcome => Ok(response::text(routes::welcome())),
     }
 }

@@ -95,6 +95,23 @@ impl<'a> Query<'a> {
         if self.find("divided").is_some() { self.number("divided", None).map(Some) } else { Ok(None) }
     }
 
+    /// What takes the place of a key.
+    pub fn ticket(&self) -> Option<Cow<'a, str>> {
+        self.find("ticket")
+    }
+
+    /// Whether a switch is on; off by default.
+    pub fn switch(&self, name: &str) -> Result<bool, ApiError> {
+        match self.find(name).as_deref() {
+            None | Some("false") => Ok(false),
+            Some("true") => Ok(true),
+            Some(value) => {
+                let message = format!("{name}={value} is neither true nor false");
+                Err(ApiError::new(code::QUERY_INVALID, message))
+            }
+        }
+    }
+
     /// Whether a topic is named.
     pub fn has_topic(&self) -> bool {
         self.find("topic-name").is_some()

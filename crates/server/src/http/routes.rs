@@ -43,9 +43,12 @@ pub(crate) enum Endpoint {
     Offset,
     Zeek,
     Subscribe,
+    CreateTicket,
+    Stats,
     Metrics,
     Health,
     OpenApi,
+    Console,
     Welcome,
 }
 
@@ -74,11 +77,13 @@ const fn route(
 
 /// A route that needs no key: it reveals nothing about topics.
 const fn open(path: &'static str, endpoint: Endpoint) -> Route {
-    Route { method: Method::GET, path, example_query: "", endpoint, label: LABEL_OTHER, needs_key: false }
+    let mut route = route(Method::GET, path, "", endpoint, LABEL_OTHER);
+    route.needs_key = false;
+    route
 }
 
 /// The busiest first.
-pub(crate) static ROUTES: [Route; 24] = [
+pub(crate) static ROUTES: [Route; 26] = [
     route(Method::POST, path::RECORDS, "topic-name=T", Endpoint::Append, LABEL_APPEND),
     route(Method::GET, path::RECORDS, "topic-name=T&offset=0", Endpoint::Read, "read"),
     route(Method::GET, path::RECORD, "topic-name=T&offset=0", Endpoint::ReadOne, "read_one"),
@@ -99,15 +104,23 @@ pub(crate) static ROUTES: [Route; 24] = [
     route(Method::GET, path::OFFSET, "topic-name=T&time=2026-01-01T00:00:00Z", Endpoint::Offset, "topics"),
     route(Method::GET, path::SUBSCRIBE, "topic-name=T", Endpoint::Subscribe, "subscribe"),
     route(Method::GET, path::ZEEK, "", Endpoint::Zeek, "subscribe"),
+    route(Method::POST, path::TICKET, "", Endpoint::CreateTicket, "subscribe"),
+    route(Method::GET, path::STATS, "", Endpoint::Stats, LABEL_OTHER),
     route(Method::GET, path::METRICS, "", Endpoint::Metrics, LABEL_OTHER),
     open(path::HEALTH, Endpoint::Health),
     open(path::OPENAPI, Endpoint::OpenApi),
     open(path::WELCOME, Endpoint::Welcome),
 ];
 
+/// The files of the console. Not part of the API: nobody but the page that they are asks for them.
+static CONSOLE: Route = open(path::CONSOLE, Endpoint::Console);
+
 /// The route of a request. `HEAD` has a route wherever `GET` has one.
 pub(crate) fn find(method: &Method, path: &str) -> Option<&'static Route> {
     let method = if method == Method::HEAD { &Method::GET } else { method };
+    if path.starts_with(path::CONSOLE) && *method == CONSOLE.method {
+        return Some(&CONSOLE);
+    }
     ROUTES.iter().find(|route| route.path == path && route.method == *method)
 }
 
@@ -184,6 +197,8 @@ mod tests {
     #[test]
     fn head_is_routed_as_get() {
         assert_eq!(find(&Method::HEAD, "/records").unwrap().endpoint, Endpoint::Read);
+        assert_eq!(find(&Method::HEAD, "/console/index.html").unwrap().endpoint, Endpoint::Console);
+        assert!(find(&Method::POST, "/console/index.html").is_none() && find(&Method::GET, "/console").is_none());
         assert!(find(&Method::DELETE, "/records").is_none() && find(&Method::GET, "/records/").is_none());
     }
 }

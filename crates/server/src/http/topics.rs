@@ -21,8 +21,8 @@ use serde_json::{Map, Value};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Length of a topic in the list of all topics without its name: field names, seven numbers of up to 25 digits, a time.
-const INFO_BYTES_MAX: u64 = 460;
+/// Length of a topic in the list of all topics without its name: field names, nine numbers of up to 25 digits, a time.
+const INFO_BYTES_MAX: u64 = 540;
 
 const _: () =
     assert!(PARTITIONS_MAX == rawline_broker::limits::TOPIC_PARTITIONS_MAX, "clients know the broker's limit");
@@ -154,30 +154,57 @@ pub(crate) async fn trim(api: &Api, request: Request<Incoming>) -> Result<ApiRes
 }
 
 /// All topics, by name. Their list can have megabytes, so it lies in buffers of the pool.
-pub(crate) async fn topics(api: &Api, peer: &Peer) -> Result<ApiResponse, ApiError> {
-    let topics = Topics(api.broker.topics());
-    for topic in &topics.0 {
+pub(crate) async fn topics<B>(api: &Api, peer: &Peer, request: &Request<B>) -> Result<ApiResponse, ApiError> {
+    let has_totals = Query::of(request).switch("totals")?;
+    let mut topics = Topics { has_totals, topics: Vec::new() };
+    for topic in api.broker.topics() {
         topic.open_partitions().await;
+        let offsets = if has_totals { topic.all_offsets().await.unwrap_or_default() } else { Vec::new() };
+        let records = offsets.iter().map(|offsets| offsets.end - offsets.start).sum();
+        topics.topics.push((topic, Totals { records, next_offsets: offsets.iter().map(|offsets| offsets.end).sum() }));
     }
-    let bytes = topics.0.len() as u64 * (INFO_BYTES_MAX + TOPIC_NAME_BYTES_MAX as u64) + INFO_BYTES_MAX;
+    let bytes = topics.topics.len() as u64 * (INFO_BYTES_MAX + TOPIC_NAME_BYTES_MAX as u64) + INFO_BYTES_MAX;
     let mut text = Buffer(Gathered::new(render::reserve(api, peer, bytes).await?));
     serde_json::to_writer(&mut text, &topics).map_err(render::too_large)?;
     Ok(response::buffers(MediaType::Json.header_value(), text.0.freeze()))
 }
 
 /// Has the form of a [`rawline_contract::TopicList`], and makes one topic's part of it at a time.
-struct Topics(Vec<Arc<Topic>>);
+struct Topics {
+    has_totals: bool,
+    topics: Vec<(Arc<Topic>, Totals)>,
+}
+
+/// Of all partitions of a topic.
+#[derive(Clone, Copy, serde::Serialize)]
+struct Totals {
+    records: u64,
+    /// Grows with each record that is appended to any of them.
+    next_offsets: u64,
+}
 
 impl Serialize for Topics {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        struct Infos<'a>(&'a [Arc<Topic>]);
+        #[derive(serde::Serialize)]
+        struct Info {
+            #[serde(flatten)]
+            info: TopicInfo,
+            #[serde(flatten)]
+            totals: Totals,
+        }
+        struct Infos<'a>(&'a Topics);
         impl Serialize for Infos<'_> {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_seq(self.0.iter().map(|topic| info(topic)))
+                let Topics { has_totals, topics } = self.0;
+                if *has_totals {
+                    let infos = topics.iter().map(|(topic, totals)| Info { info: info(topic), totals: *totals });
+                    return serializer.collect_seq(infos);
+                }
+                serializer.collect_seq(topics.iter().map(|(topic, _)| info(topic)))
             }
         }
         let mut list = serializer.serialize_struct("TopicList", 1)?;
-        list.serialize_field("topics", &Infos(&self.0))?;
+        list.serialize_field("topics", &Infos(self))?;
         list.end()
     }
 }

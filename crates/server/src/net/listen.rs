@@ -51,7 +51,12 @@ pub(crate) struct Crowd {
 impl Crowd {
     /// Whether a connection was refused and none of the places has become free since.
     pub fn is_crowded(&self) -> bool {
-        self.is_overloaded.load(Ordering::Relaxed) && self.regular.available_permits() == 0
+        self.is_overloaded.load(Ordering::Relaxed) && self.free_places() == 0
+    }
+
+    /// How many more connections can be open.
+    pub fn free_places(&self) -> usize {
+        self.regular.available_permits()
     }
 }
 

@@ -13,7 +13,6 @@ mod query;
 mod selected;
 mod socket;
 mod sse;
-pub(crate) mod ticket;
 
 use crate::http::Api;
 use crate::http::error::ApiError;

@@ -1,0 +1,309 @@
+//! `GET /stats`: how busy the broker was during the last hour, in steps of ten seconds.
+//!
+//! Every ten seconds the broker reads its own metrics, as `/metrics` shows them, and keeps the difference. What counts
+//! doesn't know of it, and the hour takes the same memory from the start.
+
+use crate::http::error::ApiError;
+use crate::http::render;
+use crate::http::response::ApiResponse;
+use crate::http::{Api, metrics};
+use crate::net::peer::Peer;
+use http::{HeaderValue, header};
+use rawline_contract::timestamp;
+use serde::{Serialize, Serializer};
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
+
+/// Short enough to see a burst, long enough that an hour is a small response.
+const STEP: Duration = Duration::from_secs(10);
+
+/// Steps of an hour.
+const STEPS_MAX: usize = 360;
+
+/// Counters, and for each the members of the response with its growth in a step.
+const COUNTERS: usize = 8;
+
+/// What was counted since the process started, and what is measured now.
+#[derive(Debug, Clone, PartialEq)]
+struct Reading {
+    at: Instant,
+    counters: [u64; COUNTERS],
+    commits: Buckets,
+    pool_used_bytes: u64,
+    connections: u64,
+    waits: u64,
+}
+
+/// Commits by their duration, cumulative: those that took at most as long as the bound of the same index.
+type Buckets = [u64; BOUNDS];
+
+/// The bounds of a time histogram, and infinity.
+const BOUNDS: usize = metrics::SECONDS.len() + 1;
+
+/// One step.
+#[derive(Debug, Clone)]
+struct Step {
+    end_us: u64,
+    took: Duration,
+    counters: [u64; COUNTERS],
+    commits: u64,
+    commit_p50_seconds: Option<f64>,
+    commit_p99_seconds: Option<f64>,
+    pool_used_bytes: u64,
+    connections: u64,
+    waits: u64,
+}
+
+/// The steps of the last hour, the newest last.
+pub(crate) struct Stats(Mutex<VecDeque<Step>>);
+
+impl Stats {
+    pub fn new() -> Stats {
+        Stats(Mutex::new(VecDeque::with_capacity(STEPS_MAX)))
+    }
+
+    fn push(&self, step: Step) {
+        let mut steps = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if steps.len() == STEPS_MAX {
+            steps.pop_front();
+        }
+        steps.push_back(step);
+    }
+}
+
+/// Adds a step every ten seconds, as long as it is polled.
+pub(crate) async fn sample(api: &Api) {
+    let mut before = read(api);
+    let mut ticks = interval_at(before.at + STEP, STEP);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        let now = read(api);
+        api.stats.push(step(&before, &now, api.clock.now_us()));
+        before = now;
+    }
+}
+
+/// What is counted and measured now.
+fn read(api: &Api) -> Reading {
+    let (counters, commits) = counted(&api.metrics.text());
+    Reading {
+        at: Instant::now(),
+        counters,
+        commits,
+        pool_used_bytes: (api.pool.bytes() - api.pool.bytes_free()) as u64,
+        connections: (api.config.connections_max - api.crowd.free_places().min(api.config.connections_max)) as u64,
+        waits: (api.waits_max - api.waits.available_permits().min(api.waits_max)) as u64,
+    }
+}
+
+/// The difference between two readings.
+fn step(before: &Reading, now: &Reading, end_us: u64) -> Step {
+    let mut counters = now.counters;
+    for (counter, before) in counters.iter_mut().zip(before.counters) {
+        *counter = counter.saturating_sub(before);
+    }
+    let mut commits = now.commits;
+    for (bucket, before) in commits.iter_mut().zip(before.commits) {
+        *bucket = bucket.saturating_sub(before);
+    }
+    Step {
+        end_us,
+        took: now.at - before.at,
+        counters,
+        commits: commits.last().copied().unwrap_or_default(),
+        commit_p50_seconds: quantile(&commits, 0.5),
+        commit_p99_seconds: quantile(&commits, 0.99),
+        pool_used_bytes: now.pool_used_bytes,
+        connections: now.connections,
+        waits: now.waits,
+    }
+}
+
+/// The counters and the commits in metrics as text. Those that are not there yet are 0.
+fn counted(text: &str) -> ([u64; COUNTERS], Buckets) {
+    let (mut counters, mut commits) = ([0; COUNTERS], [0; BOUNDS]);
+    let [append_records, append_bytes, read_records, read_bytes, put, list, get, delete] = &mut counters;
+    let mut buckets = commits.iter_mut();
+    for line in text.lines() {
+        let Some((name, value)) = line.rsplit_once(' ') else { continue };
+        let place = match name {
+            "rawline_append_records_total" => &mut *append_records,
+            "rawline_append_bytes_total" => &mut *append_bytes,
+            "rawline_read_records_total" => &mut *read_records,
+            "rawline_read_bytes_total" => &mut *read_bytes,
+            "rawline_bucket_requests_total{operation=\"put\"}" => &mut *put,
+            "rawline_bucket_requests_total{operation=\"list\"}" => &mut *list,
+            "rawline_bucket_requests_total{operation=\"get\"}" => &mut *get,
+            "rawline_bucket_requests_total{operation=\"delete\"}" => &mut *delete,
+            // In the order of their bounds.
+            _ if name.starts_with("rawline_commit_seconds_bucket{") => match buckets.next() {
+                Some(bucket) => bucket,
+                None => continue,
+            },
+            _ => continue,
+        };
+        *place = value.parse().unwrap_or_default();
+    }
+    (counters, commits)
+}
+
+/// A quantile in seconds, as Prometheus estimates it: durations are spread evenly between two bounds. Above the highest
+/// bound nothing is known but that. `None` without commits.
+fn quantile(commits: &Buckets, quantile: f64) -> Option<f64> {
+    let all = commits.last().copied().filter(|&all| all > 0)?;
+    let rank = quantile * all as f64;
+    let (mut lower, mut below) = (0.0, 0);
+    for (&upper, &count) in metrics::SECONDS.iter().zip(commits) {
+        if count as f64 >= rank {
+            return Some(lower + (upper - lower) * (rank - below as f64) / (count - below) as f64);
+        }
+        (lower, below) = (upper, count);
+    }
+    Some(lower)
+}
+
+/// The response: a list for each member of a step, so that an hour has few names.
+#[derive(Serialize)]
+struct Report<'a> {
+    version: &'static str,
+    started_at: jiff::Timestamp,
+    memory_bytes: u64,
+    pool_bytes: u64,
+    connections_max: usize,
+    topics: usize,
+    failed_topics: usize,
+    step_seconds: u64,
+    steps: Lists<'a>,
+}
+
+struct Lists<'a>(&'a [Step]);
+
+/// The members with the growth of the counters, in the order of [`counted`].
+const COUNTER_NAMES: [&str; COUNTERS] = [
+    "append_records",
+    "append_bytes",
+    "read_records",
+    "read_bytes",
+    "bucket_puts",
+    "bucket_lists",
+    "bucket_gets",
+    "bucket_deletes",
+];
+
+impl Serialize for Lists<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeMap;
+        let mut map = serializer.serialize_map(None)?;
+        let steps = self.0;
+        let integers = |of: fn(&Step) -> u64| steps.iter().map(of).collect::<Vec<_>>();
+        map.serialize_entry("end_ms", &integers(|step| step.end_us / 1000))?;
+        map.serialize_entry("took_ms", &integers(|step| step.took.as_millis() as u64))?;
+        for (index, name) in COUNTER_NAMES.iter().enumerate() {
+            let counts = steps.iter().filter_map(|step| step.counters.get(index));
+            map.serialize_entry(name, &counts.collect::<Vec<_>>())?;
+        }
+        map.serialize_entry("commits", &integers(|step| step.commits))?;
+        let seconds = |of: fn(&Step) -> Option<f64>| steps.iter().map(of).collect::<Vec<_>>();
+        map.serialize_entry("commit_p50_seconds", &seconds(|step| step.commit_p50_seconds))?;
+        map.serialize_entry("commit_p99_seconds", &seconds(|step| step.commit_p99_seconds))?;
+        map.serialize_entry("pool_used_bytes", &integers(|step| step.pool_used_bytes))?;
+        map.serialize_entry("connections", &integers(|step| step.connections))?;
+        map.serialize_entry("waits", &integers(|step| step.waits))?;
+        map.end()
+    }
+}
+
+/// The last hour.
+pub(crate) async fn stats(api: &Api, peer: &Peer) -> Result<ApiResponse, ApiError> {
+    let steps: Vec<Step> = {
+        let steps = api.stats.0.lock().unwrap_or_else(PoisonError::into_inner);
+        steps.iter().cloned().collect()
+    };
+    let report = Report {
+        version: env!("CARGO_PKG_VERSION"),
+        started_at: timestamp(api.started_us),
+        memory_bytes: api.config.memory_bytes,
+        pool_bytes: api.pool.bytes() as u64,
+        connections_max: api.config.connections_max,
+        topics: api.broker.topics().len(),
+        failed_topics: api.broker.failed_topics().len(),
+        step_seconds: STEP.as_secs(),
+        steps: Lists(&steps),
+    };
+    let mut response = render::value(api, peer, &report).await?;
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_read_from_the_metrics_as_they_are_shown() {
+        metrics::install();
+        let metrics = metrics::HttpMetrics::new();
+        let before = counted(&metrics.text()).0;
+        metrics.received(3, 40);
+        metrics.returned(5, 60);
+        ::metrics::histogram!("rawline_commit_seconds").record(0.0003);
+        ::metrics::histogram!("rawline_commit_seconds").record(100.0);
+        ::metrics::counter!("rawline_bucket_requests_total", "operation" => "list").increment(7);
+        let (counters, commits) = counted(&metrics.text());
+        // Other tests of this process count too.
+        for (name, least) in
+            [("append_records", 3), ("append_bytes", 40), ("read_records", 5), ("read_bytes", 60), ("bucket_lists", 7)]
+        {
+            let index = COUNTER_NAMES.iter().position(|known| *known == name).unwrap();
+            assert!(counters[index] >= before[index] + least, "{name}: {before:?} {counters:?}");
+        }
+        assert!(commits.is_sorted(), "{commits:?}");
+        let within = metrics::SECONDS.iter().position(|&bound| bound == 0.0005).unwrap();
+        assert!(commits[within] > 0 && commits[BOUNDS - 1] > commits[BOUNDS - 2], "{commits:?}");
+    }
+
+    #[test]
+    fn quantiles_lie_between_the_bounds_of_their_bucket() {
+        let commits = |counts: &[(usize, u64)]| {
+            let mut commits = [0; BOUNDS];
+            for &(from, count) in counts {
+                commits[from..].iter_mut().for_each(|bucket| *bucket += count);
+            }
+            commits
+        };
+        assert_eq!(quantile(&commits(&[]), 0.5), None);
+        // Between 1 and 2 ms.
+        let one = commits(&[(4, 100)]);
+        assert!((quantile(&one, 0.5).unwrap() - 0.0015).abs() < 1e-9, "{:?}", quantile(&one, 0.5));
+        let two = commits(&[(4, 90), (7, 10)]);
+        assert!(quantile(&two, 0.5).unwrap() < 0.002);
+        let p99 = quantile(&two, 0.99).unwrap();
+        assert!(0.01 < p99 && p99 < 0.02, "{p99}");
+        assert_eq!(quantile(&commits(&[(BOUNDS - 1, 1)]), 0.5), Some(30.0));
+    }
+
+    #[test]
+    fn a_step_is_the_difference_of_two_readings_and_an_hour_of_them_is_kept() {
+        let at = Instant::now();
+        let reading = |seconds: u64, count: u64| Reading {
+            at: at + Duration::from_secs(seconds),
+            counters: [count; COUNTERS],
+            commits: [count; BOUNDS],
+            pool_used_bytes: count,
+            connections: 1,
+            waits: 0,
+        };
+        let stats = Stats::new();
+        for number in 0..=STEPS_MAX as u64 {
+            stats.push(step(&reading(number * 10, number), &reading(number * 10 + 10, number + 3), number));
+        }
+        let steps = stats.0.lock().unwrap();
+        assert_eq!((steps.len(), steps[0].end_us), (STEPS_MAX, 1));
+        let last = steps.back().unwrap();
+        assert_eq!((last.counters, last.commits, last.took), ([3; COUNTERS], 3, STEP));
+        assert_eq!(last.pool_used_bytes, STEPS_MAX as u64 + 3);
+    }
+}
