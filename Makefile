@@ -12,7 +12,8 @@ DATA ?= .rawline/data
 # What `make full` built stays in the binary that `make run` builds.
 FEATURES := $(shell cat target/.features 2>/dev/null)
 
-.PHONY: help run test test-rust test-python test-java test-kafka test-kafka-clients test-kafka-engines kcat test-build bench bench-kafka sim fuzz check check-rust check-python check-java check-lab
+.PHONY: help run test test-rust test-python test-java test-console test-kafka test-kafka-clients test-kafka-engines kcat
+.PHONY: test-build console screenshots bench bench-kafka sim fuzz check check-rust check-python check-console check-java check-lab
 .PHONY: tools release full clean kafka-oracle kafka-vectors
 .PHONY: lab lab-quick lab-test lab-mine lab-report lab-build lab-generate
 
@@ -29,12 +30,23 @@ run: release ## Build and run a broker on a local directory, .rawline/data (2 mi
 	@echo
 	@exec target/release/rawline serve --storage $(DATA)
 
-release: ## Build the binary: target/release/rawline (2 min)
+release: console ## Build the binary with the console: target/release/rawline (2 min)
 	$(CARGO) build --release --locked --bin rawline $(addprefix --features ,$(FEATURES))
 
 full: ## Build the binary with measurements, Avro, benchmarks and profiles (5 min)
 	@mkdir -p target && echo full > target/.features
 	$(MAKE) release
+
+console: console/dist/index.html ## Build the console, the broker's page for browsers, which the binary embeds (5 s)
+
+# Without it, the binary is built all the same, and has a page that says what is missing.
+console/dist/index.html: console/node_modules/.ready console/build.mjs console/tsconfig.json $(shell find console/src -type f)
+	cd console && node build.mjs
+
+console/node_modules/.ready: console/package.json console/package-lock.json
+	@command -v npm >/dev/null || { echo "the console is built with Node: install Node 20 or newer with npm, then run make again"; exit 1; }
+	cd console && npm ci --ignore-scripts --no-audit --no-fund --silent
+	touch $@
 
 AZURITE := $(CURDIR)/.tools/azurite
 tools: $(TOOLS)/versitygw $(TOOLS)/gcs-server $(AZURITE)/.ready ## Install the servers of the tests: S3, and emulators of Google's and Azure's storage (2 min)
@@ -62,11 +74,12 @@ $(TOOLS)/cargo-deny:
 		--root $(CURDIR)/.tools --target-dir target/tools
 
 # The clients' tests mostly wait: those in Python and Java run at the same time.
-test: test-rust ## Test the broker and its clients in Rust, Python and Java, with a real S3 server (11 min)
+test: test-rust ## Test the broker, its clients in Rust, Python and Java, and its console, with a real S3 server (12 min)
 	$(MAKE) --jobs=2 test-python test-java
+	$(MAKE) test-console
 
 # Test programs run several at a time; what Cargo runs itself, one after another, are the examples in the documentation.
-test-rust: tools
+test-rust: tools console
 	@mkdir -p target
 	$(CARGO) test --workspace --locked --features full --no-run --message-format=json-render-diagnostics > target/tests.json
 	$(PYTHON) tools/run-tests.py < target/tests.json
@@ -74,7 +87,7 @@ test-rust: tools
 
 # The broker and the Python module for the clients' tests. Cargo reuses a crate of the Rust tests only if it has the same
 # features, which all selected packages and the dependencies of their tests decide: hence the workspace and one test.
-test-build:
+test-build: console
 	$(CARGO) build --workspace --locked --features full --lib --bin rawline --test tls
 
 # A debug build next to its Python files, as `pip install ./python` lays them out: pip would compile everything again.
@@ -87,6 +100,23 @@ $(VENV)/.ready: python/requirements-dev.txt
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
 	touch $@
+
+# The distribution's Chromium: Playwright's own is on no package registry.
+CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome || echo /usr/bin/chromium)
+
+test-console: $(VENV)/.ready test-build $(CHROMIUM) ## Test the console in Chromium (1 min)
+	cd console/tests && CHROMIUM=$(CHROMIUM) $(VENV)/bin/python -m pytest
+
+# Two minutes: the plots need some steps.
+screenshots: release $(VENV)/.ready $(CHROMIUM) ## Take the screenshots in docs/console (3 min)
+	CHROMIUM=$(CHROMIUM) $(VENV)/bin/python console/tests/screenshots.py
+
+$(CHROMIUM):
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium; \
+	else \
+		echo "the console is tested in Chromium: install the package chromium, or set CHROMIUM=PATH, then run make again"; exit 1; \
+	fi
 
 test-java: tools test-build
 	@command -v mvn >/dev/null || { echo "the Java client is built with Maven: install Maven 3.8 and Java 17 or newer, then run make again"; exit 1; }
@@ -114,7 +144,7 @@ kcat:
 bench-kafka: release $(VENV)/.ready ## Compare the broker with Kafka's own, with Kafka's tools; RDKAFKA_PERFORMANCE names librdkafka's (40 min)
 	RAWLINE_BIN=$(CURDIR)/target/release/rawline $(VENV)/bin/python interop/kafka/speed.py
 
-check: check-rust check-python check-java check-lab ## Formatters, linters, licenses of dependencies (6 min)
+check: check-rust check-python check-console check-java check-lab ## Formatters, linters, licenses of dependencies (6 min)
 
 # Every example too. `fuzz/` is not compiled here; a test reads its drivers. The second line, without the feature `full`, has
 # one test so that the libraries get the dependencies of tests: Cargo has checked most of them with these already.
@@ -126,9 +156,12 @@ check-rust: $(TOOLS)/cargo-deny ## Rust: rustfmt, clippy, licenses and sources o
 
 check-python: $(VENV)/.ready ## Python: ruff, mypy (.tools/python/bin/ruff format python formats)
 	$(VENV)/bin/ruff check --no-cache python
-	$(VENV)/bin/ruff check --no-cache --config python/pyproject.toml interop tools
-	$(VENV)/bin/ruff format --no-cache --check --config python/pyproject.toml python interop tools
+	$(VENV)/bin/ruff check --no-cache --config python/pyproject.toml interop tools console/tests
+	$(VENV)/bin/ruff format --no-cache --check --config python/pyproject.toml python interop tools console/tests
 	cd python && MYPYPATH=lib $(VENV)/bin/mypy --strict lib/rawline tests/typed.py
+
+check-console: console/node_modules/.ready ## The console: TypeScript
+	cd console && node_modules/.bin/tsc -p .
 
 check-lab: lab-generate ## The laboratory: rustfmt, clippy
 	$(CARGO) fmt --all --check --manifest-path lab/rust/Cargo.toml
@@ -207,4 +240,4 @@ kafka-vectors: ## Write the golden bytes of Kafka's protocol, vectors/kafka, as 
 
 clean: ## Remove build results and the data of `make run`
 	$(CARGO) clean
-	rm -rf .rawline .tools java/target lab/out lab/generated lab/.tools lab/.venv lab/java/target interop/kafka/java/target interop/kafka/engines/*/target
+	rm -rf .rawline .tools console/node_modules console/dist/* java/target lab/out lab/generated lab/.tools lab/.venv lab/java/target interop/kafka/java/target interop/kafka/engines/*/target

@@ -1,0 +1,132 @@
+// A record as a line of the broker's JSON describes it, cut to what the page shows of it.
+
+import { bytes as sizeText } from "../format";
+
+export interface Row {
+  topic: string;
+  partition: number;
+  offset: number;
+  time: string;
+  key: string | undefined;
+  /** Header names and values. */
+  headers: [string, string | null][];
+  /** Text of the record, of its bytes in base64, or of its value as JSON; its beginning if it is long. */
+  text: string;
+  kind: "text" | "base64" | "value" | "null";
+  /** Whether `text` is all of it. */
+  isWhole: boolean;
+}
+
+/** Characters of a record that the page keeps. */
+export const KEPT_MAX = 16 << 10;
+
+interface Line {
+  topic?: string;
+  partition?: number;
+  offset: number;
+  time: string;
+  key?: string;
+  key_base64?: string;
+  headers?: { key?: string; key_base64?: string; value?: string | null; value_base64?: string }[];
+  record?: unknown;
+  record_base64?: string;
+}
+
+/** Reads one object. */
+export function parseRow(line: string, topic: string, partition: number): Row {
+  const found = JSON.parse(line) as Line;
+  let kind: Row["kind"] = "value";
+  let text = "";
+  if (found.record_base64 !== undefined) [kind, text] = ["base64", found.record_base64];
+  else if (typeof found.record === "string") [kind, text] = ["text", found.record];
+  else if (found.record === null && found.key !== undefined) [kind, text] = ["null", ""];
+  // A value: as the broker has written it, with all digits.
+  else text = line.slice(line.indexOf(',"record":') + 10, line.lastIndexOf("}"));
+  return {
+    topic: found.topic ?? topic,
+    partition: found.partition ?? partition,
+    offset: found.offset,
+    time: found.time,
+    key: found.key ?? (found.key_base64 === undefined ? undefined : `base64:${found.key_base64}`),
+    headers: (found.headers ?? []).map((header) => [
+      header.key ?? `base64:${header.key_base64}`,
+      header.value ?? (header.value_base64 === undefined ? null : `base64:${header.value_base64}`),
+    ]),
+    kind,
+    // A copy: a slice would keep all of a long line.
+    text: text.length > KEPT_MAX ? structuredClone(text.slice(0, KEPT_MAX)) : text,
+    isWhole: text.length <= KEPT_MAX,
+  };
+}
+
+
+/** Reads an array with one object per line, as `GET /records` writes it. */
+export function parseRows(text: string, topic: string, partition: number): Row[] {
+  return text
+    .split("\n")
+    .map((line) => line.replace(/^\[/, "").replace(/[\],]$/, ""))
+    .filter((line) => line.startsWith("{"))
+    .map((line) => parseRow(line, topic, partition));
+}
+
+/** The value of a field of a JSON record, by its path; a name may contain dots. */
+export function field(tree: unknown, path: string): unknown {
+  if (tree === null || typeof tree !== "object") return undefined;
+  if (Object.hasOwn(tree, path)) return (tree as Record<string, unknown>)[path];
+  for (let dot = path.indexOf("."); dot > 0; dot = path.indexOf(".", dot + 1)) {
+    const name = path.slice(0, dot);
+    if (!Object.hasOwn(tree, name)) continue;
+    const found = field((tree as Record<string, unknown>)[name], path.slice(dot + 1));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+export type Match = (row: Row) => boolean;
+
+const CONDITION = /^\s*([^\s=!<>]+)\s*(=|!=|<=|>=|<|>)\s*(.*?)\s*$/;
+
+/** A search: `field=value` joined by ` and `, or any text. */
+export function matcher(search: string): Match {
+  if (search.trim() === "") return () => true;
+  const conditions = search.split(" and ").map((part) => CONDITION.exec(part));
+  if (conditions.includes(null)) {
+    const wanted = search.toLowerCase();
+    return (row) => row.text.toLowerCase().includes(wanted) || (row.key?.toLowerCase().includes(wanted) ?? false);
+  }
+  return (row) => {
+    let tree: unknown;
+    try {
+      tree = JSON.parse(row.text);
+    } catch {
+      return false;
+    }
+    return conditions.every((condition) => {
+      const [, path = "", operator = "", wanted = ""] = condition ?? [];
+      const found = field(tree, path);
+      if (found === undefined) return false;
+      const text = typeof found === "string" ? found : JSON.stringify(found);
+      const unquoted = wanted.replace(/^"(.*)"$/, "$1");
+      const isNumber = typeof found === "number" && unquoted !== "" && !Number.isNaN(Number(unquoted));
+      const order = isNumber ? found - Number(unquoted) : text < unquoted ? -1 : text > unquoted ? 1 : 0;
+      switch (operator) {
+        case "=":
+          return order === 0;
+        case "!=":
+          return order !== 0;
+        case "<":
+          return order < 0;
+        case "<=":
+          return order <= 0;
+        case ">":
+          return order > 0;
+        default:
+          return order >= 0;
+      }
+    });
+  };
+}
+
+/** What the page doesn't show of a record. */
+export const restText = (shown: number, size: number): string =>
+  `The first ${sizeText(shown)} of ${sizeText(size)} are shown.`;

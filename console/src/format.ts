@@ -1,0 +1,67 @@
+// Numbers, sizes and times for people.
+
+const integer = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+
+export const count = (value: number): string => integer.format(value);
+
+/** A size in bytes with three digits. */
+export function bytes(value: number): string {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+  let unit = 0;
+  while (Math.abs(value) >= 1024 && unit < units.length - 1) {
+    value /= 1024;
+    unit += 1;
+  }
+  return `${unit === 0 || value >= 100 ? value.toFixed(0) : value.toPrecision(3)} ${units[unit]}`;
+}
+
+/** A number with three digits and a unit of a thousand. */
+export function short(value: number): string {
+  if (Math.abs(value) < 1000) return value === 0 || value >= 10 ? value.toFixed(0) : value.toPrecision(2);
+  const units = ["", "k", "M", "G", "T"];
+  let unit = 0;
+  while (Math.abs(value) >= 1000 && unit < units.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return `${value >= 100 ? value.toFixed(0) : value.toPrecision(3)} ${units[unit]}`;
+}
+
+export const perSecond = (value: number | undefined): string =>
+  value === undefined ? "" : value === 0 ? "·" : `${short(value)}/s`;
+
+export const bytesPerSecond = (value: number | undefined): string =>
+  value === undefined ? "" : value === 0 ? "·" : `${bytes(value)}/s`;
+
+/** A duration in seconds. */
+export function seconds(value: number): string {
+  if (value < 1e-3) return `${(value * 1e6).toFixed(0)} µs`;
+  if (value < 1) return `${(value * 1e3).toPrecision(3)} ms`;
+  if (value < 120) return `${value.toPrecision(3)} s`;
+  if (value < 7200) return `${(value / 60).toFixed(0)} min`;
+  return value < 172800 ? `${(value / 3600).toFixed(0)} h` : `${(value / 86400).toFixed(0)} d`;
+}
+
+/** How long ago a time was. */
+export function ago(time: string | null, now: number): string {
+  if (time === null) return "never";
+  const past = (now - Date.parse(time)) / 1000;
+  return past < 1 ? "now" : `${past < 120 ? `${past.toFixed(0)} s` : seconds(past)} ago`;
+}
+
+export function retention(hours: number | null, limit: number | null): string {
+  const limits = [];
+  if (hours !== null) limits.push(hours >= 48 ? `${+(hours / 24).toFixed(1)} d` : `${hours} h`);
+  if (limit !== null) limits.push(bytes(limit));
+  return limits.length === 0 ? "all" : limits.join(", ");
+}
+
+/** A record's time, without the date if that is today. */
+export function clock(time: string): string {
+  const at = new Date(time);
+  if (Number.isNaN(at.getTime())) return time;
+  const two = (value: number, digits = 2): string => String(value).padStart(digits, "0");
+  const text = `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}.${two(at.getMilliseconds(), 3)}`;
+  const today = new Date().toDateString() === at.toDateString();
+  return today ? text : `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${text}`;
+}

@@ -1,0 +1,3 @@
+// Style sheets, which the bundler collects.
+
+declare module "*.css";
