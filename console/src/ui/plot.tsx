@@ -18,11 +18,16 @@ interface Props {
   show: (value: number) => string;
   /** The upper end of the scale, where it has one. */
   max?: number;
+  /** Whether a scale in powers of two reads best. */
+  isBytes?: boolean;
 }
+
+/** Distances between the lines of a scale in bytes. */
+const BYTE_STEPS = Array.from({ length: 50 }, (_, exponent) => 2 ** exponent);
 
 const COLORS = ["#1098ad", "#e8590c", "#7048e8", "#2f9e44"];
 
-export function Plot({ title, times, series, show, max }: Props): JSX.Element {
+export function Plot({ title, times, series, show, max, isBytes }: Props): JSX.Element {
   const frame = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
   const theme = useTheme();
@@ -45,8 +50,8 @@ export function Plot({ title, times, series, show, max }: Props): JSX.Element {
         padding: [8, 4, 0, 0],
         scales: { y: { range: (_plot, _low, high) => [0, Math.max(max ?? 0, high > 0 ? high * 1.1 : 1)] } },
         axes: [
-          { ...axis, space: 80, values: (_plot, ticks) => ticks.map(minutes), size: 28 },
-          { ...axis, size: 64, space: 34, values: (_plot, ticks) => ticks.map(show) },
+          { ...axis, space: 80, values: (_plot, ticks) => ticks.map(clockOf(ticks)), size: 28 },
+          { ...axis, ...(isBytes ? { incrs: BYTE_STEPS } : {}), size: 64, space: 34, values: (_plot, ticks) => ticks.map(show) },
         ],
         series: [
           {},
@@ -91,7 +96,11 @@ export function Plot({ title, times, series, show, max }: Props): JSX.Element {
   );
 }
 
-const minutes = (time: number): string => new Date(time * 1000).toTimeString().slice(0, 5);
+/** Times of day, with seconds if the ticks are close. */
+function clockOf(ticks: number[]): (time: number) => string {
+  const isClose = (ticks[1] ?? 0) - (ticks[0] ?? 0) < 60;
+  return (time) => new Date(time * 1000).toTimeString().slice(0, isClose ? 8 : 5);
+}
 
 /** The color with another opacity. */
 function fade(color: string, opacity: number): string {

@@ -141,5 +141,5 @@ export function Table<R>(props: Props<R>): JSX.Element {
 }
 
 function classes<R>(column: Column<R>): string {
-  return `${column.isNumber ? "number" : ""} ${column.isMinor ? "minor" : ""} ${column.id}`;
+  return `${column.isNumber ? "number" : ""} ${column.isMinor ? "minor" : ""} column-${column.id}`;
 }

@@ -62,6 +62,7 @@ export function Broker({ stats }: { stats: Polled<Stats> }): JSX.Element {
             { title: "returned", values: rate("read_bytes") },
           ]}
           show={byteRate}
+          isBytes
         />
         <Plot
           title="Records"
@@ -87,6 +88,7 @@ export function Broker({ stats }: { stats: Polled<Stats> }): JSX.Element {
           times={times}
           series={[{ title: `used of ${bytes(value.pool_bytes)}`, values: list("pool_used_bytes") }]}
           show={(value) => bytes(value)}
+          isBytes
           max={value.pool_bytes / 1.1}
         />
         <Plot

@@ -163,8 +163,21 @@ function Content({ loaded, payload, format }: { loaded: Loaded; payload: string;
 function guess(bytes: Uint8Array, payload: string, text: string, isText: boolean): Format {
   if (payload === "value") return "value";
   if (fingerprintOf(bytes) !== undefined) return "avro";
+  if (isContainer(bytes)) return "value";
   if (!isText) return "hex";
   return /^\s*[{[]/.test(text) && pretty(text) !== undefined ? "json" : "text";
+}
+
+/** Whether the bytes are a structured value that no text looks like: a set, a table or a vector. */
+function isContainer(bytes: Uint8Array): boolean {
+  const [tag = 0] = bytes;
+  if (tag < 0x0c || tag > 0x0e) return false;
+  try {
+    decodeValue(bytes);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function Mismatch({ format, text, size }: { format: string; text: string; size: number }): JSX.Element {

@@ -8,7 +8,7 @@ import { matcher, parseRow, parseRows, type Row } from "../decode/row";
 import { Safe, utf8 } from "../escape";
 import { clock, count } from "../format";
 import { go, place } from "../route";
-import { type Handler, subscribe } from "../subscribe";
+import { type Handler, subscribe } from "../tail";
 import { Failure } from "../ui/dialog";
 import { type Column, Table } from "../ui/table";
 import { type Format, FORMAT_NAMES, FORMATS, Record } from "./record";
@@ -245,54 +245,54 @@ async function read(source: Source, partition: number, offset: number, most: num
 /** The newest records, then those that arrive. */
 async function follow(source: Source, show: Show): Promise<void> {
   const { topic, partition, where, signal } = source;
-  let rows: Row[] = [];
-  let [received, skipped] = [0, 0];
-  let state = "connecting";
-  let timer = 0;
-  const status = (): string =>
-    `${state}${received === 0 ? "" : ` · ${count(received)} received`}${skipped === 0 ? "" : ` · ${count(skipped)} skipped`}`;
+  // The oldest first.
+  let kept: Row[] = [];
+  const positions = new Map<number, number>();
+  if (where === "") {
+    const { offsets = [] } = await get<TopicInfo>(target("/topic", { "topic-name": topic.name }), { signal });
+    const wanted = [...offsets.entries()].filter(([number]) => number === (partition ?? number));
+    const each = Math.max(1, Math.ceil(HISTORY / wanted.length));
+    for (const [number, { first_offset: first, next_offset: next }] of wanted) {
+      // Of many partitions some are enough to begin with.
+      const start = kept.length < HISTORY ? Math.max(first, next - each) : next;
+      const found = start < next ? await read(source, number, start, each) : [];
+      kept.push(...found);
+      positions.set(number, (found.at(-1)?.offset ?? start - 1) + 1);
+    }
+    kept.sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : a.offset - b.offset));
+  }
+  let [state, received, skipped, timer] = ["connecting", 0, 0, 0];
+  const showNow = (change: Partial<Shown> = {}): void => {
+    const counts = [received > 0 && `${count(received)} received`, skipped > 0 && `${count(skipped)} skipped`];
+    const status = [state, ...counts.filter((part) => part !== false)].join(" · ");
+    show({ rows: kept.slice(-ROWS_MAX).reverse(), status, ...change });
+  };
   const showSoon = (): void => {
     if (timer !== 0) return;
     timer = window.setTimeout(() => {
       timer = 0;
-      show({ rows, status: status() });
+      showNow();
     }, SHOW_MS);
   };
-  let from = "end";
-  if (where === "") {
-    const now = Date.now() * 1000;
-    const { offsets = [] } = await get<TopicInfo>(target("/topic", { "topic-name": topic.name }), { signal });
-    const wanted = offsets.map((extent, number) => ({ ...extent, number })).filter(({ number }) => number === (partition ?? number));
-    const each = Math.max(1, Math.ceil(HISTORY / wanted.length));
-    const ends: string[] = [];
-    for (const { number, first_offset: first, next_offset: next } of wanted) {
-      // Of many partitions some are enough to begin with.
-      const start = rows.length < 4 * HISTORY ? Math.max(first, next - each) : next;
-      const found = start < next ? await read(source, number, start, each) : [];
-      rows.push(...found);
-      ends.push(`${number}=${Math.max(start, (found.at(-1)?.offset ?? start - 1) + 1)}`);
-    }
-    rows.sort((a, b) => (a.time < b.time ? 1 : a.time > b.time ? -1 : b.offset - a.offset));
-    from = `${now};${topic.name}/${ends.join(",")}`;
-  }
-  show({ rows, status: status() });
+  showNow();
   const handler: Handler = {
     record: (line) => {
       received += 1;
-      rows = [parseRow(line, topic.name, 0), ...(rows.length < ROWS_MAX ? rows : rows.slice(0, ROWS_MAX - 1))];
+      kept.push(parseRow(line, topic.name, partition ?? 0));
+      if (kept.length > 2 * ROWS_MAX) kept = kept.slice(-ROWS_MAX);
       showSoon();
     },
     skipped: (records) => {
       skipped += records;
       showSoon();
     },
-    deleted: () => show({ error: new Error("The topic was deleted.") }),
+    deleted: () => showNow({ error: new Error("The topic was deleted.") }),
     state: (isOpen, error) => {
       state = isOpen ? "live" : "connecting again";
-      show({ status: status(), error });
+      showNow({ error });
     },
   };
-  await subscribe({ topic: topic.name, partition, from, where }, handler, signal);
+  await subscribe({ topic: topic.name, partition, where, positions }, handler, signal);
   clearTimeout(timer);
 }
 
