@@ -5,10 +5,11 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get, isAborted, send, target, type TopicInfo } from "../api";
 import { decodeAvro, fingerprintOf, schemaOf, type Schema } from "../decode/avro";
 import { matcher, parseRow, parseRows, type Row } from "../decode/row";
+import { decodeValue, plainText } from "../decode/value";
 import { Safe, utf8 } from "../escape";
 import { clock, count } from "../format";
 import { go, place } from "../route";
-import { type Handler, subscribe } from "../tail";
+import { type Handler, subscribe } from "../subscribe";
 import { Failure } from "../ui/dialog";
 import { type Column, Table } from "../ui/table";
 import { type Format, FORMAT_NAMES, FORMATS, Record } from "./record";
@@ -380,8 +381,16 @@ function preview(row: Row, format: Format, schemas: Map<string, Schema>): string
   if (format === "hex") {
     return Array.from(rowBytes(row).subarray(0, 64), (byte) => byte.toString(16).padStart(2, "0")).join(" ");
   }
-  if (row.kind !== "base64") return row.text.slice(0, characters);
+  const isContainer = /^[\f\r\x0e]/.test(row.text);
+  if (row.kind !== "base64" && !isContainer) return row.text.slice(0, characters);
   const bytes = rowBytes(row);
+  if (format !== "text" && row.isWhole && bytes[0] !== undefined && bytes[0] >= 0x0c && bytes[0] <= 0x0e) {
+    try {
+      return plainText(decodeValue(bytes)).slice(0, characters);
+    } catch {
+      // Shown as bytes.
+    }
+  }
   const schema = schemas.get(fingerprintOf(bytes) ?? "");
   if (schema !== undefined && row.isWhole && format !== "text") {
     try {
