@@ -161,7 +161,7 @@ check-python: $(VENV)/.ready ## Python: ruff, mypy (.tools/python/bin/ruff forma
 	cd python && MYPYPATH=lib $(VENV)/bin/mypy --strict lib/rawline tests/typed.py
 
 check-console: console/node_modules/.ready ## The console: TypeScript
-	cd console && node_modules/.bin/tsc -p .
+	cd console && node_modules/.bin/tsc -p . && node_modules/.bin/prettier --check src build.mjs --log-level warn
 
 check-lab: lab-generate ## The laboratory: rustfmt, clippy
 	$(CARGO) fmt --all --check --manifest-path lab/rust/Cargo.toml

@@ -1,5 +1,5 @@
-// Bundles the console into dist: one page, one script and one style sheet, each also compressed. The names of the last two
-// contain a hash of their content, so browsers may keep them.
+// Bundles the console into dist: one page, one script and one style sheet, each also compressed. The names of the last
+// two contain a hash of their content, so browsers may keep them.
 
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";

@@ -94,6 +94,7 @@ export function setKey(key: string): void {
 
 export const hasKey = (): boolean => sessionStorage.getItem(KEY) !== null;
 
+/** Asks for another key. */
 export function forgetKey(): void {
   sessionStorage.removeItem(KEY);
   askForKey();

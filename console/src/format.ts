@@ -12,12 +12,14 @@ export function bytes(value: number): string {
     value /= 1024;
     unit += 1;
   }
-  return `${Number.isInteger(value) || unit === 0 || value >= 100 ? value.toFixed(0) : value.toPrecision(3)} ${units[unit]}`;
+  const isWhole = Number.isInteger(value) || unit === 0 || value >= 100;
+  return `${isWhole ? value.toFixed(0) : value.toPrecision(3)} ${units[unit]}`;
 }
 
 /** A number with three digits and a unit of a thousand. */
 export function short(value: number): string {
-  if (Math.abs(value) < 1000) return Number.isInteger(value) || value >= 10 ? value.toFixed(0) : value.toPrecision(2);
+  if (Math.abs(value) < 1000)
+    return Number.isInteger(value) || value >= 10 ? value.toFixed(0) : value.toPrecision(2);
   const units = ["", "k", "M", "G", "T"];
   let unit = 0;
   while (Math.abs(value) >= 1000 && unit < units.length - 1) {

@@ -49,10 +49,22 @@ function App(): JSX.Element {
             Change key
           </button>
         )}
-        <button type="button" class="plain" aria-label={`Theme: ${theme()}`} title={`Theme: ${theme()}   d`} onClick={toggleTheme}>
+        <button
+          type="button"
+          class="plain"
+          aria-label={`Theme: ${theme()}`}
+          title={`Theme: ${theme()}   d`}
+          onClick={toggleTheme}
+        >
           {THEMES[theme()]}
         </button>
-        <button type="button" class="plain" aria-label="Keyboard shortcuts" title="Keyboard shortcuts   ?" onClick={() => setHelping(true)}>
+        <button
+          type="button"
+          class="plain"
+          aria-label="Keyboard shortcuts"
+          title="Keyboard shortcuts   ?"
+          onClick={() => setHelping(true)}
+        >
           ?
         </button>
       </header>
@@ -116,11 +128,19 @@ function KeyDialog(): JSX.Element {
       title="This broker requires a key"
       action="Continue"
       isReady={key !== ""}
+      isRequired
       onConfirm={async () => setKey(key)}
       onClose={() => undefined}
     >
+      {hasKey() && <p class="error">The broker has refused the key.</p>}
       <Field label="API key" hint="Kept until this tab is closed">
-        <input autofocus type="password" autocomplete="off" value={key} onInput={(event) => setTyped(event.currentTarget.value)} />
+        <input
+          autofocus
+          type="password"
+          autocomplete="off"
+          value={key}
+          onInput={(event) => setTyped(event.currentTarget.value)}
+        />
       </Field>
     </Dialog>
   );

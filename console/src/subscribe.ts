@@ -1,5 +1,5 @@
-// A subscription as a stream of server-sent events. Read with fetch, which can send a key; stopping reads no more, so the
-// broker stops sending.
+// A subscription as a stream of server-sent events. Read with fetch, which can send a key; what isn't read, the
+// broker doesn't send.
 
 import { ApiError, isAborted, send, target } from "./api";
 

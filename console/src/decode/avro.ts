@@ -23,7 +23,12 @@ export function fingerprintOf(bytes: Uint8Array): string | undefined {
 /** The schema with this fingerprint, if the log has it. */
 export async function schemaOf(fingerprint: string): Promise<Schema | undefined> {
   while (!schemas.has(fingerprint)) {
-    const url = target("/records", { "topic-name": SCHEMAS, offset: nextOffset, "max-records": 1000, timeout: "0s" });
+    const url = target("/records", {
+      "topic-name": SCHEMAS,
+      offset: nextOffset,
+      "max-records": 1000,
+      timeout: "0s",
+    });
     const response = await send(url, { headers: { Accept: "application/x-ndjson" } });
     const lines = response.status === 204 ? [] : (await response.text()).split("\n").slice(0, -1);
     if (lines.length === 0) break;
@@ -170,10 +175,14 @@ class Reader {
       return this.read(known.schema, known.namespace, depth);
     }
     if (type === "array") {
-      return list(this.items(() => this.read(schema["items"] as Schema, namespace, depth + 1)), "[]");
+      return list(
+        this.items(() => this.read(schema["items"] as Schema, namespace, depth + 1)),
+        "[]",
+      );
     }
     if (type === "map") {
-      const entry = (): string => `${this.read("string", "", 0)}: ${this.read(schema["values"] as Schema, namespace, depth + 1)}`;
+      const entry = (): string =>
+        `${this.read("string", "", 0)}: ${this.read(schema["values"] as Schema, namespace, depth + 1)}`;
       return list(this.items(entry), "{}");
     }
     if (!["record", "enum", "fixed"].includes(type)) return this.read(type, namespace, depth);

@@ -1,6 +1,7 @@
 // JSON as its text says, not as JavaScript reads it: numbers keep all digits, and every name is a name.
 
-const TOKEN = /\s*(?:([{}[\],:])|("(?:[^"\\\u0000-\u001f]|\\.)*")|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null))/y;
+const TOKEN =
+  /\s*(?:([{}[\],:])|("(?:[^"\\\u0000-\u001f]|\\.)*")|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null))/y;
 
 /** The text with an indented line for each member; undefined if it isn't JSON. */
 export function pretty(text: string): string | undefined {

@@ -59,7 +59,6 @@ export function parseRow(line: string, topic: string, partition: number): Row {
   };
 }
 
-
 /** Reads an array with one object per line, as `GET /records` writes it. */
 export function parseRows(text: string, topic: string, partition: number): Row[] {
   return text

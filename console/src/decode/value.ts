@@ -121,7 +121,9 @@ function real(bits: bigint): string {
     value = (1 + Number(fraction) / 2 ** 52) * 2 ** -1023 * (bits >> 63n === 0n ? 1 : -1);
   }
   if (Number.isNaN(value)) return "nan";
-  return Number.isInteger(value) && Math.abs(value) < 1e21 ? `${Object.is(value, -0) ? "-0" : value}.0` : String(value);
+  return Number.isInteger(value) && Math.abs(value) < 1e21
+    ? `${Object.is(value, -0) ? "-0" : value}.0`
+    : String(value);
 }
 
 function address(view: DataView, at: number): { text: string; isV4: boolean } {
@@ -148,7 +150,9 @@ function timestamp(ns: bigint): string {
 
 function timespan(ns: bigint): string {
   const magnitude = ns < 0n ? -ns : ns;
-  const fraction = String(magnitude % 1_000_000_000n).padStart(9, "0").replace(/0+$/, "");
+  const fraction = String(magnitude % 1_000_000_000n)
+    .padStart(9, "0")
+    .replace(/0+$/, "");
   return `${ns < 0n ? "-" : ""}${magnitude / 1_000_000_000n}${fraction === "" ? "" : `.${fraction}`}s`;
 }
 

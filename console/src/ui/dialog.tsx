@@ -14,11 +14,13 @@ interface Props {
   /** What to do; the dialog closes when it returns, unless it returns true. */
   onConfirm?: () => Promise<boolean | void>;
   onClose: () => void;
+  /** It stays until it is confirmed. */
+  isRequired?: boolean;
   children: ComponentChildren;
 }
 
 export function Dialog(props: Props): JSX.Element {
-  const { title, action, isDangerous, isReady = true, onConfirm, onClose, children } = props;
+  const { title, action, isDangerous, isReady = true, onConfirm, onClose, isRequired, children } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const [error, setError] = useState<string>();
   const [isBusy, setBusy] = useState(false);
@@ -41,7 +43,7 @@ export function Dialog(props: Props): JSX.Element {
     }
   };
   return (
-    <dialog ref={dialog} aria-label={title} onClose={onClose}>
+    <dialog ref={dialog} aria-label={title} onClose={() => (isRequired ? dialog.current?.showModal() : onClose())}>
       <form onSubmit={(event) => void confirm(event)}>
         <h2>{title}</h2>
         {children}
@@ -51,9 +53,11 @@ export function Dialog(props: Props): JSX.Element {
           </p>
         )}
         <div class="buttons">
-          <button type="button" onClick={onClose}>
-            {action === undefined ? "Close" : "Cancel"}
-          </button>
+          {!isRequired && (
+            <button type="button" onClick={onClose}>
+              {action === undefined ? "Close" : "Cancel"}
+            </button>
+          )}
           {action !== undefined && (
             <button type="submit" class={isDangerous ? "danger" : "primary"} disabled={!isReady || isBusy}>
               {action}
@@ -65,7 +69,15 @@ export function Dialog(props: Props): JSX.Element {
   );
 }
 
-export function Field({ label, hint, children }: { label: string; hint?: string; children: ComponentChildren }): JSX.Element {
+export function Field({
+  label,
+  hint,
+  children,
+}: {
+  label: string;
+  hint?: string;
+  children: ComponentChildren;
+}): JSX.Element {
   return (
     <label class="field">
       <span>{label}</span>

@@ -51,7 +51,13 @@ export function Plot({ title, times, series, show, max, isBytes }: Props): JSX.E
         scales: { y: { range: (_plot, _low, high) => [0, Math.max(max ?? 0, high > 0 ? high * 1.1 : 1)] } },
         axes: [
           { ...axis, space: 80, values: (_plot, ticks) => ticks.map(clockOf(ticks)), size: 28 },
-          { ...axis, ...(isBytes ? { incrs: BYTE_STEPS } : {}), size: 64, space: 34, values: (_plot, ticks) => ticks.map(show) },
+          {
+            ...axis,
+            ...(isBytes ? { incrs: BYTE_STEPS } : {}),
+            size: 64,
+            space: 34,
+            values: (_plot, ticks) => ticks.map(show),
+          },
         ],
         series: [
           {},

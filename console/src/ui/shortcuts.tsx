@@ -32,7 +32,10 @@ export function useShortcuts(onHelp: () => void): void {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
       if (document.querySelector("dialog[open]") !== null) return;
       if (isText(event.target)) {
-        if (event.key === "Escape") (event.target as HTMLElement).blur();
+        if (event.key !== "Escape") return;
+        // A search field would be cleared.
+        event.preventDefault();
+        (event.target as HTMLElement).blur();
         return;
       }
       const to = isGoing ? PLACES[event.key] : undefined;

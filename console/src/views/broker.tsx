@@ -82,7 +82,12 @@ export function Broker({ stats }: { stats: Polled<Stats> }): JSX.Element {
           ]}
           show={(value) => (value === 0 ? "0" : seconds(value))}
         />
-        <Plot title="Commits" times={times} series={[{ title: "commits", values: rate("commits") }]} show={perSecond} />
+        <Plot
+          title="Commits"
+          times={times}
+          series={[{ title: "commits", values: rate("commits") }]}
+          show={perSecond}
+        />
         <Plot
           title="Memory of buffers"
           times={times}

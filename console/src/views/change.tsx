@@ -62,7 +62,13 @@ function body(settings: Settings): Record<string, unknown> {
 
 export function CreateTopic(props: { onClose: () => void; onCreated: (name: string) => void }): JSX.Element {
   const [name, setName] = useState("");
-  const [settings, setSettings] = useState({ payload: "bytes", partitions: "1", hours: "", bytes: "", policy: "delete" });
+  const [settings, setSettings] = useState({
+    payload: "bytes",
+    partitions: "1",
+    hours: "",
+    bytes: "",
+    policy: "delete",
+  });
   const create = async (): Promise<void> => {
     await sendJson("POST", target("/topic", { "topic-name": name }), body(settings));
     props.onCreated(name);
@@ -70,7 +76,14 @@ export function CreateTopic(props: { onClose: () => void; onCreated: (name: stri
   return (
     <Dialog title="New topic" action="Create" isReady={name !== ""} onConfirm={create} onClose={props.onClose}>
       <Field label="Name" hint="1 to 200 letters, digits, '.', '_' and '-'">
-        <input autofocus required maxLength={200} spellcheck={false} value={name} onInput={(event) => setName(event.currentTarget.value)} />
+        <input
+          autofocus
+          required
+          maxLength={200}
+          spellcheck={false}
+          value={name}
+          onInput={(event) => setName(event.currentTarget.value)}
+        />
       </Field>
       <Fields settings={settings} change={setSettings} />
     </Dialog>
@@ -103,10 +116,23 @@ export function AlterTopic({ topic, onClose, onDone }: Props): JSX.Element {
 }
 
 /** A field into which the topic's name is typed, so that nothing is deleted by a slip. */
-function Confirmation({ name, typed, change }: { name: string; typed: string; change: (typed: string) => void }): JSX.Element {
+function Confirmation({
+  name,
+  typed,
+  change,
+}: {
+  name: string;
+  typed: string;
+  change: (typed: string) => void;
+}): JSX.Element {
   return (
     <Field label={`Type ${name} to confirm`}>
-      <input spellcheck={false} autocomplete="off" value={typed} onInput={(event) => change(event.currentTarget.value)} />
+      <input
+        spellcheck={false}
+        autocomplete="off"
+        value={typed}
+        onInput={(event) => change(event.currentTarget.value)}
+      />
     </Field>
   );
 }
@@ -151,7 +177,12 @@ export function TruncateTopic({ topic, onClose, onDone }: Props): JSX.Element {
         label="Delete the records before offset"
         hint={`The partition has ${count(extent.first_offset)} to ${count(extent.next_offset)}`}
       >
-        <input type="number" min={extent.first_offset} value={before} onInput={(event) => setBefore(event.currentTarget.value)} />
+        <input
+          type="number"
+          min={extent.first_offset}
+          value={before}
+          onInput={(event) => setBefore(event.currentTarget.value)}
+        />
       </Field>
       <p>{count(deleted)} records are deleted for good. Offsets don't move.</p>
       <Confirmation name={topic.name} typed={typed} change={setTyped} />

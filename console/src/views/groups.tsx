@@ -23,7 +23,9 @@ const GROUPS: Column<GroupSummary>[] = [
 ];
 
 export function Groups(): JSX.Element {
-  const { value, error } = usePoll("groups", POLL_MS, (signal) => get<{ groups: GroupSummary[] }>("/groups", { signal }));
+  const { value, error } = usePoll("groups", POLL_MS, (signal) =>
+    get<{ groups: GroupSummary[] }>("/groups", { signal }),
+  );
   const groups = value?.groups ?? [];
   return (
     <main class="list">
@@ -50,7 +52,9 @@ type Offset = GroupInfo["offsets"][number];
 
 export function Group({ route }: { route: Route }): JSX.Element {
   const name = route.parts[1] ?? "";
-  const history = useRef<{ name: string; times: number[]; total: number[]; highest: number[] } | undefined>(undefined);
+  const history = useRef<{ name: string; times: number[]; total: number[]; highest: number[] } | undefined>(
+    undefined,
+  );
   const { value: group, error } = usePoll(`group ${name}`, POLL_MS, async (signal) => {
     const group = await get<GroupInfo>(target("/group", { "group-name": name }), { signal });
     if (history.current?.name !== name) history.current = { name, times: [], total: [], highest: [] };
@@ -64,15 +68,25 @@ export function Group({ route }: { route: Route }): JSX.Element {
   const lag = history.current;
   const owner = new Map<string, string>();
   for (const member of group?.members ?? []) {
-    for (const { topic, partition } of member.partitions) owner.set(`${topic}/${partition}`, member.client || member.member);
+    for (const { topic, partition } of member.partitions)
+      owner.set(`${topic}/${partition}`, member.client || member.member);
   }
   const columns: Column<Offset>[] = [
     { id: "topic", title: "Topic", cell: (offset) => offset.topic },
     { id: "partition", title: "Partition", isNumber: true, cell: (offset) => offset.partition },
     { id: "offset", title: "Committed", isNumber: true, cell: (offset) => count(offset.offset) },
     { id: "next", title: "Next offset", isNumber: true, cell: (offset) => count(offset.next_offset) },
-    { id: "lag", title: "Lag", isNumber: true, cell: (offset) => <span class={offset.lag > 0 ? "lag" : ""}>{count(offset.lag)}</span> },
-    { id: "member", title: "Member", cell: (offset) => <Safe text={owner.get(`${offset.topic}/${offset.partition}`) ?? ""} /> },
+    {
+      id: "lag",
+      title: "Lag",
+      isNumber: true,
+      cell: (offset) => <span class={offset.lag > 0 ? "lag" : ""}>{count(offset.lag)}</span>,
+    },
+    {
+      id: "member",
+      title: "Member",
+      cell: (offset) => <Safe text={owner.get(`${offset.topic}/${offset.partition}`) ?? ""} />,
+    },
   ];
   return (
     <main class="list">
@@ -109,7 +123,9 @@ export function Group({ route }: { route: Route }): JSX.Element {
                     <Safe text={member.client || member.member} />
                   </strong>{" "}
                   <span class="quiet">
-                    <Safe text={`${member.address}${member.instance === undefined ? "" : `, instance ${member.instance}`}`} />
+                    <Safe
+                      text={`${member.address}${member.instance === undefined ? "" : `, instance ${member.instance}`}`}
+                    />
                   </span>{" "}
                   {count(member.partitions.length)} {member.partitions.length === 1 ? "partition" : "partitions"}
                 </div>
@@ -122,7 +138,13 @@ export function Group({ route }: { route: Route }): JSX.Element {
             rowKey={(offset) => `${offset.topic}/${offset.partition}`}
             columns={columns}
             onOpen={(offset) =>
-              go(place(["topic", offset.topic, "records"], { from: "offset", partition: offset.partition, at: offset.offset }))
+              go(
+                place(["topic", offset.topic, "records"], {
+                  from: "offset",
+                  partition: offset.partition,
+                  at: offset.offset,
+                }),
+              )
             }
             empty="The group has committed no offsets."
           />

@@ -61,7 +61,13 @@ export function Produce(props: { topic: TopicInfo; onClose: () => void; onDone: 
         </select>
       </Field>
       <Field label="Record">
-        <textarea autofocus rows={8} spellcheck={false} value={text} onInput={(event) => setText(event.currentTarget.value)} />
+        <textarea
+          autofocus
+          rows={8}
+          spellcheck={false}
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
       </Field>
       {topic.cleanup_policy?.includes("compact") && (
         <p class="quiet">A compacted topic takes records with keys only: use rawline produce --key.</p>
@@ -70,7 +76,11 @@ export function Produce(props: { topic: TopicInfo; onClose: () => void; onDone: 
         <p class="success" role="status">
           Stored in partition {stored.partition} at{" "}
           <a
-            href={place(["topic", topic.name, "records"], { from: "offset", partition: stored.partition, at: stored.offset })}
+            href={place(["topic", topic.name, "records"], {
+              from: "offset",
+              partition: stored.partition,
+              at: stored.offset,
+            })}
             onClick={onClose}
           >
             offset {count(stored.offset)}

@@ -153,7 +153,9 @@ function Content({ loaded, payload, format }: { loaded: Loaded; payload: string;
     default:
       return (
         <>
-          {!isValid && isWhole && <p class="quiet">Not UTF-8: what isn't is shown as �. Choose hex for the bytes.</p>}
+          {!isValid && isWhole && (
+            <p class="quiet">Not UTF-8: what isn't is shown as �. Choose hex for the bytes.</p>
+          )}
           <Text text={text} size={size} />
         </>
       );
@@ -211,15 +213,23 @@ function Avro({ bytes, text }: { bytes: Uint8Array; text: string }): JSX.Element
     if (fingerprint === undefined) return;
     schemaOf(fingerprint)
       .then((schema) => {
-        if (schema === undefined) throw new Error(`the topic _schemas has no schema with the fingerprint ${fingerprint}`);
+        if (schema === undefined)
+          throw new Error(`the topic _schemas has no schema with the fingerprint ${fingerprint}`);
         setResult({ text: decodeAvro(bytes, schema) });
       })
       .catch((error: Error) => setResult({ error: error.message }));
   }, [bytes]);
   if (fingerprint === undefined) {
-    return <Mismatch format="Avro in single-object encoding: without its header, its schema isn't known" text={text} size={bytes.length} />;
+    return (
+      <Mismatch
+        format="Avro in single-object encoding: without its header, its schema isn't known"
+        text={text}
+        size={bytes.length}
+      />
+    );
   }
-  if (result.error !== undefined) return <Mismatch format={`shown as Avro: ${result.error}`} text={text} size={bytes.length} />;
+  if (result.error !== undefined)
+    return <Mismatch format={`shown as Avro: ${result.error}`} text={text} size={bytes.length} />;
   return <Text text={result.text ?? ""} size={result.text?.length ?? 0} label="Avro" />;
 }
 

@@ -54,15 +54,20 @@ export function Records({ topic, query }: { topic: TopicInfo; query: URLSearchPa
     stop.current = abort;
     if (isPaused) return undefined;
     const source = { topic, partition, at, where, signal: abort.signal };
+    // Also after the search was stopped.
+    let isCurrent = true;
     const show = (change: Partial<Shown>): void => {
-      if (!abort.signal.aborted) setShown((old) => ({ ...old, ...change }));
+      if (isCurrent) setShown((old) => ({ ...old, ...change }));
     };
     show({ isRunning: true, error: undefined });
     const run = { live: follow, offset: fromOffset, time: fromTime, key: withKey }[mode];
     run(source, show)
       .catch((error: Error) => isAborted(error) || show({ error }))
       .finally(() => show({ isRunning: false }));
-    return () => abort.abort();
+    return () => {
+      isCurrent = false;
+      abort.abort();
+    };
   }, [topic.name, topic.partitions, mode, partition, at, where, isPaused]);
   const set = (change: { [name: string]: string | number | undefined }): void =>
     go(place(["topic", topic.name, "records"], { from: mode, partition, at, where, ...change }));
@@ -86,7 +91,11 @@ export function Records({ topic, query }: { topic: TopicInfo; query: URLSearchPa
   return (
     <div class={opened === undefined ? "records" : "records split"}>
       <div class="tools" role="toolbar" aria-label="Which records">
-        <select aria-label="Which records" value={mode} onChange={(event) => set({ from: event.currentTarget.value, at: undefined })}>
+        <select
+          aria-label="Which records"
+          value={mode}
+          onChange={(event) => set({ from: event.currentTarget.value, at: undefined })}
+        >
           {Object.entries(MODES).map(([id, title]) => (
             <option key={id} value={id}>
               {title}
@@ -97,7 +106,9 @@ export function Records({ topic, query }: { topic: TopicInfo; query: URLSearchPa
           <select
             aria-label="Partition"
             value={partition ?? (mode === "live" || mode === "key" ? "" : 0)}
-            onChange={(event) => set({ partition: event.currentTarget.value === "" ? undefined : event.currentTarget.value })}
+            onChange={(event) =>
+              set({ partition: event.currentTarget.value === "" ? undefined : event.currentTarget.value })
+            }
           >
             {(mode === "live" || mode === "key") && <option value="">all partitions</option>}
             {Array.from({ length: topic.partitions }, (_, number) => (
@@ -127,7 +138,9 @@ export function Records({ topic, query }: { topic: TopicInfo; query: URLSearchPa
             </button>
           </>
         )}
-        {mode === "time" && <Enter label="Time" type="datetime-local" value={at} onEnter={(value) => set({ at: value })} />}
+        {mode === "time" && (
+          <Enter label="Time" type="datetime-local" value={at} onEnter={(value) => set({ at: value })} />
+        )}
         {mode === "key" && (
           <>
             <Enter label="Key" type="text" value={at} onEnter={(value) => set({ at: value })} />
@@ -159,7 +172,11 @@ export function Records({ topic, query }: { topic: TopicInfo; query: URLSearchPa
           {shown.status}
           {search !== "" && ` · ${count(rows.length)} match`}
         </span>
-        <select aria-label="Format" value={format} onChange={(event) => setFormat(event.currentTarget.value as Format)}>
+        <select
+          aria-label="Format"
+          value={format}
+          onChange={(event) => setFormat(event.currentTarget.value as Format)}
+        >
           {FORMATS.map((id) => (
             <option key={id} value={id}>
               {FORMAT_NAMES[id]}
@@ -304,7 +321,10 @@ async function fromOffset(source: Source, show: Show): Promise<void> {
   const start = at === "" ? Math.max(extent.first_offset, extent.next_offset - PAGE) : Number(at);
   const rows = await read(source, partition, start, PAGE);
   const last = rows.at(-1);
-  show({ rows, status: last === undefined ? "no records from here on" : `${count(start)} to ${count(last.offset)}` });
+  show({
+    rows,
+    status: last === undefined ? "no records from here on" : `${count(start)} to ${count(last.offset)}`,
+  });
 }
 
 /** A page of records from the first one that was appended at a time or later. */
@@ -327,14 +347,17 @@ async function withKey(source: Source, show: Show): Promise<void> {
   const rows: Row[] = [];
   let looked = 0;
   const status = (end: string): void =>
-    show({ rows: [...rows], status: `${count(rows.length)} found in ${count(looked)} of ${count(all)} records${end}` });
+    show({
+      rows: [...rows],
+      status: `${count(rows.length)} found in ${count(looked)} of ${count(all)} records${end}`,
+    });
   signal.addEventListener("abort", () => status(", stopped"));
   for (const { number, first_offset: first, next_offset: next } of partitions) {
-    for (let end = next; end > first && rows.length < FOUND_MAX; ) {
+    for (let end = next; end > first && rows.length < FOUND_MAX;) {
       const start = Math.max(first, end - SEARCH_BATCH);
       const found: Row[] = [];
       // A response may have fewer records than were asked for.
-      for (let from = start; from < end; ) {
+      for (let from = start; from < end;) {
         const part = await read(source, number, from, end - from);
         const last = part.at(-1);
         if (last === undefined) break;

@@ -41,7 +41,11 @@ export function Topics(): JSX.Element {
     {
       id: "name",
       title: "Topic",
-      cell: (topic) => <a href={place(["topic", topic.name])} tabIndex={-1}>{topic.name}</a>,
+      cell: (topic) => (
+        <a href={place(["topic", topic.name])} tabIndex={-1}>
+          {topic.name}
+        </a>
+      ),
       order: (a, b) => (a.name < b.name ? -1 : 1),
     },
     {
@@ -51,7 +55,13 @@ export function Topics(): JSX.Element {
       cell: (topic) => count(topic.records ?? 0),
       order: by((topic) => topic.records ?? 0),
     },
-    { id: "bytes", title: "Stored", isNumber: true, cell: (topic) => bytes(topic.bytes), order: by((topic) => topic.bytes) },
+    {
+      id: "bytes",
+      title: "Stored",
+      isNumber: true,
+      cell: (topic) => bytes(topic.bytes),
+      order: by((topic) => topic.bytes),
+    },
     {
       id: "record-rate",
       title: "Records/s",
@@ -87,7 +97,7 @@ export function Topics(): JSX.Element {
       id: "retention",
       title: "Kept",
       isMinor: true,
-      cell: (topic) => `${topic.cleanup_policy?.includes("compact") ? "compacted, " : ""}${retention(topic.retain_hours, topic.retain_bytes)}`,
+      cell: kept,
     },
   ];
   const wanted = search.trim().toLowerCase();
@@ -100,7 +110,11 @@ export function Topics(): JSX.Element {
       <div class="tools">
         <h1>Topics</h1>
         <span class="quiet" role="status">
-          {value === undefined ? "loading" : found.length === all ? count(all) : `${count(found.length)} of ${count(all)}`}
+          {value === undefined
+            ? "loading"
+            : found.length === all
+              ? count(all)
+              : `${count(found.length)} of ${count(all)}`}
         </span>
         <input
           type="search"
@@ -124,7 +138,13 @@ export function Topics(): JSX.Element {
         sort={sort}
         onSort={(id) => setSort({ by: id, isDescending: sort.by === id ? !sort.isDescending : id !== "name" })}
         onOpen={(topic) => go(place(["topic", topic.name]))}
-        empty={value === undefined ? "" : all === 0 ? "No topics yet. Create one, or append a record to a new name." : "No topic matches."}
+        empty={
+          value === undefined
+            ? ""
+            : all === 0
+              ? "No topics yet. Create one, or append a record to a new name."
+              : "No topic matches."
+        }
       />
       {isCreating && (
         <CreateTopic
@@ -137,6 +157,11 @@ export function Topics(): JSX.Element {
       )}
     </main>
   );
+}
+
+function kept(topic: TopicInfo): string {
+  const limits = retention(topic.retain_hours, topic.retain_bytes);
+  return topic.cleanup_policy?.includes("compact") ? `compacted, ${limits}` : limits;
 }
 
 /** A topic with its rates since an earlier description. */

@@ -74,7 +74,7 @@ fn has_extension(file: &str, extensions: &[&str]) -> bool {
 /// Hand-written text: code, scripts and documents, without data.
 fn texts() -> Vec<(String, String)> {
     let written = |file: &String| {
-        has_extension(file, &["rs", "py", "pyi", "java", "sh", "md", "toml", "js", "css"])
+        has_extension(file, &["rs", "py", "pyi", "java", "sh", "md", "toml", "js", "mjs", "ts", "tsx", "css"])
             || ["Makefile", ".ci/run"].contains(&file.as_str())
     };
     tracked()
@@ -104,7 +104,7 @@ fn check(violations: &[String]) {
 fn lines_of_code_are_narrow() {
     let mut wide = Vec::new();
     for (file, text) in texts() {
-        if !has_extension(&file, &["rs", "py", "pyi", "java", "sh", "js"]) {
+        if !has_extension(&file, &["rs", "py", "pyi", "java", "sh", "js", "mjs", "ts", "tsx"]) {
             continue;
         }
         for (number, line) in text.lines().enumerate() {

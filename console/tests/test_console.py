@@ -1,0 +1,441 @@
+"""Everything that a person would click in the console, clicked."""
+
+import http.client
+import re
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import logs
+from brokers import REPOSITORY, binary, wait_until
+from conftest import Api, Watched
+from playwright.sync_api import Page, expect
+
+Open = Callable[..., tuple[Page, Watched]]
+
+
+def rawline(api: Api, *arguments: str, given: str = "") -> None:
+    """Runs a command of the binary."""
+    command = [binary(), *arguments, "--broker", api.url]
+    subprocess.run(command, input=given, text=True, check=True, capture_output=True)
+
+
+def rows(page: Page, table: str) -> list[str]:
+    return page.get_by_role("table", name=table).locator("tbody tr[tabindex]").all_inner_texts()
+
+
+def cell(page: Page, table: str, column: str) -> list[str]:
+    return page.get_by_role("table", name=table).locator(f"tbody td.column-{column}").all_inner_texts()
+
+
+def test_topics_are_found_sorted_created_and_opened(api: Api, open_page: Open) -> None:
+    for name, records in (("small", 1), ("large", 30), ("other", 0)):
+        api.create(name)
+        if records:
+            api.lines(name, ["line"] * records)
+    page, watched = open_page(api)
+    expect(page.get_by_role("row", name="large")).to_contain_text("30")
+    assert cell(page, "Topics", "name") == ["large", "other", "small"]
+    page.get_by_role("button", name="Records", exact=True).click()
+    assert cell(page, "Topics", "name") == ["large", "small", "other"]
+    page.get_by_role("button", name="Records", exact=True).click()
+    assert cell(page, "Topics", "name") == ["other", "small", "large"]
+    for column in ("Stored", "Records/s", "Bytes/s", "Partitions", "Newest append", "Topic"):
+        page.get_by_role("button", name=column, exact=True).click()
+    page.get_by_role("searchbox").fill("ALL")
+    expect(page.get_by_role("status")).to_have_text("1 of 3")
+    page.get_by_role("searchbox").fill("")
+
+    # A rate, while records arrive.
+    def has_rate() -> bool:
+        api.lines("other", ["line"] * 100)
+        return "/s" in "".join(cell(page, "Topics", "record-rate"))
+
+    wait_until(has_rate)
+    watched.allowed = {400, 409}
+    page.get_by_role("button", name="New topic").click()
+    dialog = page.get_by_role("dialog")
+    for wrong in ("small", "a/b"):
+        dialog.get_by_label("Name").fill(wrong)
+        dialog.get_by_role("button", name="Create").click()
+        expect(dialog.get_by_role("alert")).to_contain_text(f'"{wrong}"')
+    dialog.get_by_label("Name").fill("made")
+    dialog.get_by_label("Partitions").fill("3")
+    dialog.get_by_label("Payload").select_option("value")
+    dialog.get_by_label("Keep for").fill("12.5")
+    dialog.get_by_label("Keep at most").fill("1000000")
+    dialog.get_by_label("Cleanup policy").select_option("compact,delete")
+    dialog.get_by_role("button", name="Create").click()
+    expect(page.get_by_role("heading", name="made")).to_be_visible()
+    made = api.topic("made")
+    assert (made["partitions"], made["payload"], made["retain_hours"]) == (3, "value", 12.5)
+    assert (made["retain_bytes"], made["cleanup_policy"]) == (1_000_000, "compact,delete")
+    page.get_by_role("link", name="Topics", exact=True).click()
+    page.get_by_role("link", name="small").click()
+    expect(page.get_by_role("heading", name="small")).to_be_visible()
+
+
+def test_a_topic_is_produced_to_altered_truncated_and_deleted(api: Api, open_page: Open) -> None:
+    api.create("t", partitions=2)
+    page, watched = open_page(api, "#/topic/t/partitions")
+    dialog = page.get_by_role("dialog")
+    page.get_by_role("button", name="Produce").click()
+    for kind, text, shown in (
+        ("text", "plain text", "offset 0"),
+        ("json", '{"a": 1}', "offset 1"),
+        ("value", '{"b": [1, -2, 1.5, null, true, "x"], "a": 18446744073709551615}', "offset 2"),
+    ):
+        dialog.get_by_label("Partition").select_option("1")
+        dialog.get_by_label("Format").select_option(kind)
+        dialog.get_by_label("Record", exact=True).fill(text)
+        dialog.get_by_role("button", name="Append record").click()
+        expect(dialog.get_by_role("link")).to_have_text(shown)
+    dialog.get_by_label("Record", exact=True).fill('{"a": ')
+    dialog.get_by_role("button", name="Append record").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("not JSON")
+    dialog.get_by_role("button", name="Cancel").click()
+    assert api.send("GET", "/record?topic-name=t&partition=1&offset=1") == b'{"a": 1}'
+    value = api.send("GET", "/record?topic-name=t&partition=1&offset=2")
+    assert value[:5] == bytes([13, 2, 5, 1]) + b"a", "the keys of a table ascend"
+    command = [binary(), "value", "decode"]
+    assert subprocess.run(command, input=value, capture_output=True, check=True).stdout.decode().strip() == (
+        '{"a":18446744073709551615,"b":[1,-2,1.5,null,true,"x"]}'
+    )
+    expect(page.get_by_role("table", name="Partitions").locator("tbody tr[tabindex]").nth(1)).to_contain_text("3")
+
+    page.get_by_role("button", name="Settings").click()
+    dialog.get_by_label("Partitions").fill("4")
+    dialog.get_by_label("Keep for").fill("24")
+    dialog.get_by_role("button", name="Save").click()
+    expect(page.locator(".facts")).to_contain_text("24 h")
+    expect(page.get_by_role("table", name="Partitions").locator("tbody tr[tabindex]")).to_have_count(4)
+    watched.allowed = {409}
+    page.get_by_role("button", name="Settings").click()
+    dialog.get_by_label("Partitions").fill("1")
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("has 4 partitions")
+    dialog.get_by_role("button", name="Cancel").click()
+
+    page.get_by_role("button", name="Truncate").click()
+    dialog.get_by_label("Partition", exact=True).select_option("1")
+    dialog.get_by_label("Delete the records before offset").fill("2")
+    expect(dialog.get_by_role("button", name="Delete records")).to_be_disabled()
+    dialog.get_by_label("Type t to confirm").fill("t")
+    dialog.get_by_role("button", name="Delete records").click()
+    expect(dialog).to_have_count(0)
+    assert api.topic("t")["offsets"][1] == {"first_offset": 2, "next_offset": 3}  # type: ignore[index]
+
+    page.get_by_role("table", name="Partitions").locator("tbody tr[tabindex]").nth(1).click()
+    expect(page.get_by_role("table", name="Records").locator("tbody tr[tabindex]")).to_have_count(1)
+    page.get_by_role("button", name="Delete").click()
+    expect(dialog.get_by_role("button", name="Delete topic")).to_be_disabled()
+    dialog.get_by_label("Type t to confirm").fill("t")
+    watched.allowed = {404}
+    dialog.get_by_role("button", name="Delete topic").click()
+    expect(page.get_by_role("heading", name="Topics")).to_be_visible()
+    expect(page.get_by_text("No topics yet")).to_be_visible()
+
+
+def test_records_are_shown_as_they_arrive(api: Api, open_page: Open) -> None:
+    api.create("live", partitions=2)
+    api.lines("live", [f"before {number}" for number in range(80)])
+    page, _ = open_page(api, "#/topic/live")
+    records = page.get_by_role("table", name="Records")
+    expect(records).to_contain_text("before 79")
+    expect(page.get_by_role("status")).to_contain_text("live")
+    for partition in (0, 1):
+        api.append("live", f"now in {partition}".encode(), partition)
+        expect(records).to_contain_text(f"now in {partition}")
+    assert cell(page, "Records", "preview")[:2] == ["now in 1", "now in 0"]
+    page.get_by_role("button", name="Pause").click()
+    api.append("live", b"while paused")
+    page.get_by_role("searchbox").fill("in 1")
+    expect(records.locator("tbody tr[tabindex]")).to_have_count(1)
+    page.get_by_role("searchbox").fill("")
+    expect(records).not_to_contain_text("while paused")
+    page.get_by_role("button", name="Resume").click()
+    expect(records).to_contain_text("while paused")
+    page.get_by_label("Partition").select_option("1")
+    expect(records.locator("tbody tr[tabindex]")).to_have_count(1)
+    page.get_by_label("Partition").select_option("")
+    # Many: the page keeps the newest.
+    for _ in range(6):
+        api.lines("live", ["many"] * 1000)
+    api.append("live", b"the newest of all")
+    expect(records).to_contain_text("the newest of all")
+    expect(records).to_have_attribute("aria-rowcount", "2001")
+
+
+def test_records_are_found_by_offset_time_and_key(api: Api, open_page: Open) -> None:
+    api.lines("t", [f"record {number}" for number in range(250)])
+    page, _ = open_page(api, "#/topic/t")
+    page.get_by_role("combobox", name="Which records").select_option("offset")
+    expect(page.get_by_role("status")).to_contain_text("150 to 249")
+    page.get_by_role("button", name="Older").click()
+    expect(page.get_by_role("status")).to_contain_text("50 to 149")
+    page.get_by_role("button", name="Older").click()
+    expect(page.get_by_role("status")).to_contain_text("0 to 99")
+    expect(page.get_by_role("button", name="Older")).to_be_disabled()
+    page.get_by_role("button", name="Newer").click()
+    expect(page.get_by_role("status")).to_contain_text("100 to 199")
+    page.get_by_label("Offset", exact=True).fill("240")
+    page.get_by_label("Offset", exact=True).press("Enter")
+    expect(page.get_by_role("status")).to_contain_text("240 to 249")
+    page.get_by_role("combobox", name="Which records").select_option("time")
+    page.get_by_label("Time").fill("2020-01-01T00:00:00")
+    expect(page.get_by_role("status")).to_contain_text("0 to 99")
+    page.get_by_label("Time").fill("2099-01-01T00:00:00")
+    expect(page.get_by_role("status")).to_contain_text("no records")
+
+    lines = "".join(f"k{number % 3} v{number}\n" for number in range(12_000))
+    rawline(api, "produce", "keyed", "--key", "k1", given=lines)
+    rawline(api, "produce", "keyed", "--key", "other", given="last\n")
+    page.goto(f"{api.url}/#/topic/keyed/records?from=key")
+    page.get_by_label("Key", exact=True).fill("other")
+    page.get_by_label("Key", exact=True).press("Enter")
+    expect(page.get_by_role("status")).to_contain_text("1 found in 12,001 of 12,001 records")
+    assert cell(page, "Records", "preview") == ["last"]
+    # Slowly, so that there is something to stop.
+    page.route("**/records?*", lambda route: (time.sleep(1), route.continue_()))
+    page.get_by_label("Key", exact=True).fill("none")
+    page.get_by_label("Key", exact=True).press("Enter")
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_role("status")).to_contain_text("stopped")
+    page.unroute_all()
+
+
+def test_a_record_is_shown_in_every_form(api: Api, open_page: Open, tmp_path: Path) -> None:
+    api.append("bytes", b'{"big": 12345678901234567890, "__proto__": {"x": 1}, "list": []}')
+    page, _ = open_page(api, "#/topic/bytes")
+    records = page.get_by_role("table", name="Records").locator("tbody tr[tabindex]")
+    records.first.click()
+    shown = page.get_by_label("Record 0 of partition 0")
+    expect(shown.get_by_label("JSON")).to_have_text(
+        '{\n  "big": 12345678901234567890,\n  "__proto__": {\n    "x": 1\n  },\n  "list": []\n}', use_inner_text=True
+    )
+    formats = page.get_by_label("Format")
+    formats.select_option("hex")
+    expect(shown.get_by_label("Hex")).to_contain_text("000000  7b 22 62 69 67")
+    formats.select_option("text")
+    expect(shown.get_by_label("Text")).to_contain_text('"list": []}')
+    formats.select_option("value")
+    expect(shown).to_contain_text("isn't a structured value")
+    formats.select_option("avro")
+    expect(shown).to_contain_text("isn't Avro")
+    with page.expect_download() as download:
+        shown.get_by_role("button", name="Download").click()
+    assert download.value.path().read_bytes().startswith(b'{"big"')
+    assert download.value.suggested_filename == "bytes-0-0"
+    shown.get_by_role("button", name="Close record").click()
+    expect(shown).to_have_count(0)
+
+    api.create("values", payload="value")
+    given = "\n".join(logs.weird(20, 1_764_000_000))
+    types = ["--as", "id.orig_h=address", "--as", "ts=timestamp"]
+    rawline(api, "produce", "values", "--format", "value", *types, given=given)
+    page.goto(f"{api.url}/#/topic/values")
+    records.first.click()
+    tree = page.get_by_label("Structured value")
+    expect(tree).to_contain_text("id.orig_h")
+    expect(tree).to_contain_text("address")
+    expect(tree).to_contain_text("2025-11-24T16:00:32.300000000Z timestamp")
+    tree.locator("summary").first.click()
+    expect(tree.get_by_text("address")).to_be_hidden()
+    page.get_by_role("searchbox").fill("name=truncated_header and notice=false")
+    expect(page.get_by_role("status")).to_contain_text("match")
+    found = cell(page, "Records", "preview")
+    assert found and all('"truncated_header"' in record for record in found), found
+    page.get_by_role("searchbox").fill("")
+    page.get_by_label("Filter in the broker").fill("name=window_recision")
+    page.get_by_label("Filter in the broker").press("Enter")
+    expect(page.get_by_role("status")).to_contain_text("live")
+    rawline(api, "produce", "values", "--format", "value", *types, given=given)
+    expect(records.first).to_contain_text("window_recision")
+    assert all("window_recision" in record for record in cell(page, "Records", "preview"))
+
+    schema = tmp_path / "schema.json"
+    schema.write_text(
+        '{"type":"record","name":"Reading","namespace":"plant","doc":"x","fields":[{"name":"sensor","type":"string"},'
+        '{"name":"values","type":{"type":"array","items":"double"}},{"name":"next","type":["null","Reading"],'
+        '"default":null},{"name":"state","type":{"type":"enum","name":"State","symbols":["ON","OFF"]}}]}'
+    )
+    inner = '{"sensor":"b","values":[],"next":null,"state":"OFF"}'
+    reading = f'{{"sensor":"a","values":[1.5,-2],"next":{inner},"state":"ON"}}'
+    rawline(api, "produce", "avro", "--format", "avro", "--schema", str(schema), given=reading + "\n")
+    page.goto(f"{api.url}/#/topic/avro")
+    expect(records.first).to_contain_text('"sensor": "a"')
+    records.first.click()
+    avro = page.get_by_label("Record 0 of partition 0").get_by_label("Avro")
+    expect(avro).to_contain_text('"next": {')
+    text = avro.inner_text().replace(" ", "").replace("\n", "")
+    assert text == reading
+
+
+def test_groups_are_shown_with_members_and_lag(api: Api, open_page: Open) -> None:
+    api.create("t", partitions=2)
+    api.lines("t", ["a"] * 5)
+    api.send("PUT", "/group?group-name=readers", b'{"offsets":[{"topic":"t","partition":0,"offset":2}]}')
+    api.send("POST", "/member?group-name=workers", b'{"topics":["t"],"client":"<b>worker</b>"}')
+    page, _ = open_page(api, "#/groups")
+    expect(page.get_by_role("table", name="Groups")).to_contain_text("workers")
+    page.get_by_role("row", name="readers").click()
+    expect(page.locator(".facts")).to_contain_text("3")
+    expect(page.get_by_role("img")).to_have_attribute("aria-label", "Lag: all partitions 3, highest 3")
+    page.get_by_role("table", name="Committed offsets").locator("tbody tr[tabindex]").click()
+    expect(page.get_by_role("status")).to_contain_text("2 to 4")
+    page.goto(f"{api.url}/#/group/workers")
+    expect(page.locator(".members")).to_contain_text("<b>worker</b>")
+    expect(page.locator(".members")).to_contain_text("2 partitions")
+
+
+def test_the_broker_is_plotted(api: Api, open_page: Open) -> None:
+    api.lines("t", ["a"] * 500)
+    page, _ = open_page(api, "#/broker")
+    expect(page.locator(".facts")).to_contain_text("Version")
+    titles = page.locator(".plot strong").all_inner_texts()
+    assert titles == ["Bytes", "Records", "Commit latency", "Commits", "Memory of buffers", "Connections"]
+    # The first step comes after ten seconds; the page asks every ten.
+    expect(page.get_by_role("img", name="Commits:")).to_have_attribute(
+        "aria-label", re.compile(r"Commits: commits 0\.[1-9]"), timeout=30_000
+    )
+    expect(page.locator(".strip")).to_contain_text("commit p99")
+
+
+def test_the_theme_follows_the_system_and_the_choice(api: Api, open_page: Open) -> None:
+    def is_dark(page: Page) -> bool:
+        return bool(page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 26)")
+
+    dark, _ = open_page(api, color_scheme="dark")
+    expect(dark.get_by_role("heading", name="Topics")).to_be_visible()
+    assert is_dark(dark)
+    light, _ = open_page(api, color_scheme="light")
+    expect(light.get_by_role("heading", name="Topics")).to_be_visible()
+    assert not is_dark(light)
+    light.get_by_role("button", name="Theme").click()
+    assert not is_dark(light)
+    light.get_by_role("button", name="Theme").click()
+    assert is_dark(light)
+    light.reload()
+    expect(light.get_by_role("button", name="Theme: dark")).to_be_visible()
+    assert is_dark(light)
+
+
+def test_it_is_used_without_a_mouse(api: Api, open_page: Open) -> None:
+    for name in ("alpha", "beta", "gamma"):
+        api.lines(name, [f"{name} {number}" for number in range(60)])
+    page, _ = open_page(api)
+    expect(page.get_by_role("row", name="gamma")).to_be_visible()
+    keys = page.keyboard
+    # The order of the focus: the link to the content, the header, the view from left to right and down.
+    order = []
+    for _ in range(20):
+        keys.press("Tab")
+        focused = "(e => e.getAttribute('aria-label') ?? e.innerText)(document.activeElement)"
+        order.append(str(page.evaluate(focused)).split("\t")[0].strip())
+        assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid", order
+        if order[-1] == "alpha":
+            break
+    header = ["Skip to the content", "Topics", "Groups", "Broker", "Theme: auto", "Keyboard shortcuts"]
+    assert order[:9] == [*header, "Search topics", "New topic", "Topic ↑"], order
+    for key, row in (("ArrowDown", "beta"), ("j", "gamma"), ("k", "beta"), ("Home", "alpha"), ("End", "gamma")):
+        keys.press(key)
+        expect(page.get_by_role("row", name=row)).to_be_focused()
+    keys.press("Enter")
+    expect(page.get_by_role("heading", name="gamma")).to_be_visible()
+    keys.press("n")
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_label("Record", exact=True)).to_be_focused()
+    keys.type("typed")
+    keys.press("Tab")
+    keys.press("Tab")
+    keys.press("Enter")
+    expect(dialog.get_by_role("link")).to_have_text("offset 60")
+    keys.press("Escape")
+    expect(dialog).to_have_count(0)
+    expect(page.get_by_role("table", name="Records")).to_contain_text("typed")
+    keys.press("p")
+    expect(page.get_by_role("button", name="Resume")).to_be_visible()
+    keys.press("/")
+    keys.type("typed")
+    expect(page.get_by_role("table", name="Records").locator("tbody tr[tabindex]")).to_have_count(1)
+    keys.press("Escape")
+    page.get_by_role("table", name="Records").locator("tbody tr[tabindex]").focus()
+    keys.press("Enter")
+    expect(page.get_by_label("Record 60 of partition 0")).to_be_visible()
+    keys.press("Escape")
+    expect(page.get_by_label("Record 60 of partition 0")).to_have_count(0)
+    keys.press("e")
+    expect(dialog).to_contain_text("Settings of gamma")
+    keys.press("Escape")
+    for place, heading in (("g", "Groups"), ("b", "Broker"), ("t", "Topics")):
+        keys.press("g")
+        keys.press(place)
+        expect(page.get_by_role("heading", name=heading)).to_be_visible()
+    keys.press("?")
+    expect(dialog).to_contain_text("Keyboard shortcuts")
+    keys.press("Escape")
+    keys.press("d")
+    expect(page.get_by_role("button", name="Theme: light")).to_be_visible()
+
+
+def test_a_key_is_asked_for_and_kept_in_the_tab(start_broker: Callable[..., Api], open_page: Open) -> None:
+    api = start_broker("--api-key", "secret")
+    api.key = "secret"
+    api.lines("t", ["a"])
+    page, watched = open_page(api)
+    watched.allowed = {401}
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("requires a key")
+    page.keyboard.press("Escape")
+    dialog.get_by_label("API key").fill("wrong")
+    dialog.get_by_role("button", name="Continue").click()
+    expect(dialog).to_contain_text("has refused the key")
+    dialog.get_by_label("API key").fill("secret")
+    dialog.get_by_role("button", name="Continue").click()
+    page.get_by_role("link", name="t", exact=True).click()
+    expect(page.get_by_role("status")).to_contain_text("live")
+    api.append("t", b"with a key")
+    expect(page.get_by_role("table", name="Records")).to_contain_text("with a key")
+    page.reload()
+    expect(page.get_by_role("table", name="Records")).to_contain_text("with a key")
+    assert not any("secret" in request for request in watched.requests)
+    page.get_by_role("button", name="Change key").click()
+    expect(dialog).to_contain_text("requires a key")
+
+
+def test_ten_thousand_topics_stay_usable(start_broker: Callable[..., Api], open_page: Open) -> None:
+    api = start_broker(storage="memory:")
+    connection = http.client.HTTPConnection(api.broker.address)
+    for number in range(10_000):
+        connection.request("POST", f"/topic?topic-name=topic-{number:05}", b"{}")
+        assert connection.getresponse().read()
+    connection.close()
+    page, _ = open_page(api)
+    topics = page.get_by_role("table", name="Topics")
+    expect(topics).to_have_attribute("aria-rowcount", "10001")
+    assert topics.locator("tbody tr").count() < 60, "only the rows in view are in the document"
+    topics.locator("tbody tr[tabindex]").first.focus()
+    page.keyboard.press("End")
+    expect(page.get_by_role("row", name="topic-09999")).to_be_focused()
+    page.keyboard.press("PageUp")
+    page.locator(".table").evaluate("(e) => e.scrollTo(0, 140000)")
+    expect(page.get_by_role("row", name="topic-05000")).to_be_visible()
+    started = time.perf_counter()
+    page.get_by_role("searchbox").fill("4242")
+    expect(page.get_by_role("status")).to_have_text("1 of 10,000")
+    print(f"a search of 10,000 topics took {(time.perf_counter() - started) * 1000:.0f} ms with the driver")
+    page.get_by_role("link", name="topic-04242").click()
+    expect(page.get_by_role("heading", name="topic-04242")).to_be_visible()
+
+
+def test_the_page_is_small_and_quick(api: Api, open_page: Open) -> None:
+    dist = REPOSITORY / "console/dist"
+    size = sum(file.stat().st_size for file in dist.iterdir() if file.suffix in (".html", ".js", ".css"))
+    page, watched = open_page(api)
+    expect(page.get_by_role("heading", name="Topics")).to_be_visible()
+    entries = page.evaluate("performance.getEntriesByType('paint').map(({ name, startTime }) => [name, startTime])")
+    print(f"the console has {size} bytes; first paint after {dict(entries)['first-contentful-paint']:.0f} ms")
+    assert size < 200_000
+    loaded = [request for request in watched.requests if "/console/" in request]
+    assert len(loaded) == 2, loaded
