@@ -12,7 +12,9 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python/tests"))
-from brokers import Broker
+from brokers import REPOSITORY, Broker
+
+__all__ = ["FLAGS", "REPOSITORY", "Api", "Broker", "Watched"]
 
 # A busy machine takes its time.
 TIMEOUT_MS = float(os.environ.get("CONSOLE_TIMEOUT_MS", "30000"))

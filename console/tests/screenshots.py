@@ -10,8 +10,7 @@ import urllib.request
 from pathlib import Path
 
 import logs
-from conftest import FLAGS, REPOSITORY, Api
-from brokers import Broker
+from conftest import FLAGS, REPOSITORY, Api, Broker
 from playwright.sync_api import sync_playwright
 
 BINARY = REPOSITORY / "target/release/rawline"

@@ -49,17 +49,24 @@ export function Records({ topic, query }: { topic: TopicInfo; query: URLSearchPa
   const [isPaused, setPaused] = useState(false);
   const [shown, setShown] = useState<Shown>({ rows: [], status: "", error: undefined, isRunning: true });
   const stop = useRef<AbortController | undefined>(undefined);
+  const offsets = topic.offsets?.[partition ?? 0] ?? topic;
+  // Where a page begins that nobody has chosen: not where it would begin when more records have arrived.
+  const start = useMemo(
+    () => Number(at === "" ? Math.max(offsets.first_offset, offsets.next_offset - PAGE) : at),
+    [topic.name, mode, partition, at],
+  );
   useEffect(() => {
     const abort = new AbortController();
     stop.current = abort;
     if (isPaused) return undefined;
-    const source = { topic, partition, at, where, signal: abort.signal };
+    const from = mode === "offset" ? String(start) : at;
+    const source = { topic, partition, at: from, where, signal: abort.signal };
     // Also after the search was stopped.
     let isCurrent = true;
     const show = (change: Partial<Shown>): void => {
       if (isCurrent) setShown((old) => ({ ...old, ...change }));
     };
-    show({ isRunning: true, error: undefined });
+    show({ rows: [], status: "", isRunning: true, error: undefined });
     const run = { live: follow, offset: fromOffset, time: fromTime, key: withKey }[mode];
     run(source, show)
       .catch((error: Error) => isAborted(error) || show({ error }))
@@ -86,8 +93,6 @@ export function Records({ topic, query }: { topic: TopicInfo; query: URLSearchPa
       : []),
     { id: "preview", title: "Record", cell: (row) => <Safe text={preview(row, format, schemas)} /> },
   ];
-  const offsets = topic.offsets?.[partition ?? 0] ?? topic;
-  const start = Number(at === "" ? Math.max(offsets.first_offset, offsets.next_offset - PAGE) : at);
   return (
     <div class={opened === undefined ? "records" : "records split"}>
       <div class="tools" role="toolbar" aria-label="Which records">
@@ -229,8 +234,8 @@ function Enter(props: {
         spellcheck={false}
         value={value}
         onInput={(event) => setValue(event.currentTarget.value)}
-        onChange={() => (props.type === "datetime-local" ? props.onEnter(value) : undefined)}
       />
+      <button type="submit">Show</button>
     </form>
   );
 }
@@ -316,9 +321,8 @@ async function follow(source: Source, show: Show): Promise<void> {
 
 /** A page of records from an offset on. */
 async function fromOffset(source: Source, show: Show): Promise<void> {
-  const { topic, partition = 0, at } = source;
-  const extent = topic.offsets?.[partition] ?? topic;
-  const start = at === "" ? Math.max(extent.first_offset, extent.next_offset - PAGE) : Number(at);
+  const { partition = 0, at } = source;
+  const start = Number(at);
   const rows = await read(source, partition, start, PAGE);
   const last = rows.at(-1);
   show({

@@ -104,7 +104,7 @@ export function Topic({ route }: { route: Route }): JSX.Element {
           empty=""
         />
       ) : (
-        <Records key={`${name}?${route.query}`} topic={topic} query={route.query} />
+        <Records topic={topic} query={route.query} />
       )}
       {Opened !== undefined && (
         <Opened
