@@ -76,7 +76,7 @@ const KEY = "rawline-key";
 const listeners = new Set<() => void>();
 let isKeyNeeded = false;
 
-/** Whether the broker has refused the key, or that there is none. */
+/** Whether the broker has refused the key, or got none. */
 export const keyNeeded = (): boolean => isKeyNeeded;
 
 /** Calls back when a key is needed, or was given. */

@@ -34,8 +34,8 @@ pub(crate) fn check<B>(
 ) -> Result<(), ApiError> {
     if !is_allowed_origin && (is_from_another_page(request) || is_from_another_site(request.headers())) {
         let message = "a broker without an API key accepts no requests from web pages of other origins, nor from its \
-                       own page under a name: open that by the broker's address, allow the page's origin \
-                       (--allow-origin), or configure a key and send it";
+                       own page under a name: open that by the broker's address, allow the page's origin, or configure \
+                       a key and send it";
         return Err(ApiError::new(code::ORIGIN_REFUSED, message));
     }
     if !needs_loopback_name || hosts(request).all(is_loopback) {
