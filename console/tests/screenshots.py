@@ -46,7 +46,7 @@ class Traffic:
     def __init__(self, api: Api) -> None:
         self.api = api
         self.is_running = True
-        consume = [BINARY, "consume", "zeek.conn", "--group", "detector", "--broker", api.url]
+        consume = [BINARY, "consume", "zeek.conn", "--group", "detector", "--follow", "--broker", api.url]
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         self.consumers = [subprocess.Popen(consume, **quiet) for _ in range(2)]  # type: ignore[call-overload]
         self.thread = threading.Thread(target=self.run)

@@ -1,7 +1,7 @@
 //! `POST /ticket`: what a browser puts into the URL of a subscription instead of a key.
 //!
-//! `EventSource` and `WebSocket` send no `Authorization`, and a key in a URL ends up in histories and logs. A ticket opens
-//! subscriptions only, and expires after a minute. The broker keeps none: a ticket says when it expires, and its
+//! `EventSource` and `WebSocket` send no `Authorization`, and a key in a URL ends up in histories and logs. A ticket
+//! opens subscriptions only, and expires after a minute. The broker keeps none: a ticket says when it expires, and its
 //! signature shows that this run of the broker has issued it.
 
 use crate::http::Api;
