@@ -31,6 +31,8 @@ pub(super) struct Size {
     pub bytes_max: u64,
     /// Whether the form leaves out the batches' checksums.
     pub verify: bool,
+    /// Whether batches without records are delivered, which say that their offsets have none.
+    pub has_gaps: bool,
 }
 
 impl Wanted {
@@ -73,10 +75,10 @@ impl Wanted {
             let (topic, partition) = (records.topic.to_string(), records.number);
             steps.push(Step::Say(Control::Skipped { topic, partition, records: skipped, next_offset: offset }));
         }
-        let Size { records_max, bytes_max, verify } = size;
+        let Size { records_max, bytes_max, verify, has_gaps } = size;
         let request = ReadRequest { offset, records_max, bytes_max, wait: Duration::ZERO, verify };
         match records.partition.read(&request).await {
-            Ok(read) => match is_gap(&read) {
+            Ok(read) => match is_gap(&read).map(|is_gap| is_gap && (!has_gaps || read.pieces.is_empty())) {
                 Ok(true) => {
                     let end = if read.end_offset > offset { read.next_offset.max(read.end_offset) } else { offset };
                     self.subscription.delivered(&records, read.end_offset.max(offset), end);

@@ -30,7 +30,7 @@ use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::{Instant, sleep_until};
 
 /// What is rendered at once: records, and their bytes as stored. The first record is always included.
-const GROUP: Size = Size { records_max: 4096, bytes_max: 128 << 10, verify: true };
+const GROUP: Size = Size { records_max: 4096, bytes_max: 128 << 10, verify: true, has_gaps: false };
 
 /// Size of the text of a group in bytes, unless its first event alone is larger. Other records are in the next group.
 const TEXT_BYTES: u64 = 6 * BLOCK_BYTES as u64;

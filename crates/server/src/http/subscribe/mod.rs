@@ -2,9 +2,8 @@
 //!
 //! `query.rs` reads the request, the broker's [`Subscription`] knows what comes next, `deliver.rs` reads that.
 //! `events.rs` drives a stream of server-sent events, whose text is in `sse.rs`; `socket.rs` drives a WebSocket, whose
-//! messages are in `binary.rs`, `selected.rs` and `control.rs`. `docs/subscriptions.md` describes both to their users.
+//! messages `rawline_contract::subscription` lays out. `docs/subscriptions.md` describes both to their users.
 
-mod binary;
 mod control;
 mod cursor;
 mod deliver;

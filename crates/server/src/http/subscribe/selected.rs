@@ -1,6 +1,5 @@
 //! The records of a read that fulfil a filter, as binary messages in buffers of the pool.
 
-use super::binary::{Head, Kind, Selection};
 use super::deliver;
 use crate::http::Api;
 use crate::http::error::ApiError;
@@ -12,6 +11,7 @@ use bytes::Bytes;
 use rawline_broker::ReadAnswer;
 use rawline_broker::pool::Gathered;
 use rawline_broker::subscriptions::Records;
+use rawline_contract::subscription::{Delivery, DeliveryKind, put_selection};
 use rawline_value::Filter;
 use std::io::Write;
 use std::ops::Range;
@@ -32,7 +32,8 @@ pub(super) struct Found {
 /// Records of one time, next to each other in a batch.
 struct Run {
     time_us: u64,
-    selection: Selection,
+    /// Offsets and sizes.
+    entries: Vec<(u64, u32)>,
     ranges: Vec<Range<usize>>,
 }
 
@@ -58,18 +59,20 @@ pub(super) async fn find(
         let data = part.data(api).await?;
         let runs = runs(part, |range| filter.matches(data.get(range)))?;
         let last = runs.len().saturating_sub(1);
-        for (number, Run { time_us, selection, ranges }) in runs.into_iter().enumerate() {
-            let (Some(first), Some(newest)) = (selection.offsets.first(), selection.offsets.last()) else { continue };
+        for (number, Run { time_us, entries, ranges }) in runs.into_iter().enumerate() {
+            let (Some((first, _)), Some((newest, _))) = (entries.first(), entries.last()) else { continue };
             // The last message of a batch says that all of it was looked at.
             let next_offset = if number == last { end_offset } else { newest + 1 };
             let (first_offset, partition) = (*first, records.number);
-            let head = Head { kind: Kind::Selected, topic, partition, first_offset, end_offset: next_offset, time_us }
-                .encode();
-            let list = selection.encode();
+            let kind = DeliveryKind::Selection;
+            let delivery = Delivery { kind, topic, partition, first_offset, end_offset: next_offset, time_us };
+            let mut front = Vec::new();
+            delivery.put(&mut front);
+            put_selection(&entries, &mut front);
             let content: usize = ranges.iter().map(ExactSizeIterator::len).sum();
             let mut header = Vec::new();
-            FrameKind::Binary.put_header((head.len() + list.len() + content) as u64, &mut header);
-            for bytes in [header, head, list] {
+            FrameKind::Binary.put_header((front.len() + content) as u64, &mut header);
+            for bytes in [header, front] {
                 frames.write_all(&bytes).map_err(render::too_large)?;
             }
             for range in &ranges {
@@ -93,10 +96,10 @@ fn runs(part: &Part, is_wanted: impl Fn(&Range<usize>) -> bool) -> Result<Vec<Ru
             continue;
         }
         if runs.last().is_none_or(|run| run.time_us != time_us) {
-            runs.push(Run { time_us, selection: Selection::default(), ranges: Vec::new() });
+            runs.push(Run { time_us, entries: Vec::new(), ranges: Vec::new() });
         }
         let Some(run) = runs.last_mut() else { unreachable!("one was just added") };
-        run.selection.push(offset, range.len() as u32);
+        run.entries.push((offset, range.len() as u32));
         run.ranges.push(range);
     }
     Ok(runs)

@@ -1,6 +1,5 @@
 //! A subscription on a WebSocket.
 
-use super::binary::Head;
 use super::control::Control;
 use super::deliver::{self, Size, Step};
 use super::{SILENCE_MAX, Wanted, cursor, selected};
@@ -13,27 +12,25 @@ use crate::net::join::{self, Joined};
 use crate::net::peer::Peer;
 use bytes::Bytes;
 use http::Request;
-use rawline_broker::ReadAnswer;
 use rawline_broker::subscriptions::Records;
+use rawline_broker::{BatchKind, ReadAnswer};
 use rawline_contract::code;
+use rawline_contract::subscription::{Delivery, DeliveryKind, WEBSOCKET_PROTOCOL};
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
-
-/// The protocol's name, for clients that offer names.
-const PROTOCOL: &str = "rawline.subscribe.v1";
 
 /// How long after something was delivered a client learns the cursor, if nothing more is left then.
 const CURSOR_AFTER: Duration = Duration::from_secs(1);
 
 /// Batches as they are stored, as far as one read returns them; at most this many bytes, so that partitions take turns.
-const STORED: Size = Size { records_max: 0, bytes_max: 4 << 20, verify: false };
+const STORED: Size = Size { records_max: 0, bytes_max: 4 << 20, verify: false, has_gaps: true };
 
 /// What a filter looks at at once.
-const FILTERED: Size = Size { records_max: 4096, bytes_max: 1 << 20, verify: true };
+const FILTERED: Size = Size { records_max: 4096, bytes_max: 1 << 20, verify: true, has_gaps: false };
 
 /// Begins the session.
 pub(super) fn connect<B>(api: &Api, request: &Request<B>, wanted: Wanted) -> Result<ApiResponse, ApiError> {
-    upgrade(api, request, Some(PROTOCOL), |api, peer, mut socket| async move {
+    upgrade(api, request, Some(WEBSOCKET_PROTOCOL), |api, peer, mut socket| async move {
         let _counted = api.metrics.subscriptions.begin();
         if let Some(end) = run(&api, &peer, &mut socket, wanted).await {
             let Ended { code, reason, error } = end;
@@ -138,18 +135,23 @@ async fn stored(
     read: ReadAnswer,
 ) -> Option<()> {
     let (end_offset, next_offset) = (read.end_offset, read.next_offset);
-    let head = Head {
-        kind: read.kind.into(),
+    let kind = match read.kind {
+        BatchKind::Rawline => DeliveryKind::Batches,
+        BatchKind::Kafka => DeliveryKind::RecordBatches,
+    };
+    let mut head = Vec::new();
+    let delivery = Delivery {
+        kind,
         topic: &records.topic,
         partition: records.number,
         first_offset: read.first_offset,
         end_offset,
         time_us: records.partition.appended_us_of_offset(end_offset - 1),
     };
-    let head = Bytes::from(head.encode());
+    delivery.put(&mut head);
     let mut pieces = select::batches(read);
     let bytes: u64 = pieces.iter().map(|piece| piece.len() as u64).sum();
-    pieces.insert(0, head);
+    pieces.insert(0, Bytes::from(head));
     let Joined { pieces, holds_buffers } = join::join(peer, pieces).await;
     socket.send(FrameKind::Binary, pieces, holds_buffers).await.ok()?;
     api.metrics.subscriptions.delivered(end_offset - records.offset, bytes);
