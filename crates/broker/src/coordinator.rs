@@ -5,7 +5,7 @@ use crate::Kind;
 use crate::broker::Broker;
 use crate::end::in_store;
 use crate::group_status::GroupStatus;
-use crate::groups::consumer::{ConsumerHeartbeat, Kept, Leaving, TopicList};
+use crate::groups::consumer::{ConsumerHeartbeat, Kept, Leaving, Partitions, TopicList};
 use crate::groups::{Answer, GroupError, GroupLimits, Groups, Join, Membership, Outcome, check_name};
 use crate::journal::{Journal, JournalError};
 use crate::producer::ProducerInstance;
@@ -273,8 +273,32 @@ impl Broker {
         commits: &[Commit],
     ) -> Result<Vec<Result<(), OffsetError>>, OffsetError> {
         check_name(group)?;
-        self.coordinator.shared.look(|groups, now| groups.may_commit(group, member, now))?;
+        self.check_committer(group, member, commits).await?;
         self.commit_all(group, None, commits).await
+    }
+
+    /// Checks that a member may commit these offsets, or that nobody has to be a member.
+    async fn check_committer(
+        &self,
+        group: &str,
+        member: Option<&Membership>,
+        commits: &[Commit],
+    ) -> Result<(), OffsetError> {
+        let shared = &self.coordinator.shared;
+        let checked = shared.look(|groups, now| groups.may_commit(group, member, now));
+        let (Err(GroupError::StaleEpoch { .. }), Some(member)) = (&checked, member) else { return Ok(checked?) };
+        let mut partitions = Partitions::default();
+        for commit in commits {
+            let (Ok(topic), Ok(number)) = (self.topic(&commit.topic).await, u32::try_from(commit.partition)) else {
+                return Ok(checked?);
+            };
+            partitions.insert(topic.topic_id(), number);
+        }
+        let still_has = shared.look(|groups, _| {
+            let found = groups.consumer_group(group);
+            found.is_some_and(|found| found.still_has(&member.member, member.generation, &partitions))
+        });
+        if still_has { Ok(()) } else { Ok(checked?) }
     }
 
     async fn commit_all(
@@ -301,7 +325,7 @@ impl Broker {
     ) -> Result<Vec<Result<(), OffsetError>>, OffsetError> {
         check_name(group)?;
         if member.is_some() {
-            self.coordinator.shared.look(|groups, now| groups.may_commit(group, member, now))?;
+            self.check_committer(group, member, commits).await?;
         }
         self.commit_all(group, Some(producer), commits).await
     }

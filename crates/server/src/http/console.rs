@@ -38,7 +38,7 @@ pub(crate) fn file<B>(request: &Request<B>) -> Result<ApiResponse, ApiError> {
 
 fn respond(file: &'static File, headers: &HeaderMap) -> ApiResponse {
     let tag = entity_tag(file);
-    let is_known = headers.get(header::IF_NONE_MATCH).is_some_and(|known| known == &tag);
+    let is_known = headers.get(header::IF_NONE_MATCH).is_some_and(|known| *known == tag);
     let gzip = file.gzip.filter(|_| list(headers, header::ACCEPT_ENCODING).any(|accepted| accepted == "gzip"));
     let body = [Bytes::from_static(gzip.unwrap_or(file.plain))];
     let content_type = HeaderValue::from_static(file.content_type);

@@ -93,7 +93,7 @@ fn read(api: &Api) -> Reading {
         at: Instant::now(),
         counters,
         commits,
-        pool_used_bytes: (api.pool.bytes() - api.pool.bytes_free()) as u64,
+        pool_used_bytes: api.pool.bytes() - api.pool.bytes_free(),
         connections: (api.config.connections_max - api.crowd.free_places().min(api.config.connections_max)) as u64,
         waits: (api.waits_max - api.waits.available_permits().min(api.waits_max)) as u64,
     }
@@ -226,7 +226,7 @@ pub(crate) async fn stats(api: &Api, peer: &Peer) -> Result<ApiResponse, ApiErro
         version: env!("CARGO_PKG_VERSION"),
         started_at: timestamp(api.started_us),
         memory_bytes: api.config.memory_bytes,
-        pool_bytes: api.pool.bytes() as u64,
+        pool_bytes: api.pool.bytes(),
         connections_max: api.config.connections_max,
         topics: api.broker.topics().len(),
         failed_topics: api.broker.failed_topics().len(),

@@ -117,6 +117,11 @@ fn a_partition_is_given_only_after_its_owner_has_given_it_up() {
     assert_eq!((world.may_commit("x", 1), world.kept(&sign("y", 2))), (Ok(()), (2, None)));
     assert_eq!(world.kept(&owning("x", 1, &ALL[..2])), (2, None));
     assert_eq!(world.may_commit("x", 1), Err(GroupError::StaleEpoch { current: 2 }));
+    // What it has kept is its own, also in a commit that was sent before it knew of the epoch.
+    let still_has = |world: &World, member, epoch, numbers| world.group().still_has(member, epoch, &set(numbers));
+    assert!(still_has(&world, "x", 1, &ALL[..2]) && still_has(&world, "x", 1, &ALL[1..2]));
+    assert!(!still_has(&world, "x", 1, &ALL[1..3]), "one that it has given up");
+    assert!(!still_has(&world, "x", 0, &ALL[..1]) && !still_has(&world, "y", 1, &ALL[..1]));
     assert_eq!(world.kept(&sign("y", 2)), (2, Some(set(&ALL[2..]))));
     assert_eq!((world.phase(), world.group().epochs()), (ConsumerPhase::Stable, (2, 2)));
 }
