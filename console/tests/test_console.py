@@ -158,6 +158,8 @@ def test_records_are_shown_as_they_arrive(api: Api, open_page: Open) -> None:
     page.get_by_label("Partition").select_option("1")
     expect(records.locator("tbody tr[tabindex]")).to_have_count(1)
     page.get_by_label("Partition").select_option("")
+    expect(records).to_contain_text("while paused")
+    expect(page.get_by_role("status")).to_contain_text("live")
     # Many: the page keeps the newest.
     for _ in range(6):
         api.lines("live", ["many"] * 1000)
