@@ -1,4 +1,4 @@
-//! The names of the API's own headers.
+//! The names of headers that the HTTP library doesn't know.
 
 use http::HeaderName;
 
@@ -6,3 +6,5 @@ use http::HeaderName;
 pub const FIRST_OFFSET: HeaderName = HeaderName::from_static("rawline-first-offset");
 /// The topic's `next_offset` at the time of the response.
 pub const NEXT_OFFSET: HeaderName = HeaderName::from_static("rawline-next-offset");
+/// The cursor at which a subscription goes on; browsers send the id of the newest event.
+pub const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");

@@ -154,13 +154,8 @@ async fn copy(subscription: &mut Subscription, output: &mut Output, progress: &m
             biased;
             _ = &mut interrupted => return Ok(()),
             delivered = subscription.next() => delivered?,
-            written = output.write_shown(), if output.is_showing() => {
+            written = output.write_waiting() => {
                 written?;
-                continue;
-            }
-            written = std::future::ready(()), if output.has_gathered() => {
-                let () = written;
-                output.flush()?;
                 continue;
             }
             () = tokio::time::sleep(SAVE_EVERY), if progress.is_unsaved() => continue,

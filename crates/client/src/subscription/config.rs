@@ -3,9 +3,10 @@
 use crate::call::{Call, query_value};
 use crate::{ClientError, RetryPolicy, Start};
 use http::header::{
-    CONNECTION, HeaderName, HeaderValue, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION, UPGRADE,
+    CONNECTION, HeaderValue, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION, UPGRADE,
 };
 use jiff::Timestamp;
+use rawline_contract::header::LAST_EVENT_ID;
 use rawline_contract::path;
 use rawline_contract::subscription::{CURSOR_BYTES_MAX, Cursor, WEBSOCKET_PROTOCOL};
 use std::fmt::Write;
@@ -129,14 +130,12 @@ impl SubscriptionConfig {
             }
             let text =
                 HeaderValue::from_str(&text).map_err(|error| ClientError::Config { reason: error.to_string() })?;
+            // A query would have to escape it.
             call = call.header(LAST_EVENT_ID, text);
         }
         Ok(call)
     }
 }
-
-/// Has the cursor, which a query would have to escape.
-const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 #[cfg(test)]
 mod tests {

@@ -55,6 +55,7 @@ async fn open_unlimited(
     };
     match serde_json::from_str(&text).map_err(|error| client.not_a_brokers(error.to_string()))? {
         ControlMessage::Subscribed { cursor } => {
+            let cursor = cursor.ok_or_else(|| wrong("no cursor, since it is too long: subscribe to fewer topics"))?;
             let cursor = cursor.parse().map_err(|error| client.not_a_brokers(format!("{error}")))?;
             Ok(Opened { socket, cursor, gone: Vec::new() })
         }

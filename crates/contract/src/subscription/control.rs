@@ -9,9 +9,9 @@ use std::borrow::Cow;
 pub enum ControlMessage<'a> {
     /// The first message: where the subscription begins.
     Subscribed {
-        /// A [`Cursor`](super::Cursor) as text.
-        #[serde(borrow)]
-        cursor: Cow<'a, str>,
+        /// A [`Cursor`](super::Cursor) as text, unless it is too long to be sent.
+        #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+        cursor: Option<Cow<'a, str>>,
     },
     /// Records of a partition were not delivered: they were deleted, or the subscriber was too slow.
     Skipped {
@@ -60,9 +60,10 @@ mod tests {
         let skipped = ControlMessage::Skipped { topic: "dns".into(), partition: 1, records: 7, next_offset: 12 };
         for (message, text) in [
             (
-                ControlMessage::Subscribed { cursor: "5;dns/0=1".into() },
+                ControlMessage::Subscribed { cursor: Some("5;dns/0=1".into()) },
                 r#"{"type":"subscribed","cursor":"5;dns/0=1"}"#,
             ),
+            (ControlMessage::Subscribed { cursor: None }, r#"{"type":"subscribed"}"#),
             (skipped, r#"{"type":"skipped","topic":"dns","partition":1,"records":7,"next_offset":12}"#),
             (ControlMessage::Deleted { topic: "dns".into() }, r#"{"type":"deleted","topic":"dns"}"#),
             (ControlMessage::Cursor { cursor: "5".into() }, r#"{"type":"cursor","cursor":"5"}"#),

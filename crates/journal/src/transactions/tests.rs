@@ -328,7 +328,7 @@ fn an_end_is_judged_alike_after_a_restart() {
     let same = Err(Refused::AlreadyEnded { id: second.0, epoch: second.1 });
     assert_eq!(world.object(vec![end("t", first, TransactionEnd::Commit)], &[]), same);
     assert_eq!(world.object(vec![end("t", first, TransactionEnd::Abort)], &[]), Err(Refused::OtherEnd));
-    // Nothing that arrives late gets into the next transaction, and who asks again doesn't end it.
+    // A late batch doesn't get into the next transaction, and a retry of the end doesn't end that.
     let late = Some(Producer { id: first.0, epoch: first.1, sequence: 2, wraps: true });
     let fenced = Verdict::Rejected(Rejected::Fenced { current: 1, found: 0 });
     assert_eq!(world.state.judge(P, 1, late, RULES()), fenced);

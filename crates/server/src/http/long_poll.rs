@@ -8,6 +8,7 @@ use rawline_broker::Partition;
 use rawline_contract::code;
 use std::pin::pin;
 use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, watch};
 
 /// A wait is never longer. A client that wants to wait longer sends the next request; one that is gone without a trace
 /// is noticed then.
@@ -40,9 +41,23 @@ pub(crate) async fn wait(
     tokio::select! {
         () = arrival => {}
         () = peer.gone() => {}
-        _ = stopping.wait_for(|&stop| stop) => {}
+        () = stopped(&mut stopping) => {}
     }
     Ok(())
+}
+
+/// The permission of a connection that waits for records until it ends: it counts like a request that waits.
+pub(crate) fn connection_permit(api: &Api) -> Result<OwnedSemaphorePermit, ApiError> {
+    api.waits.clone().try_acquire_owned().map_err(|_| {
+        let message = "too many connections wait for records; retry, or use fewer connections";
+        ApiError::new(code::WAITS_TOO_MANY, message)
+    })
+}
+
+/// Waits until the broker shuts down.
+pub(crate) async fn stopped(stopping: &mut watch::Receiver<bool>) {
+    // Nobody sends any more, or the broker stops: the same.
+    let _ = stopping.wait_for(|&stop| stop).await;
 }
 
 #[cfg(test)]

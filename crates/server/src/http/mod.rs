@@ -208,7 +208,7 @@ async fn respond(api: &Arc<Api>, peer: &Peer, is_reserve: bool, request: Request
     let started = tokio::time::Instant::now();
     let route = routes::find(request.method(), request.uri().path());
     let origin = cors::allowed(&api.config.allowed_origins, request.headers()).cloned();
-    let response = match admit(api, route, &request) {
+    let response = match admit(api, route, origin.is_some(), &request) {
         Ok(_) if is_reserve && route.is_none_or(|route| route.needs_key) => {
             drop(BodyReader::split(api, request));
             Err(ApiError::connections_too_many())
@@ -237,11 +237,15 @@ async fn respond(api: &Arc<Api>, peer: &Peer, is_reserve: bool, request: Request
 }
 
 /// Refuses requests that are malformed, that may not be sent here, or that have no route.
-fn admit(api: &Api, route: Option<&Route>, request: &Request<Incoming>) -> Result<Endpoint, ApiError> {
+fn admit(
+    api: &Api,
+    route: Option<&Route>,
+    is_allowed_origin: bool,
+    request: &Request<Incoming>,
+) -> Result<Endpoint, ApiError> {
     browser::check_host_is_there(request)?;
     if route.is_none_or(|route| route.needs_key) {
         if api.config.api_keys.is_empty() {
-            let is_allowed_origin = cors::allowed(&api.config.allowed_origins, request.headers()).is_some();
             browser::check(request, is_allowed_origin, api.is_local)?;
         } else if !(route.is_some_and(|route| route.endpoint.is_subscription()) && api.tickets.admit(request)?) {
             api.config.api_keys.check(request.headers())?;

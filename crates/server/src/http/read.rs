@@ -97,7 +97,7 @@ pub(crate) async fn records(api: &Api, peer: &Peer, request: Request<Incoming>) 
 
 /// Whether the batches that were read have no record: a compaction has removed them all, or their transactions were
 /// aborted.
-fn is_gap(read: &ReadAnswer) -> Result<bool, ApiError> {
+pub(crate) fn is_gap(read: &ReadAnswer) -> Result<bool, ApiError> {
     if read.kind == BatchKind::Rawline || read.pieces.is_empty() {
         return Ok(false);
     }

@@ -51,7 +51,7 @@ impl ResponseBody {
         self.holds_buffers
     }
 
-    /// A body that goes on; each of its pieces is a message of its own to the connection.
+    /// A body that goes on; to the connection, each of its pieces is a separate message.
     pub(crate) fn stream(stream: impl Stream<Item = Bytes> + Send + 'static) -> Self {
         ResponseBody {
             stream: Some(BodyStream { stream: Box::pin(stream), activity: None }),

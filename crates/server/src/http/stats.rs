@@ -22,7 +22,7 @@ const STEP: Duration = Duration::from_secs(10);
 /// Steps of an hour.
 const STEPS_MAX: usize = 360;
 
-/// Counters, and for each the members of the response with its growth in a step.
+/// Number of counters whose growth a step has: those of [`COUNTER_NAMES`].
 const COUNTERS: usize = 8;
 
 /// What was counted since the process started, and what is measured now.

@@ -222,13 +222,8 @@ async fn copy(consumer: &mut Consumer, output: &mut Output) -> Result<(), Stop> 
         let fetched = tokio::select! {
             biased;
             fetched = consumer.next() => fetched?,
-            written = output.write_shown(), if output.is_showing() => {
+            written = output.write_waiting() => {
                 written?;
-                continue;
-            }
-            written = std::future::ready(()), if output.has_gathered() => {
-                let () = written;
-                output.flush()?;
                 continue;
             }
         };
@@ -279,13 +274,18 @@ impl Output {
         })
     }
 
-    /// Whether bytes wait to be written.
-    pub fn has_gathered(&self) -> bool {
-        !self.gathered.is_empty()
+    /// Writes what was gathered or converted, if there is nothing else to do; without either it waits forever. Can be
+    /// dropped while it waits.
+    pub async fn write_waiting(&mut self) -> Result<(), Stop> {
+        match (self.is_showing(), self.gathered.is_empty()) {
+            (true, _) => self.write_shown().await,
+            (false, false) => self.flush(),
+            (false, true) => std::future::pending().await,
+        }
     }
 
     /// Whether records are being converted in the background.
-    pub fn is_showing(&self) -> bool {
+    fn is_showing(&self) -> bool {
         self.lines.as_ref().is_some_and(Pipeline::is_busy)
     }
 
@@ -297,7 +297,7 @@ impl Output {
     }
 
     /// Waits for the oldest records in the background, and writes their lines. Can be dropped while it waits.
-    pub async fn write_shown(&mut self) -> Result<(), Stop> {
+    async fn write_shown(&mut self) -> Result<(), Stop> {
         let Some(lines) = &mut self.lines else { return Ok(()) };
         let Some(mut piece) = lines.next().await else { return Ok(()) };
         let written = flush(&mut self.stdout, &mut piece.text);
@@ -387,7 +387,7 @@ impl Output {
     }
 
     /// Writes what is gathered.
-    pub fn flush(&mut self) -> Result<(), Stop> {
+    fn flush(&mut self) -> Result<(), Stop> {
         flush(&mut self.stdout, &mut self.gathered)
     }
 }

@@ -1,22 +1,20 @@
 //! Reads what a subscription delivers next, in the same way for all forms.
 
 use super::Wanted;
-use super::control::Control;
-use crate::convert::without_records;
 use crate::http::error::ApiError;
+use crate::http::read::is_gap;
 use crate::http::select;
 use crate::http::{Api, topics};
-use rawline_batch::record_batch::RecordBatchError;
 use rawline_broker::subscriptions::{Event, Records};
-use rawline_broker::{BatchKind, ReadAnswer, ReadError, ReadRequest};
+use rawline_broker::{ReadAnswer, ReadError, ReadRequest};
+use rawline_contract::subscription::ControlMessage;
 use rawline_contract::{Payload, code};
 use std::time::Duration;
-use tokio::sync::watch;
 
 /// What comes next.
 pub(super) enum Step {
     /// Something other than records.
-    Say(Control),
+    Say(ControlMessage<'static>),
     /// Records that were read; when they are sent, or some of them, the subscription learns how far they go.
     Records(Records, ReadAnswer),
     /// The subscription is over.
@@ -44,7 +42,7 @@ impl Wanted {
     /// What to do about an event, in order.
     pub async fn steps(&mut self, api: &Api, event: Event, size: Size) -> Vec<Step> {
         match event {
-            Event::Deleted { topic } => vec![Step::Say(Control::Deleted { topic: topic.to_string() })],
+            Event::Deleted { topic } => vec![Step::Say(ControlMessage::Deleted { topic: topic.to_string().into() })],
             Event::Ended => {
                 let message = "all topics of this subscription were deleted; subscribe to others";
                 vec![Step::End(ApiError::new(code::TOPIC_NOT_FOUND, message))]
@@ -72,19 +70,19 @@ impl Wanted {
         }
         if skipped > 0 {
             api.metrics.subscriptions.skipped(skipped);
-            let (topic, partition) = (records.topic.to_string(), records.number);
-            steps.push(Step::Say(Control::Skipped { topic, partition, records: skipped, next_offset: offset }));
+            let (topic, partition) = (records.topic.to_string().into(), records.number);
+            steps.push(Step::Say(ControlMessage::Skipped { topic, partition, records: skipped, next_offset: offset }));
         }
         let Size { records_max, bytes_max, verify, has_gaps } = size;
         let request = ReadRequest { offset, records_max, bytes_max, wait: Duration::ZERO, verify };
         match records.partition.read(&request).await {
-            Ok(read) => match is_gap(&read).map(|is_gap| is_gap && (!has_gaps || read.pieces.is_empty())) {
+            Ok(read) => match has_nothing(&read, has_gaps) {
                 Ok(true) => {
                     let end = if read.end_offset > offset { read.next_offset.max(read.end_offset) } else { offset };
                     self.subscription.delivered(&records, read.end_offset.max(offset), end);
                 }
                 Ok(false) => steps.push(Step::Records(records, read)),
-                Err(error) => steps.push(Step::End(error.into())),
+                Err(error) => steps.push(Step::End(error)),
             },
             // Its next turn reports that.
             Err(ReadError::Deleted { .. }) => {}
@@ -95,13 +93,9 @@ impl Wanted {
     }
 }
 
-/// Whether there is nothing to deliver: nothing was read, or only what was aborted, or removed by a compaction.
-fn is_gap(read: &ReadAnswer) -> Result<bool, RecordBatchError> {
-    match read.kind {
-        _ if read.pieces.is_empty() => Ok(true),
-        BatchKind::Rawline => Ok(false),
-        BatchKind::Kafka => without_records(read),
-    }
+/// Whether there is nothing to deliver: nothing was read, or only batches without records that the form leaves out.
+fn has_nothing(read: &ReadAnswer, has_gaps: bool) -> Result<bool, ApiError> {
+    Ok(read.pieces.is_empty() || (!has_gaps && is_gap(read)?))
 }
 
 /// All that was read.
@@ -112,10 +106,4 @@ pub(super) fn all(offset: u64, unpacked_bytes_max: u64) -> select::Wanted {
 /// The error of a subscription that ends with the broker.
 pub(super) fn stopping() -> ApiError {
     ApiError::new(code::SHUTTING_DOWN, "the broker is shutting down; resume from the cursor when it is running again")
-}
-
-/// Waits until the broker shuts down.
-pub(super) async fn stopped(stopping: &mut watch::Receiver<bool>) {
-    // Nobody sends any more, or the broker stops: the same.
-    let _ = stopping.wait_for(|&stop| stop).await;
 }

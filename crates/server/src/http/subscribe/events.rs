@@ -3,7 +3,7 @@
 //! The HTTP library asks for the next piece when it has sent those before, so nothing is read for a subscriber that
 //! doesn't take what it got.
 
-use super::control::Control;
+use super::control;
 use super::deliver::{self, Size, Step};
 use super::sse::{self, Group};
 use super::{SILENCE_MAX, Wanted, cursor};
@@ -12,7 +12,7 @@ use crate::http::metrics::SubscriberGuard;
 use crate::http::render::{self, Buffer, Counter, RecordJson};
 use crate::http::response::{self, ApiResponse};
 use crate::http::select::{self, Part};
-use crate::http::{Api, topics};
+use crate::http::{Api, long_poll, topics};
 use crate::net::peer::Peer;
 use bytes::Bytes;
 use futures_util::stream::{Stream, unfold};
@@ -21,6 +21,7 @@ use rawline_broker::ReadAnswer;
 use rawline_broker::limits::BLOCK_BYTES;
 use rawline_broker::pool::Gathered;
 use rawline_broker::subscriptions::Records;
+use rawline_contract::subscription::ControlMessage;
 use rawline_contract::{Payload, code, timestamp};
 use std::collections::VecDeque;
 use std::io::Write;
@@ -50,10 +51,7 @@ const SMALL_BYTES: usize = 16 << 10;
 
 /// The response whose body is the stream; that of `HEAD` ends at once.
 pub(super) fn response(api: &Arc<Api>, peer: &Peer, method: &Method, wanted: Wanted) -> Result<ApiResponse, ApiError> {
-    let permit = api.waits.clone().try_acquire_owned().map_err(|_| {
-        let message = "too many connections wait for records; retry, or use fewer connections";
-        ApiError::new(code::WAITS_TOO_MANY, message)
-    })?;
+    let permit = long_poll::connection_permit(api)?;
     let mut response = match method == Method::HEAD {
         true => ApiResponse::default(),
         false => response::stream(stream(api.clone(), peer.clone(), wanted, permit)),
@@ -120,7 +118,7 @@ impl Events {
         let api = self.api.clone();
         let event = tokio::select! {
             biased;
-            () = deliver::stopped(&mut self.stopping) => Some(Err(deliver::stopping())),
+            () = long_poll::stopped(&mut self.stopping) => Some(Err(deliver::stopping())),
             event = self.wanted.next(&api) => Some(event),
             () = sleep_until(self.cursor_at.unwrap_or(self.silent_at)), if self.cursor_at.is_some() => {
                 return self.say_cursor();
@@ -134,7 +132,7 @@ impl Events {
         };
         for step in steps {
             match step {
-                Step::Say(control) => self.pieces.push_back(control.event().into()),
+                Step::Say(control) => self.pieces.push_back(control::event(&control).into()),
                 Step::End(error) => return self.end(&error),
                 Step::Records(records, read) => match self.render(&records, read).await {
                     Ok(()) => {}
@@ -146,7 +144,7 @@ impl Events {
     }
 
     fn end(&mut self, error: &ApiError) {
-        self.pieces.push_back(Control::end(error).event().into());
+        self.pieces.push_back(control::event(&control::end(error)).into());
         self.is_over = true;
     }
 
@@ -154,8 +152,9 @@ impl Events {
     fn pass_over(&mut self, records: &Records) {
         self.api.metrics.subscriptions.skipped(1);
         let next_offset = records.offset + 1;
-        let (topic, partition) = (records.topic.to_string(), records.number);
-        self.pieces.push_back(Control::Skipped { topic, partition, records: 1, next_offset }.event().into());
+        let (topic, partition) = (records.topic.to_string().into(), records.number);
+        let skipped = ControlMessage::Skipped { topic, partition, records: 1, next_offset };
+        self.pieces.push_back(control::event(&skipped).into());
         let end = records.partition.stable_offset().max(next_offset);
         self.wanted.subscription.delivered(records, next_offset, end);
     }

@@ -8,7 +8,7 @@ use crate::http::topics;
 use http::{HeaderMap, Request};
 use rawline_broker::limits::TOPIC_NAME_BYTES_MAX;
 use rawline_broker::subscriptions::{Slow, Subscribe};
-use rawline_contract::{Cursor, Payload, code};
+use rawline_contract::{Cursor, Payload, code, header};
 use rawline_value::Filter;
 use std::collections::BTreeMap;
 
@@ -17,9 +17,6 @@ const TOPICS_MAX: usize = 1024;
 
 /// The maximum lag of a subscriber that skips, if it gives none, in records.
 const LAG_MAX_IF_SKIPPING: u64 = 65_536;
-
-/// The header with which a browser resumes.
-const LAST_EVENT_ID: &str = "last-event-id";
 
 /// Reads the request, and begins the subscription.
 pub(super) async fn read<B>(api: &Api, request: &Request<B>) -> Result<Wanted, ApiError> {
@@ -120,7 +117,7 @@ fn lag_max(query: &Query<'_>, slow: Slow) -> Result<Option<u64>, ApiError> {
 /// The cursor to go on from.
 fn resumed(query: &Query<'_>, headers: &HeaderMap) -> Result<Option<Cursor>, ApiError> {
     let parse = |what: &str, text: &str| text.parse().map_err(|error| invalid(format!("{what}: {error}")));
-    if let Some(id) = headers.get(LAST_EVENT_ID).filter(|id| !id.is_empty()) {
+    if let Some(id) = headers.get(header::LAST_EVENT_ID).filter(|id| !id.is_empty()) {
         let text = id.to_str().map_err(|_| invalid("Last-Event-ID: a cursor is plain text".to_owned()))?;
         return parse("Last-Event-ID", text).map(Some);
     }

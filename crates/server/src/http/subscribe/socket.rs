@@ -1,13 +1,13 @@
 //! A subscription on a WebSocket.
 
-use super::control::Control;
+use super::control;
 use super::deliver::{self, Size, Step};
 use super::{SILENCE_MAX, Wanted, cursor, selected};
-use crate::http::Api;
 use crate::http::error::ApiError;
 use crate::http::response::ApiResponse;
 use crate::http::select;
 use crate::http::websocket::{CloseCode, FrameKind, WebSocket, upgrade};
+use crate::http::{Api, long_poll};
 use crate::net::join::{self, Joined};
 use crate::net::peer::Peer;
 use bytes::Bytes;
@@ -15,7 +15,7 @@ use http::Request;
 use rawline_broker::subscriptions::Records;
 use rawline_broker::{BatchKind, ReadAnswer};
 use rawline_contract::code;
-use rawline_contract::subscription::{Delivery, DeliveryKind, WEBSOCKET_PROTOCOL};
+use rawline_contract::subscription::{ControlMessage, Delivery, DeliveryKind, WEBSOCKET_PROTOCOL};
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
@@ -35,7 +35,7 @@ pub(super) fn connect<B>(api: &Api, request: &Request<B>, wanted: Wanted) -> Res
         if let Some(end) = run(&api, &peer, &mut socket, wanted).await {
             let Ended { code, reason, error } = end;
             if let Some(error) = error {
-                let message = Control::end(&error).message();
+                let message = control::message(&control::end(&error));
                 // The client may be gone.
                 let _ = socket.send(FrameKind::Text, vec![message.into()], false).await;
             }
@@ -68,14 +68,15 @@ impl Ended {
 async fn run(api: &Api, peer: &Peer, socket: &mut WebSocket, mut wanted: Wanted) -> Option<Ended> {
     let mut stopping = api.stopping.clone();
     let size = if wanted.filter.is_some() { FILTERED } else { STORED };
-    say(socket, Some(Control::Subscribed { cursor: cursor::text(&wanted.subscription) })).await?;
+    let cursor = cursor::text(&wanted.subscription).map(Into::into);
+    say(socket, Some(ControlMessage::Subscribed { cursor })).await?;
     let mut silent_at = Instant::now() + SILENCE_MAX;
     // When the client learns where it is, if anything has happened since it did.
     let mut cursor_at = None;
     loop {
         let event = tokio::select! {
             biased;
-            () = deliver::stopped(&mut stopping) => return Some(Ended::of(deliver::stopping())),
+            () = long_poll::stopped(&mut stopping) => return Some(Ended::of(deliver::stopping())),
             message = socket.receive() => {
                 message?;
                 let reason = "this WebSocket takes no messages".to_owned();
@@ -86,8 +87,8 @@ async fn run(api: &Api, peer: &Peer, socket: &mut WebSocket, mut wanted: Wanted)
                 let is_idle = wanted.subscription.is_idle();
                 cursor_at = (!is_idle).then(|| Instant::now() + CURSOR_AFTER);
                 if is_idle {
-                    let cursor = cursor::text(&wanted.subscription).map(|cursor| Control::Cursor { cursor });
-                    say(socket, cursor).await?;
+                    let cursor = cursor::text(&wanted.subscription).map(Into::into);
+                    say(socket, cursor.map(|cursor| ControlMessage::Cursor { cursor })).await?;
                     silent_at = Instant::now() + SILENCE_MAX;
                 }
                 continue;
@@ -120,9 +121,9 @@ async fn run(api: &Api, peer: &Peer, socket: &mut WebSocket, mut wanted: Wanted)
     }
 }
 
-async fn say(socket: &mut WebSocket, control: Option<Control>) -> Option<()> {
+async fn say(socket: &mut WebSocket, control: Option<ControlMessage<'_>>) -> Option<()> {
     let Some(control) = control else { return Some(()) };
-    socket.send(FrameKind::Text, vec![control.message().into()], false).await.ok()
+    socket.send(FrameKind::Text, vec![control::message(&control).into()], false).await.ok()
 }
 
 /// Sends batches as they are stored.

@@ -3,6 +3,7 @@
 use super::WebSocket;
 use crate::http::Api;
 use crate::http::error::ApiError;
+use crate::http::long_poll::connection_permit;
 use crate::http::response::{ApiResponse, ResponseBody};
 use crate::net::peer::Peer;
 use http::{HeaderMap, HeaderValue, Request, header};
@@ -59,10 +60,7 @@ where
         let message = format!("this path needs the handshake of a WebSocket: {error}; connect with a WebSocket client");
         ApiError::new(code::WEBSOCKET_NEEDED, message)
     })?;
-    let permit = api.waits.clone().try_acquire_owned().map_err(|_| {
-        let message = "too many connections wait for records; retry, or use fewer connections";
-        ApiError::new(code::WAITS_TOO_MANY, message)
-    })?;
+    let permit = connection_permit(api)?;
     if let Some(protocol) = protocol.filter(|protocol| offers(request.headers(), protocol)) {
         response.headers_mut().insert(header::SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(protocol));
     }

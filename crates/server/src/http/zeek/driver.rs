@@ -5,12 +5,12 @@ use super::message;
 use super::publish::Groups;
 use super::session::{Action, Session, error};
 use super::topic;
-use crate::http::Api;
 use crate::http::error::ApiError;
 use crate::http::render::{self, Buffer};
 use crate::http::response::ApiResponse;
 use crate::http::select::{self, Wanted};
 use crate::http::websocket::{CloseCode, FrameKind, Message, WebSocket, upgrade};
+use crate::http::{Api, long_poll};
 use crate::net::peer::Peer;
 use futures_util::future::join_all;
 use http::Request;
@@ -19,7 +19,6 @@ use rawline_broker::subscriptions::Records;
 use rawline_broker::{ReadError, ReadRequest};
 use std::io::Write;
 use std::time::Duration;
-use tokio::sync::watch;
 
 /// Messages, and bytes of their values, that are published together: those that have arrived.
 const PUBLISH_MESSAGES_MAX: usize = 4096;
@@ -68,16 +67,11 @@ async fn run(api: &Api, peer: &Peer, socket: &mut WebSocket) -> Option<(CloseCod
                     Err(error) => return Some((CloseCode::Error, error.to_string())),
                 }
             }
-            () = stopped(&mut stopping) => {
+            () = long_poll::stopped(&mut stopping) => {
                 return Some((CloseCode::Away, "the broker is shutting down; connect again".to_owned()));
             }
         }
     }
-}
-
-async fn stopped(stopping: &mut watch::Receiver<bool>) {
-    // Nobody sends any more, or the broker stops: the same.
-    let _ = stopping.wait_for(|&stop| stop).await;
 }
 
 /// Takes a message and those that have arrived after it. `Some(Some(_))` closes the connection; `None` if it has ended.
