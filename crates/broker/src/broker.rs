@@ -2,6 +2,7 @@
 
 use crate::Clock;
 use crate::CommitThread;
+use crate::cluster::{BrokerId, Card, Cluster};
 use crate::coordinator::Coordinator;
 use crate::delete::{Deletions, Progress};
 use crate::groups::CONSUMER_SESSION;
@@ -18,7 +19,7 @@ use rawline_journal::Limits;
 use serde_json::Map;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 use tokio::sync::{OnceCell, mpsc, watch};
 
@@ -156,6 +157,8 @@ pub struct Broker {
     pub(crate) journal: Option<Journal>,
     /// The groups of consumers that have members.
     pub(crate) coordinator: Coordinator,
+    /// The other brokers on the storage, once this one has joined them.
+    cluster: OnceLock<Arc<Cluster>>,
     /// Deletes old records; `None` until all topics are recovered.
     retention: Option<RetentionTask>,
     pub(crate) deletions: Deletions,
@@ -185,6 +188,7 @@ impl Broker {
             topics: Arc::default(),
             journal: None,
             coordinator: Coordinator::new(shared.config.consumer_session),
+            cluster: OnceLock::new(),
             retention: None,
             deletions: Deletions::default(),
             tasks: tasks_ended,
@@ -210,6 +214,21 @@ impl Broker {
         broker.retention =
             Some(retention::start(topics, shared.clock.clone(), shared.config.retention_interval, changed));
         Ok(broker)
+    }
+
+    /// Joins the other brokers on the storage, with what `describe` adds to this broker's card. Does nothing if the
+    /// storage has one broker.
+    pub async fn join(&self, describe: impl FnOnce(Card) -> Card) -> Result<(), StoreError> {
+        let (Some(journal), Some(members)) = (&self.journal, self.shared.store.members()) else { return Ok(()) };
+        let card = describe(Card::new(BrokerId(self.shared.config.writer_id)));
+        let cluster = Cluster::join(members, journal.clone(), card).await?;
+        assert!(self.cluster.set(cluster).is_ok(), "a broker joins the others once");
+        Ok(())
+    }
+
+    /// The brokers on the storage, if it can have several and this one has joined them.
+    pub fn cluster(&self) -> Option<&Arc<Cluster>> {
+        self.cluster.get()
     }
 
     /// Opens the topics that have their own objects.
@@ -344,7 +363,10 @@ impl Broker {
 
     /// Commits pending appends and releases the store. Waits until topic handles that are held elsewhere are dropped.
     pub async fn close(self) {
-        let Broker { shared, topics, journal, retention, deletions, tasks: mut ended, coordinator: _ } = self;
+        let Broker { shared, topics, journal, retention, deletions, tasks: mut ended, cluster, coordinator: _ } = self;
+        if let Some(cluster) = cluster.into_inner() {
+            cluster.stop().await;
+        }
         deletions.stop();
         if let Some(retention) = retention {
             retention.stop().await;

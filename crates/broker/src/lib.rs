@@ -6,6 +6,7 @@
 mod append;
 mod broker;
 mod clock;
+pub mod cluster;
 mod commit;
 mod commit_thread;
 mod coordinator;

@@ -180,6 +180,25 @@ pub const JOURNAL_START_MAX: Duration = Duration::from_secs(60);
 /// Topics that are recovered at the same time at start: enough to hide an S3 request's latency.
 pub const TOPICS_RECOVERING_MAX: usize = 16;
 
+/// How often a broker stores its card, and reads those of the others: PUTs for 14 cents a day at S3's list price.
+pub const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(3);
+
+/// How long a broker counts as live after it has stored its card: as long as three heartbeats that fail, and the age of
+/// the last one, which the store counts in whole seconds.
+pub const LEASE: Duration = Duration::from_secs(10);
+
+/// A listing finds brokers that are new; a new broker finds the others, and tells them, when it starts.
+pub const HEARTBEATS_PER_LISTING: u32 = 5;
+
+/// The card of a broker that was killed is deleted after this time.
+pub const CARD_FORGOTTEN_AFTER: Duration = Duration::from_secs(60);
+
+/// How often a broker looks whether others have stored something, if none of them says so.
+pub const FOLLOW_INTERVAL: Duration = Duration::from_secs(2);
+
+/// How long requests to the owner wait while it reads what was stored before it took over.
+pub const OWNER_WAIT_MAX: Duration = Duration::from_secs(5);
+
 /// How often old records are deleted: soon enough for a limit in hours, and on S3 about five requests a minute for a
 /// topic that deletes something.
 pub const RETENTION_INTERVAL: Duration = Duration::from_secs(60);

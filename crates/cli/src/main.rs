@@ -6,7 +6,7 @@ mod commands;
 mod environment;
 
 use clap::{Parser, Subcommand};
-use commands::{consume, cost, full, group, produce, serve, subscribe, topic, topics, value};
+use commands::{brokers, consume, cost, full, group, produce, serve, subscribe, topic, topics, value};
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
@@ -48,6 +48,7 @@ enum Command {
     Subscribe(subscribe::Args),
     Topics(topics::Args),
     Topic(topic::Args),
+    Brokers(brokers::Args),
     Group(group::Args),
     Cost(cost::Args),
     Value(value::Args),
@@ -72,6 +73,7 @@ fn main() -> ExitCode {
             Command::Subscribe(args) => subscribe::run(args).await,
             Command::Topics(args) => topics::run(args).await,
             Command::Topic(args) => topic::run(args).await,
+            Command::Brokers(args) => brokers::run(args).await,
             Command::Group(args) => group::run(args).await,
             Command::Cost(args) => cost::run(args).await,
             Command::Value(args) => value::run(args).await,

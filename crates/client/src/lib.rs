@@ -53,8 +53,8 @@ pub use rawline_batch::record_batch::{Headers, RecordBatchBuilder, RecordCodec};
 pub use rawline_batch::{Batch, Codec, Kind};
 pub use rawline_contract::subscription::Selection;
 pub use rawline_contract::{
-    Appended, CleanupPolicy, CommitOffset, Extent, GroupInfo, GroupOffset, GroupPartition, GroupState, GroupSummary,
-    Hours, MemberInfo, Partitions, Payload, ProducerInstance, Settings, TopicInfo, Trimmed,
+    Appended, BrokerInfo, BrokerState, CleanupPolicy, CommitOffset, Extent, GroupInfo, GroupOffset, GroupPartition,
+    GroupState, GroupSummary, Hours, MemberInfo, Partitions, Payload, ProducerInstance, Settings, TopicInfo, Trimmed,
 };
 pub use read::ReadOptions;
 pub use retry::RetryPolicy;

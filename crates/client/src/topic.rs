@@ -6,7 +6,7 @@ use crate::{Client, ClientError};
 use http::Method;
 use jiff::Timestamp;
 use rawline_contract::code::TOPIC_NOT_FOUND;
-use rawline_contract::{OffsetFound, Payload, Settings, TopicInfo, TopicList, Trimmed, path};
+use rawline_contract::{BrokerInfo, BrokerList, OffsetFound, Payload, Settings, TopicInfo, TopicList, Trimmed, path};
 use serde::de::DeserializeOwned;
 use std::time::SystemTime;
 
@@ -62,6 +62,12 @@ impl Client {
     pub async fn topics(&self) -> Result<Vec<TopicInfo>, ClientError> {
         let text = self.text(&Call::get(path::TOPICS.to_owned())).await?;
         self.parse_json(&text).map(|list: TopicList| list.topics)
+    }
+
+    /// The brokers that share the storage, as the one that is asked sees them; none if only one can use it.
+    pub async fn brokers(&self) -> Result<Vec<BrokerInfo>, ClientError> {
+        let text = self.text(&Call::get(path::BROKERS.to_owned())).await?;
+        self.parse_json(&text).map(|list: BrokerList| list.brokers)
     }
 
     /// Offset of the first record appended at or after `time`, by the broker's clock; the partition's next offset if

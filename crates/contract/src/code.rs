@@ -188,6 +188,10 @@ codes! {
     CONNECTIONS_TOO_MANY = "connections_too_many", Wait;
     /// The store doesn't respond, or is full.
     STORE_UNAVAILABLE = "store_unavailable", Wait;
+    /// The request is another broker's, and not for this one.
+    PEER_UNKNOWN = "peer_unknown", Wait;
+    /// The broker that appends for all went away while it had the request.
+    OWNER_LOST = "owner_lost", Wait;
     /// The broker is shutting down.
     SHUTTING_DOWN = "shutting_down", Wait;
     /// The journal has its maximum number of named producers.

@@ -8,3 +8,7 @@ pub const FIRST_OFFSET: HeaderName = HeaderName::from_static("rawline-first-offs
 pub const NEXT_OFFSET: HeaderName = HeaderName::from_static("rawline-next-offset");
 /// The cursor at which a subscription goes on; browsers send the id of the newest event.
 pub const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+/// Where the broker is that has handled a forwarded request: clients may send the next one there.
+pub const OWNER: HeaderName = HeaderName::from_static("rawline-owner");
+/// The key by which a broker knows that another one sends a request.
+pub const PEER: HeaderName = HeaderName::from_static("rawline-peer");

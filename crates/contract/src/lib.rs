@@ -3,6 +3,7 @@
 //! Each part of the contract is written once, here. `docs/http.md` describes the API to its users and `openapi.json` to
 //! their tools; tests compare both with this crate.
 
+mod broker;
 pub mod code;
 mod cursor;
 mod duration;
@@ -16,6 +17,7 @@ mod retention;
 pub mod subscription;
 mod topic;
 
+pub use broker::{BrokerInfo, BrokerList, BrokerState};
 pub use code::Code;
 pub use cursor::{CURSOR_BYTES_MAX, Cursor, CursorError};
 pub use duration::parse_duration;

@@ -28,6 +28,10 @@ pub const ZEEK: &str = "/v1/messages/json";
 pub const TICKET: &str = "/ticket";
 /// How busy the broker was during the last hour.
 pub const STATS: &str = "/stats";
+/// The brokers on the storage.
+pub const BROKERS: &str = "/brokers";
+/// What a broker has stored: from one broker to another.
+pub const BROKER_CHANGES: &str = "/brokers/changes";
 /// The files of the console, each below this path.
 pub const CONSOLE: &str = "/console/";
 /// Whether the broker works.

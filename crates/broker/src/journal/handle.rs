@@ -157,6 +157,8 @@ pub struct Journal {
     inbox: mpsc::Sender<Request>,
     catalog: Arc<RwLock<Catalog>>,
     progress: watch::Receiver<Progress>,
+    /// One for all handles, so that the task knows whether anybody else waits.
+    end: Arc<watch::Receiver<u64>>,
     /// The task, unless the caller runs it.
     task: Option<Supervised>,
 }
@@ -207,6 +209,11 @@ impl Journal {
                 Err(StoreError::wait(format!("the journal can't be read since {waited} s; the log says why")))
             }
         }
+    }
+
+    /// The number of the object that is read next, with every change.
+    pub(crate) fn end(&self) -> watch::Receiver<u64> {
+        (*self.end).clone()
     }
 
     /// Why nothing can be appended any more, if that is so.
@@ -286,11 +293,12 @@ impl Journal {
         let catalog = Arc::new(RwLock::new(Catalog::new(!store.checks_objects())));
         let (progress, progress_now) = watch::channel(Progress::Reading);
         let (published, published_now) = watch::channel(Published::default());
+        let (end, end_now) = watch::channel(1);
         let merger = config.merge.clone().map(|merge| {
             let (store, inbox, catalog) = (store.clone(), inbox.downgrade(), catalog.clone());
             Merger::new(store, clock.clone(), inbox, catalog, published_now, &config, merge)
         });
-        let task = Task::new(store.clone(), clock, config, catalog.clone(), progress, published).run(requests);
+        let task = Task::new(store.clone(), clock, config, catalog.clone(), progress, published, end).run(requests);
         let until_ready = progress_now.clone();
         // Merging copies gigabytes: it stays here wherever the task runs.
         let runtime = Handle::current();
@@ -298,7 +306,7 @@ impl Journal {
             let _merging = merger.map(|merger| Merging::start(merger, until_ready, &runtime));
             task.await;
         };
-        (Journal { store, inbox, catalog, progress: progress_now, task: None }, both)
+        (Journal { store, inbox, catalog, progress: progress_now, end: Arc::new(end_now), task: None }, both)
     }
 
     /// Appends batches to a partition. Returns when the store has confirmed them and everything before them. They are

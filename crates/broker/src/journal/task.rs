@@ -111,6 +111,8 @@ pub(super) struct Task {
     catalog: Arc<RwLock<Catalog>>,
     progress: watch::Sender<Progress>,
     published: watch::Sender<Published>,
+    /// Number of the object that is read next.
+    end: watch::Sender<u64>,
     metrics: CommitMetrics,
     merge_metrics: MergeMetrics,
     /// The newest snapshot.
@@ -143,6 +145,7 @@ impl Task {
         catalog: Arc<RwLock<Catalog>>,
         progress: watch::Sender<Progress>,
         published: watch::Sender<Published>,
+        end: watch::Sender<u64>,
     ) -> Self {
         let mut actions = Vec::new();
         let writer = Writer::new(config.limits, config.run, &mut actions);
@@ -161,6 +164,7 @@ impl Task {
             catalog,
             progress,
             published,
+            end,
             metrics: CommitMetrics::new(),
             merge_metrics: MergeMetrics::new(),
             snapshot_taken: Taken { next: 1, at: Instant::now(), pieces: 0 },
@@ -435,6 +439,7 @@ impl Task {
         let pieces = snapshot.pieces.values().map(|pieces| pieces.len() as u64).sum();
         self.snapshot_taken = Taken { next: snapshot.state.chain().next(), at: Instant::now(), pieces };
         self.catalog.write().unwrap_or_else(PoisonError::into_inner).restore(&snapshot);
+        self.end.send_replace(snapshot.state.chain().next());
         // Who merges looks at everything.
         let look_objects = self.config.merge.as_ref().map_or(0, |merge| merge.look_objects);
         self.published.send_modify(|published| published.objects += look_objects);
@@ -445,6 +450,11 @@ impl Task {
         assert_eq!(index.header.link, link, "two objects have one id");
         assert_eq!(index.controls(), &*changes.controls, "the index of {link:?}");
         self.catalog.write().unwrap_or_else(PoisonError::into_inner).publish(&index);
+        // Nobody waits for it on a directory, where waking nobody would cost as much as the rest.
+        self.end.send_if_modified(|end| {
+            *end = link.number + 1;
+            self.end.receiver_count() > 1
+        });
         let merge = self.config.merge.as_ref();
         self.published.send_if_modified(|published| {
             let before = *published;

@@ -16,6 +16,7 @@ pub use mapping::{FileRange, Mappings};
 pub(crate) use piece::{verify as verify_piece, verify_batches, verify_object};
 
 use crate::Kind;
+use crate::cluster::MemberStore;
 use crate::journal::JournalStore;
 use crate::limits::INDEX_BYTES_GUESS;
 use crate::object::{Object, index_bytes};
@@ -182,6 +183,11 @@ pub trait Store: Send + Sync + 'static {
     /// The journal in which the store's topics are. Without one, each topic has its own objects. Of topics in a
     /// journal, a store is asked for nothing but the bytes of pieces.
     fn journal(&self) -> Option<Arc<dyn JournalStore>> {
+        None
+    }
+
+    /// Where the brokers that share the store keep their cards; `None` if a store has one broker.
+    fn members(&self) -> Option<Arc<dyn MemberStore>> {
         None
     }
 

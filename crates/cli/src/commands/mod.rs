@@ -2,6 +2,7 @@
 
 #[cfg(feature = "full")]
 pub mod avro;
+pub mod brokers;
 mod confirm;
 pub mod consume;
 mod convert;

@@ -3,6 +3,7 @@
 use super::{CommandError, explain, full, log, parse_bytes, parse_duration};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use futures_util::FutureExt;
+use rawline_broker::cluster::{Card, Cluster, Endpoint};
 use rawline_broker::pool::Pool;
 use rawline_broker::store::Store;
 use rawline_broker::store::cache::Cache;
@@ -17,7 +18,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::net::TcpSocket;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
@@ -57,6 +58,11 @@ pub struct Args {
     /// Address to listen on; port 0 chooses a free port
     #[arg(long, value_name = "ADDRESS", env = "RAWLINE_LISTEN", default_value = "127.0.0.1:51313")]
     listen: SocketAddr,
+
+    /// URL at which the other brokers on the storage reach this one, and clients that they send here [default: that of
+    /// --listen, if it is one address]
+    #[arg(long, value_name = "URL", env = "RAWLINE_ADVERTISE", value_parser = parse_advertise)]
+    advertise: Option<String>,
 
     /// Address to listen on for Kafka's clients, such as 127.0.0.1:9092 [default: off]
     #[arg(long, value_name = "ADDRESS", env = "RAWLINE_KAFKA")]
@@ -143,6 +149,13 @@ pub struct Args {
     debug_listen: Option<SocketAddr>,
 }
 
+fn parse_advertise(text: &str) -> Result<String, String> {
+    match text.strip_prefix("http://").map(|rest| rest.trim_end_matches('/')) {
+        Some(host) if parse_host_port(host).is_ok() && !host.contains('/') => Ok(format!("http://{host}")),
+        _ => Err(format!("{text:?} is not a URL with a port, such as http://10.0.0.7:51313")),
+    }
+}
+
 /// A host, by its name or address, and a port.
 type HostPort = (String, u16);
 
@@ -200,6 +213,9 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     if let Some(debug) = args.debug_listen {
         full::serve_profiles(debug).await?;
     }
+    let kafka_address = kafka_listener.as_ref().map(TcpListener::local_addr).transpose().map_err(failed)?;
+    let joined = broker.join(|card| described(&args, card, address, kafka_address)).await;
+    joined.map_err(|error| explain::storage(&error, &args.storage))?;
     // From here on a signal stops the broker gracefully. Whoever has read its address may rely on that.
     let signals = Signals::new().map_err(failed)?;
     let topics = broker.statuses().len();
@@ -208,9 +224,13 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     if let Some(listener) = &kafka_listener {
         eprintln!("rawline: listening for Kafka's clients on {}", listener.local_addr().map_err(failed)?);
     }
+    if let Some(cluster) = broker.cluster() {
+        report_others(cluster);
+    }
     eprintln!("rawline: listening on http://{address}");
     let kafka_config = kafka_config(&args, &http_config);
-    let (broker, stop) = (Arc::new(broker), signals.stop());
+    let broker = Arc::new(broker);
+    let stop = leave_first(broker.clone(), signals.stop());
     let serving_kafka = match kafka_listener {
         Some(listener) => kafka::serve(listener, broker.clone(), pool.clone(), kafka_config, stop.clone()).boxed(),
         None => std::future::ready(()).boxed(),
@@ -222,6 +242,57 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     }
     eprintln!("rawline: stopped");
     Ok(())
+}
+
+/// What the other brokers on the storage are told of this one.
+fn described(args: &Args, card: Card, http: SocketAddr, kafka: Option<SocketAddr>) -> Card {
+    // Of an address that stands for all of this machine's, nobody knows which one the others reach.
+    let is_one = |address: &SocketAddr| !address.ip().is_unspecified();
+    let own = |address: SocketAddr| Endpoint { host: address.ip().to_string(), port: address.port() };
+    let kafka = match &args.kafka_advertise {
+        Some((host, port)) => Some(Endpoint { host: host.clone(), port: *port }),
+        None => kafka.filter(is_one).map(own),
+    };
+    let url = args.advertise.clone().or_else(|| is_one(&http).then(|| format!("http://{http}")));
+    Card { url, kafka, peer_key: format!("{:032x}", rand::random::<u128>()), ..card }
+}
+
+/// Says who else is on the storage.
+fn report_others(cluster: &Cluster) {
+    let brokers = cluster.brokers();
+    if brokers.card(brokers.me).is_none_or(|card| card.url.is_none()) {
+        eprintln!("rawline: other brokers on this storage can't reach this one: give it --advertise http://HOST:PORT");
+    }
+    let others = brokers.live().filter(|card| card.id != brokers.me).count();
+    if others > 0 {
+        let plural = if others == 1 { "" } else { "s" };
+        eprintln!("rawline: broker {}, with {others} other{plural} on this storage", brokers.me);
+    }
+}
+
+/// How long another broker may take to notice that it is the owner now.
+const HANDOVER_WAIT: Duration = Duration::from_millis(500);
+
+/// Becomes true when `stop` does and another broker has taken over, if there are others.
+fn leave_first(broker: Arc<Broker>, mut stop: watch::Receiver<bool>) -> watch::Receiver<bool> {
+    let (left, has_left) = watch::channel(false);
+    tokio::spawn(async move {
+        // An error means that no signal can come any more.
+        if stop.wait_for(|&stop| stop).await.is_ok()
+            && let Some(cluster) = broker.cluster()
+            && cluster.brokers().live().count() > 1
+        {
+            let leaving = async {
+                cluster.leave().await;
+                // What arrives meanwhile is forwarded.
+                tokio::time::sleep(HANDOVER_WAIT).await;
+            };
+            let _ = tokio::time::timeout(2 * HANDOVER_WAIT, leaving).await;
+        }
+        drop(broker);
+        left.send_replace(true);
+    });
+    has_left
 }
 
 /// Checks the settings of the servers, and returns those of the HTTP server.

@@ -63,6 +63,13 @@ impl ApiError {
         ApiError::new(code::GROUP_NOT_FOUND, message)
     }
 
+    /// Of a broker that takes this one for another.
+    pub fn peer_unknown() -> Self {
+        let message = "this request is another broker's, and not for this one: does each broker on the storage have an \
+                       address of its own that the others reach (--advertise)?";
+        ApiError::new(code::PEER_UNKNOWN, message)
+    }
+
     /// On a connection beyond the maximum.
     pub fn connections_too_many() -> Self {
         let message = "all of the broker's connections are busy; retry, or use fewer connections";

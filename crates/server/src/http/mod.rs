@@ -9,6 +9,7 @@ mod append;
 mod auth;
 mod body;
 mod browser;
+mod cluster;
 mod connection;
 mod console;
 mod cors;
@@ -45,6 +46,7 @@ pub use response::ResponseBody;
 
 use crate::api_keys::ApiKeys;
 use crate::http::body::BodyReader;
+use crate::http::cluster::Forwarded;
 use crate::http::error::ApiError;
 use crate::http::response::ApiResponse;
 use crate::http::routes::{Endpoint, LABEL_OTHER, Route};
@@ -56,7 +58,7 @@ use crate::net::pace::Paced;
 use crate::net::peer::{Peer, SharedStream, network};
 use crate::net::read_size::LargeReads;
 use crate::net::sendfile::FileSender;
-use http::{HeaderValue, Request, header};
+use http::{HeaderMap, HeaderValue, Request, header};
 use hyper::body::Incoming;
 use rawline_broker::pool::Pool;
 use rawline_broker::{Broker, Clock, CommitThread};
@@ -144,6 +146,8 @@ pub(crate) struct Api {
     waits_max: usize,
     metrics_unread: Arc<Semaphore>,
     pub tickets: Tickets,
+    /// Connections to other brokers.
+    pub peers: cluster::Peers,
     stats: Stats,
     /// When the broker began to serve, in microseconds since the Unix epoch.
     started_us: u64,
@@ -183,6 +187,7 @@ pub async fn serve(
         waits_max,
         metrics_unread: Arc::new(Semaphore::new(METRICS_UNREAD_MAX)),
         tickets: Tickets::of_this_run(),
+        peers: cluster::Peers::default(),
         stats: Stats::new(),
         started_us,
         is_local,
@@ -199,8 +204,17 @@ pub async fn serve(
     tokio::select! {
         () = net::serve::serve(listener, stop, close, shutdown_wait, connect) => {}
         () = stats::sample(&api) => unreachable!("sampling ends with the server"),
+        () = follow_others(&api) => unreachable!("the broker follows the others until the server ends"),
     }
     tidying.abort();
+}
+
+/// Asks the other brokers what they have stored, if there can be others.
+async fn follow_others(api: &Arc<Api>) {
+    if let Some(cluster) = api.broker.cluster() {
+        cluster::exchange_changes(api, cluster).await;
+    }
+    std::future::pending().await
 }
 
 /// The response to one request, counted.
@@ -213,7 +227,7 @@ async fn respond(api: &Arc<Api>, peer: &Peer, is_reserve: bool, request: Request
             drop(BodyReader::split(api, request));
             Err(ApiError::connections_too_many())
         }
-        Ok(endpoint) => handle(api, peer, endpoint, request).await,
+        Ok(endpoint) => forward_or_handle(api, peer, endpoint, request).await,
         Err(_) if origin.is_some() && cors::is_preflight(&request) => {
             drop(BodyReader::split(api, request));
             Ok(cors::preflight())
@@ -244,6 +258,12 @@ fn admit(
     request: &Request<Incoming>,
 ) -> Result<Endpoint, ApiError> {
     browser::check_host_is_there(request)?;
+    if request.headers().contains_key(rawline_contract::header::PEER) {
+        // With another broker's key it would be forwarded to where it comes from.
+        let is_known = is_from_peer(api, request.headers());
+        let known = is_known.then_some(route).ok_or_else(ApiError::peer_unknown)?;
+        return known.map(|route| route.endpoint).ok_or_else(|| routes::refusal(request.uri().path()));
+    }
     if route.is_none_or(|route| route.needs_key) {
         if api.config.api_keys.is_empty() {
             browser::check(request, is_allowed_origin, api.is_local)?;
@@ -252,6 +272,37 @@ fn admit(
         }
     }
     route.map(|route| route.endpoint).ok_or_else(|| routes::refusal(request.uri().path()))
+}
+
+/// Whether another broker sends a request: it has checked what the client may do, and forwards nothing twice.
+fn is_from_peer(api: &Api, headers: &HeaderMap) -> bool {
+    api.broker.cluster().is_some_and(|cluster| cluster::is_from_peer(cluster, headers))
+}
+
+/// Sends a request on to the broker that is to handle it, or handles it.
+async fn forward_or_handle(
+    api: &Arc<Api>,
+    peer: &Peer,
+    endpoint: Endpoint,
+    request: Request<Incoming>,
+) -> Result<ApiResponse, ApiError> {
+    let Some(cluster) = api.broker.cluster().filter(|_| endpoint.is_the_owners()) else {
+        return handle(api, peer, endpoint, request).await;
+    };
+    if endpoint.is_of_groups() && !cluster.is_owned_by_other() && !cluster.acts().await {
+        let message = "this broker is taking over, and doesn't know yet what was committed before; retry";
+        return Err(ApiError::new(code::STORE_UNAVAILABLE, message));
+    }
+    let request = if cluster::is_from_peer(cluster, request.headers()) {
+        request
+    } else {
+        // On the heap: a connection has no room for its state.
+        match Box::pin(cluster::forward(api, cluster, endpoint, request)).await? {
+            Forwarded::Response(response) => return Ok(response),
+            Forwarded::Here(request) => request,
+        }
+    };
+    handle(api, peer, endpoint, request).await
 }
 
 async fn handle(
@@ -283,6 +334,11 @@ async fn handle(
         Endpoint::CreateTicket => Ok(ticket::create(api, request)),
         Endpoint::Offset => topics::offset(api, request).await,
         Endpoint::Stats => stats::stats(api, peer).await,
+        Endpoint::Brokers => Ok(cluster::brokers(api)),
+        Endpoint::BrokerChanges => match api.broker.cluster().filter(|_| is_from_peer(api, request.headers())) {
+            Some(cluster) => Box::pin(cluster::changes(cluster, request)).await,
+            None => Err(ApiError::path(request.uri().path())),
+        },
         Endpoint::Metrics => render_metrics(api).await,
         Endpoint::Health => Ok(response::text(health(api))),
         Endpoint::OpenApi => Ok(response::json_document(include_str!("openapi.json"))),

@@ -45,6 +45,8 @@ pub(crate) enum Endpoint {
     Subscribe,
     CreateTicket,
     Stats,
+    Brokers,
+    BrokerChanges,
     Metrics,
     Health,
     OpenApi,
@@ -56,6 +58,33 @@ impl Endpoint {
     /// Whether it begins a subscription: there a ticket may take the place of a key.
     pub fn is_subscription(self) -> bool {
         matches!(self, Endpoint::Subscribe | Endpoint::Zeek)
+    }
+
+    /// Whether the owner of the journal handles it, if that is another broker: what is stored, and what only the
+    /// coordinator of groups knows.
+    pub fn is_the_owners(self) -> bool {
+        self == Endpoint::Append || self.changes_topics() || self.is_of_groups()
+    }
+
+    /// Whether it is about groups, whose members only their coordinator knows.
+    pub fn is_of_groups(self) -> bool {
+        let of_groups = [
+            Endpoint::Groups,
+            Endpoint::Group,
+            Endpoint::CommitOffsets,
+            Endpoint::DeleteOffsets,
+            Endpoint::Join,
+            Endpoint::Heartbeat,
+            Endpoint::Leave,
+        ];
+        of_groups.contains(&self)
+    }
+
+    /// Whether it changes topics or producers.
+    pub fn changes_topics(self) -> bool {
+        let changes =
+            [Endpoint::SetTopic, Endpoint::CreateTopic, Endpoint::DeleteTopic, Endpoint::Trim, Endpoint::OpenProducer];
+        changes.contains(&self)
     }
 }
 
@@ -83,7 +112,7 @@ const fn open(path: &'static str, endpoint: Endpoint) -> Route {
 }
 
 /// The busiest first.
-pub(crate) static ROUTES: [Route; 26] = [
+pub(crate) static ROUTES: [Route; 27] = [
     route(Method::POST, path::RECORDS, "topic-name=T", Endpoint::Append, LABEL_APPEND),
     route(Method::GET, path::RECORDS, "topic-name=T&offset=0", Endpoint::Read, "read"),
     route(Method::GET, path::RECORD, "topic-name=T&offset=0", Endpoint::ReadOne, "read_one"),
@@ -106,6 +135,7 @@ pub(crate) static ROUTES: [Route; 26] = [
     route(Method::GET, path::ZEEK, "", Endpoint::Zeek, "subscribe"),
     route(Method::POST, path::TICKET, "", Endpoint::CreateTicket, "subscribe"),
     route(Method::GET, path::STATS, "", Endpoint::Stats, LABEL_OTHER),
+    route(Method::GET, path::BROKERS, "", Endpoint::Brokers, LABEL_OTHER),
     route(Method::GET, path::METRICS, "", Endpoint::Metrics, LABEL_OTHER),
     open(path::HEALTH, Endpoint::Health),
     open(path::OPENAPI, Endpoint::OpenApi),
@@ -115,11 +145,17 @@ pub(crate) static ROUTES: [Route; 26] = [
 /// The files of the console. Not part of the API: nobody but the page that they are asks for them.
 static CONSOLE: Route = open(path::CONSOLE, Endpoint::Console);
 
+/// From other brokers, with a key of their own.
+static BROKER_CHANGES: Route = route(Method::POST, path::BROKER_CHANGES, "", Endpoint::BrokerChanges, LABEL_OTHER);
+
 /// The route of a request. `HEAD` has a route wherever `GET` has one.
 pub(crate) fn find(method: &Method, path: &str) -> Option<&'static Route> {
     let method = if method == Method::HEAD { &Method::GET } else { method };
     if path.starts_with(path::CONSOLE) && *method == CONSOLE.method {
         return Some(&CONSOLE);
+    }
+    if path == path::BROKER_CHANGES && *method == BROKER_CHANGES.method {
+        return Some(&BROKER_CHANGES);
     }
     ROUTES.iter().find(|route| route.path == path && route.method == *method)
 }

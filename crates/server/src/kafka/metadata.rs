@@ -1,8 +1,9 @@
-//! Metadata: the one broker, and topics with their partitions.
+//! Metadata: the brokers, and topics with their partitions.
 
 use super::building::Building;
 use super::error::Refusal;
 use super::lookup::{id_of, topic_with_id};
+use super::nodes::Node;
 use super::{Client, operations};
 use rawline_broker::{Topic, TopicError};
 use rawline_kafka::ErrorCode;
@@ -12,10 +13,7 @@ use rawline_kafka::messages::{
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// What this broker calls itself.
-pub(super) const NODE: i32 = 1;
-
-/// The epoch of each partition's leader: logs are never truncated, and no other broker takes part.
+/// The epoch of each partition's leader: logs are never truncated, whoever leads.
 pub(super) const EPOCH: i32 = 0;
 
 /// What all brokers on one storage are together.
@@ -66,17 +64,19 @@ pub(super) async fn respond(
     };
     let partitions = |found: &Found| found.topic.as_ref().map_or(1, |topic| topic.partitions() as usize);
     building.begin(found.iter().map(partitions).sum()).await;
-    let mut topics: Vec<_> = found.into_iter().map(described).collect();
+    let leader = client.leader();
+    let mut topics: Vec<_> = found.into_iter().map(|found| described(found, leader)).collect();
     topics.extend(unknown);
     for topic in topics.iter_mut().filter(|topic| topic.error_code == i16::from(ErrorCode::None)) {
         topic.topic_authorized_operations =
             operations::asked(request.include_topic_authorized_operations, operations::OF_TOPICS);
     }
-    let (host, port) = client.advertised();
+    let broker =
+        |Node { id, host, port }: Node| MetadataResponseBroker { node_id: id, host, port: port.into(), rack: None };
     MetadataResponse {
-        brokers: vec![MetadataResponseBroker { node_id: NODE, host, port: port.into(), rack: None }],
+        brokers: client.nodes().into_iter().map(broker).collect(),
         cluster_id: Some(CLUSTER.to_owned()),
-        controller_id: NODE,
+        controller_id: leader,
         topics,
         cluster_authorized_operations: operations::asked(
             request.include_cluster_authorized_operations,
@@ -106,7 +106,7 @@ async fn find(client: &Client, name: &str, creates: bool) -> Result<Arc<Topic>, 
     if creates { broker.topic_or_create(name).await } else { broker.topic(name).await }
 }
 
-fn described(Found { name, topic }: Found) -> MetadataResponseTopic {
+fn described(Found { name, topic }: Found, leader: i32) -> MetadataResponseTopic {
     let topic = match topic {
         Ok(topic) => topic,
         Err(error) => {
@@ -118,10 +118,10 @@ fn described(Found { name, topic }: Found) -> MetadataResponseTopic {
     };
     let partition = |number: u32| MetadataResponsePartition {
         partition_index: number as i32,
-        leader_id: NODE,
+        leader_id: leader,
         leader_epoch: EPOCH,
-        replica_nodes: vec![NODE],
-        isr_nodes: vec![NODE],
+        replica_nodes: vec![leader],
+        isr_nodes: vec![leader],
         ..MetadataResponsePartition::default()
     };
     let partitions = (0..topic.partitions()).map(partition).collect();

@@ -13,6 +13,7 @@ mod incoming;
 mod list_offsets;
 mod lookup;
 mod metadata;
+mod nodes;
 mod operations;
 mod produce;
 mod producer_id;

@@ -231,6 +231,9 @@ async fn begin_one(
     batches: Result<Vec<CheckedRecordBatch>, Refusal>,
 ) -> Result<(Arc<Partition>, Received), Refusal> {
     let batches = batches?;
+    if client.is_led_elsewhere() {
+        return Err(Refusal::new(ErrorCode::NotLeaderOrFollower, "another broker leads this partition"));
+    }
     let handle = partition_of(client, topic, number).await?;
     let received = Received::of_record_batches(bytes, batches)?;
     let raw_bytes_max = client.kafka.config.batch_limits.raw_bytes_max;

@@ -35,6 +35,9 @@ async fn transactional(
         // This code ends the producer; others would make it try for minutes.
         return refused(ErrorCode::TransactionalIdAuthorizationFailed);
     }
+    if client.is_led_elsewhere() {
+        return refused(ErrorCode::NotCoordinator);
+    }
     let timeout = Duration::from_millis(u64::try_from(request.transaction_timeout_ms).unwrap_or_default());
     let from = instance(request.producer_id, request.producer_epoch);
     match client.kafka.broker.open_transactional(name, timeout, from).await {

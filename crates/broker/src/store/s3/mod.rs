@@ -20,12 +20,14 @@ mod failed;
 mod journal;
 mod layout;
 mod listing;
+mod members;
 mod pieces;
 mod probe;
 mod requests;
 
 use super::cache::{Cache, CopyName, Sink};
 use super::{BatchTime, Begun, CommitError, Listed, Location, Mappings, ObjectAt, Store, StoreError};
+use crate::cluster::MemberStore;
 use crate::journal::JournalStore;
 use crate::limits::{NEWEST_CHECK_INTERVAL, PREFETCH_OBJECTS_MAX, SETTINGS_BYTES_MAX};
 use crate::object::{HEADER_BYTES, Object};
@@ -38,6 +40,7 @@ use futures_util::future::BoxFuture;
 pub use journal::S3Journal;
 use layout::Laid;
 pub use layout::Layout;
+use members::S3Members;
 use object_store::path::Path;
 use object_store::{ObjectStore, PutPayload};
 use pieces::TAG_UNKNOWN;
@@ -345,6 +348,11 @@ impl Store for S3Store {
 
     fn journal(&self) -> Option<Arc<dyn JournalStore>> {
         self.journal.clone().map(|journal| Arc::new(journal) as Arc<dyn JournalStore>)
+    }
+
+    fn members(&self) -> Option<Arc<dyn MemberStore>> {
+        self.journal.as_ref()?;
+        Some(Arc::new(S3Members::new(self.bucket.clone(), self.probe.clone())))
     }
 
     fn has_partitions(&self) -> bool {

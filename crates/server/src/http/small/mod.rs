@@ -112,7 +112,8 @@ fn arrived<'a>(api: &Api, received: &'a [u8]) -> (Vec<SmallAppend<'a>>, Next) {
 
 /// Whether the request may be sent here, as `crate::http::admit` decides it for all others.
 fn is_admitted(api: &Api, append: &SmallAppend<'_>) -> bool {
-    if append.body.len() as u64 > api.config.request_bytes_max {
+    let is_forwarded = api.broker.cluster().is_some_and(|cluster| cluster.is_owned_by_other());
+    if is_forwarded || append.body.len() as u64 > api.config.request_bytes_max {
         return false;
     }
     if api.config.api_keys.is_empty() {

@@ -1,8 +1,9 @@
-//! DescribeCluster: the one broker.
+//! DescribeCluster: the brokers.
 
 use super::outcome;
 use crate::kafka::error::Refusal;
-use crate::kafka::metadata::{CLUSTER, NODE};
+use crate::kafka::metadata::CLUSTER;
+use crate::kafka::nodes::Node;
 use crate::kafka::{Client, operations};
 use rawline_kafka::ErrorCode;
 use rawline_kafka::messages::{DescribeClusterBroker, DescribeClusterRequest, DescribeClusterResponse};
@@ -16,13 +17,17 @@ pub(super) fn describe(client: &Client, request: &DescribeClusterRequest) -> Des
     if error_code != i16::from(ErrorCode::None) {
         return DescribeClusterResponse { error_code, error_message, ..DescribeClusterResponse::default() };
     }
-    let (host, port) = client.advertised();
-    let broker = DescribeClusterBroker { broker_id: NODE, host, port: port.into(), ..DescribeClusterBroker::default() };
+    let broker = |Node { id, host, port }: Node| DescribeClusterBroker {
+        broker_id: id,
+        host,
+        port: port.into(),
+        ..DescribeClusterBroker::default()
+    };
     DescribeClusterResponse {
         endpoint_type: request.endpoint_type,
         cluster_id: CLUSTER.to_owned(),
-        controller_id: NODE,
-        brokers: vec![broker],
+        controller_id: client.leader(),
+        brokers: client.nodes().into_iter().map(broker).collect(),
         cluster_authorized_operations: operations::asked(
             request.include_cluster_authorized_operations,
             operations::OF_BROKERS,

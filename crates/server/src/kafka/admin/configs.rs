@@ -5,7 +5,6 @@ use super::{Subjects, outcome};
 use crate::kafka::Client;
 use crate::kafka::building::Building;
 use crate::kafka::error::{ConnectionError, Refusal};
-use crate::kafka::metadata::NODE;
 use rawline_broker::Topic;
 use rawline_kafka::ErrorCode;
 use rawline_kafka::messages::{
@@ -35,9 +34,9 @@ impl Resource {
         match kind {
             TOPIC => Ok(Resource::Topic(client.kafka.broker.topic(name).await?)),
             BROKER if name.is_empty() => Ok(Resource::AllBrokers),
-            BROKER if name.parse::<i32>() == Ok(NODE) => Ok(Resource::Broker),
+            BROKER if name.parse::<i32>() == Ok(client.node()) => Ok(Resource::Broker),
             BROKER => {
-                let message = format!("there is no broker {name:?}; ask for broker \"{NODE}\"");
+                let message = format!("there is no broker {name:?}; ask for broker \"{}\"", client.node());
                 Err(Refusal::new(ErrorCode::InvalidRequest, message))
             }
             _ => {

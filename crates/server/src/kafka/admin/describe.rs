@@ -3,7 +3,7 @@
 use crate::kafka::building::Building;
 use crate::kafka::error::Refusal;
 use crate::kafka::lookup::id_of;
-use crate::kafka::metadata::{EPOCH, NODE};
+use crate::kafka::metadata::EPOCH;
 use crate::kafka::{Client, operations};
 use rawline_broker::Topic;
 use rawline_kafka::messages::{
@@ -63,7 +63,7 @@ impl Page {
     /// Adds a topic's partitions from `first` on, as far as there is room.
     async fn add(&mut self, client: &Client, name: String, first: u32) {
         let (topic_id, partitions) = match client.kafka.broker.topic(&name).await {
-            Ok(topic) => (id_of(&topic), self.take(&topic, &name, first)),
+            Ok(topic) => (id_of(&topic), self.take(&topic, &name, first, client.leader())),
             Err(error) => {
                 let Refusal { code, message } = error.into();
                 tracing::debug!(topic = name, message, "a client asks for a topic in vain");
@@ -87,7 +87,13 @@ impl Page {
         });
     }
 
-    fn take(&mut self, topic: &Topic, name: &str, first: u32) -> Vec<DescribeTopicPartitionsResponsePartition> {
+    fn take(
+        &mut self,
+        topic: &Topic,
+        name: &str,
+        first: u32,
+        leader: i32,
+    ) -> Vec<DescribeTopicPartitionsResponsePartition> {
         let all = first..topic.partitions().max(first);
         let end = all.end.min(all.start.saturating_add(self.left));
         self.left -= end - all.start;
@@ -95,17 +101,17 @@ impl Page {
             let cursor = TopicPartitionsCursor { topic_name: name.to_owned(), partition_index: end as i32 };
             self.next = Some(cursor);
         }
-        (all.start..end).map(described).collect()
+        (all.start..end).map(|number| described(number, leader)).collect()
     }
 }
 
-fn described(number: u32) -> DescribeTopicPartitionsResponsePartition {
+fn described(number: u32, leader: i32) -> DescribeTopicPartitionsResponsePartition {
     DescribeTopicPartitionsResponsePartition {
         partition_index: number as i32,
-        leader_id: NODE,
+        leader_id: leader,
         leader_epoch: EPOCH,
-        replica_nodes: vec![NODE],
-        isr_nodes: vec![NODE],
+        replica_nodes: vec![leader],
+        isr_nodes: vec![leader],
         eligible_leader_replicas: Some(Vec::new()),
         last_known_elr: Some(Vec::new()),
         ..DescribeTopicPartitionsResponsePartition::default()

@@ -3,7 +3,6 @@
 use super::{Subjects, each, outcome, settings};
 use crate::kafka::Client;
 use crate::kafka::error::{ConnectionError, Refusal};
-use crate::kafka::metadata::NODE;
 use rawline_broker::limits::TOPIC_PARTITIONS_MAX;
 use rawline_kafka::ErrorCode;
 use rawline_kafka::messages::{
@@ -58,7 +57,7 @@ async fn try_create(
             return Err(Refusal::new(ErrorCode::InvalidReplicaAssignment, message));
         }
         for assignment in assignments {
-            check_assigned(&assignment.broker_ids)?;
+            check_assigned(client, &assignment.broker_ids)?;
         }
     }
     if !validate_only {
@@ -77,11 +76,14 @@ pub(super) fn checked(partitions: i32) -> Result<u32, Refusal> {
     })
 }
 
-/// Fails unless these are the brokers that can have a partition.
-pub(super) fn check_assigned(brokers: &[i32]) -> Result<(), Refusal> {
-    if brokers == [NODE] {
+/// Fails unless a partition can have these brokers: one of those that there are.
+pub(super) fn check_assigned(client: &Client, brokers: &[i32]) -> Result<(), Refusal> {
+    let nodes = client.nodes();
+    if matches!(brokers, [one] if nodes.iter().any(|node| node.id == *one)) {
         return Ok(());
     }
-    let message = format!("assign each partition to broker {NODE}, the only one, or leave the assignments out");
+    let ids: Vec<String> = nodes.iter().map(|node| node.id.to_string()).collect();
+    let message =
+        format!("a partition is on one broker: assign it to one of {}, or leave the assignments out", ids.join(", "));
     Err(Refusal::new(ErrorCode::InvalidReplicaAssignment, message))
 }

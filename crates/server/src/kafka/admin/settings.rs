@@ -3,7 +3,6 @@
 //! What a topic keeps can be set. All others are the same for every topic; a client may set them to what they are.
 
 use crate::kafka::error::Refusal;
-use crate::kafka::metadata::NODE;
 use crate::kafka::{Client, IDLE_MAX, KafkaConfig, fetch};
 use rawline_batch::Limits;
 use rawline_broker::Settings;
@@ -305,13 +304,13 @@ pub(super) fn of_broker(client: &Client) -> Vec<Described> {
     let mut all = vec![
         described("advertised.listeners", Kind::Text, listeners, config.advertise.is_none()),
         described("auto.create.topics.enable", Kind::Flag, creates.to_string(), creates),
-        described("broker.id", Kind::Int, NODE.to_string(), true),
+        described("broker.id", Kind::Int, client.node().to_string(), true),
         described("connections.max.idle.ms", Kind::Long, IDLE_MAX.as_millis().to_string(), true),
         described("default.replication.factor", Kind::Int, "1".to_owned(), true),
         described("delete.topic.enable", Kind::Flag, "true".to_owned(), true),
         described("fetch.max.bytes", Kind::Int, fetch::BYTES_MAX.to_string(), true),
         described("max.connections", Kind::Int, config.connections_max.to_string(), true),
-        described("node.id", Kind::Int, NODE.to_string(), true),
+        described("node.id", Kind::Int, client.node().to_string(), true),
         described("num.partitions", Kind::Int, "1".to_owned(), true),
         described("socket.request.max.bytes", Kind::Int, config.request_bytes_max.to_string(), true),
     ];

@@ -71,7 +71,7 @@ async fn try_create(
     let (name, config) = (&topic.name, &client.kafka.config);
     subjects.check(name)?;
     check_name(name)?;
-    let partitions = partitions_of(topic)?;
+    let partitions = partitions_of(client, topic)?;
     let values = topic.configs.iter().map(|wanted| (wanted.name.as_str(), wanted.value.as_deref()));
     let changes = settings::changes(config, values)?;
     let settings = Settings::default().changed(name, changes.clone());
@@ -102,9 +102,9 @@ fn described(setting: settings::Described) -> CreatableTopicConfigs {
 }
 
 /// How many partitions the topic is to have.
-fn partitions_of(topic: &CreatableTopic) -> Result<u32, Refusal> {
+fn partitions_of(client: &Client, topic: &CreatableTopic) -> Result<u32, Refusal> {
     if !topic.assignments.is_empty() {
-        return assigned(topic);
+        return assigned(client, topic);
     }
     if ![DEFAULT as i16, REPLICAS].contains(&topic.replication_factor) {
         let message = format!(
@@ -118,7 +118,7 @@ fn partitions_of(topic: &CreatableTopic) -> Result<u32, Refusal> {
 }
 
 /// The number of partitions of which the request says which brokers are to have them.
-fn assigned(topic: &CreatableTopic) -> Result<u32, Refusal> {
+fn assigned(client: &Client, topic: &CreatableTopic) -> Result<u32, Refusal> {
     if (topic.num_partitions, topic.replication_factor) != (DEFAULT, DEFAULT as i16) {
         let message = "where brokers are assigned, the number of partitions and the replication factor have to be -1";
         return Err(Refusal::new(ErrorCode::InvalidRequest, message));
@@ -130,7 +130,7 @@ fn assigned(topic: &CreatableTopic) -> Result<u32, Refusal> {
         return Err(Refusal::new(ErrorCode::InvalidReplicaAssignment, message));
     }
     for assignment in &topic.assignments {
-        partitions::check_assigned(&assignment.broker_ids)?;
+        partitions::check_assigned(client, &assignment.broker_ids)?;
     }
     partitions::checked(i32::try_from(numbers.len()).unwrap_or(i32::MAX))
 }

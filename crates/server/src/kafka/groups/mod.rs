@@ -1,12 +1,12 @@
 //! Groups of consumers: who is a member, the offsets that groups commit, and what administrators do with them.
 
 mod consumer;
+mod elsewhere;
 mod manage;
 mod member;
 mod offsets;
 
 use super::Client;
-use super::metadata::NODE;
 use super::reply::{Pending, Reply};
 use super::transactions;
 use futures_util::future::FutureExt;
@@ -37,6 +37,17 @@ pub(super) const APIS: &[Api] = &[
 /// What becomes the response to a request of one of [`APIS`].
 pub(super) async fn respond(client: &Arc<Client>, header: &RequestHeader, request: Request) -> Pending {
     let version = header.version;
+    if !matches!(request, Request::FindCoordinator(_)) {
+        let code = if client.is_led_elsewhere() {
+            Some(ErrorCode::NotCoordinator)
+        } else {
+            (!client.coordinates().await).then_some(ErrorCode::CoordinatorLoadInProgress)
+        };
+        if let Some(code) = code {
+            let response = elsewhere::refuse(request, code);
+            return Pending::Ready(Some(reply(header, response.api(), &response)));
+        }
+    }
     let response: Response = match request {
         // Those that wait for other members don't hold up the requests after them.
         Request::JoinGroup(request) => {
@@ -84,7 +95,7 @@ fn later<R: Into<Response>>(
     }
 }
 
-/// This broker coordinates all groups and transactions.
+/// The broker that leads all partitions coordinates all groups and transactions.
 fn find(client: &Client, version: i16, request: FindCoordinatorRequest) -> FindCoordinatorResponse {
     const GROUP: i8 = 0;
     const TRANSACTION: i8 = 1;
@@ -97,7 +108,8 @@ fn find(client: &Client, version: i16, request: FindCoordinatorRequest) -> FindC
         ),
     };
     let is_known = error_code == i16::from(ErrorCode::None);
-    let (node_id, (host, port)) = if is_known { (NODE, client.advertised()) } else { (-1, (String::new(), 0)) };
+    let found = is_known.then(|| client.leading_node());
+    let (node_id, host, port) = found.map_or((-1, String::new(), 0), |node| (node.id, node.host, node.port));
     if version < 4 {
         let port = port.into();
         let throttle_time_ms = 0;

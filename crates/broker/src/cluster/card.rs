@@ -1,0 +1,158 @@
+//! What a broker says of itself to the others on its storage: the content of `.brokers/ID.json`.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// Names one run of a broker. Its text is 16 hexadecimal digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct BrokerId(pub u64);
+
+impl BrokerId {
+    /// The number by which Kafka's clients know the broker: positive.
+    pub fn node(self) -> i32 {
+        ((self.0 >> 32) as u32 & 0x7FFF_FFFF).max(1) as i32
+    }
+}
+
+impl fmt::Display for BrokerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+impl From<BrokerId> for String {
+    fn from(id: BrokerId) -> String {
+        id.to_string()
+    }
+}
+
+/// A text that names no broker.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no broker's id: 16 hexadecimal digits")]
+pub struct BrokerIdInvalid(String);
+
+impl FromStr for BrokerId {
+    type Err = BrokerIdInvalid;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let is_hex = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let number = is_hex.then(|| u64::from_str_radix(text, 16).ok()).flatten();
+        number.map(BrokerId).ok_or_else(|| BrokerIdInvalid(text.to_owned()))
+    }
+}
+
+impl TryFrom<String> for BrokerId {
+    type Error = BrokerIdInvalid;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+/// A host, by its name or address, and a port.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Endpoint {
+    /// The host.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+}
+
+/// A broker as the others know it. Versions that come later may add members.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Card {
+    /// The broker.
+    pub id: BrokerId,
+    /// Where others reach it, such as `http://10.0.0.7:51313`. Without an address it appends for nobody but itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// Where Kafka's clients reach it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kafka: Option<Endpoint>,
+    /// What brokers send each other in place of a client's key. Who can read the storage can read all records anyway.
+    pub peer_key: String,
+    /// Whether it stores nothing.
+    #[serde(default)]
+    pub is_read_only: bool,
+    /// Whether it is about to stop.
+    #[serde(default)]
+    pub is_leaving: bool,
+    /// The number of the journal object that it would read next.
+    #[serde(default)]
+    pub next_object: u64,
+    /// Its version.
+    #[serde(default)]
+    pub version: String,
+}
+
+impl fmt::Debug for Card {
+    /// Everything but the key.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut card = f.debug_struct("Card");
+        card.field("id", &self.id).field("url", &self.url).field("kafka", &self.kafka);
+        card.field("is_read_only", &self.is_read_only).field("is_leaving", &self.is_leaving);
+        card.field("next_object", &self.next_object).finish_non_exhaustive()
+    }
+}
+
+impl Card {
+    /// The card of a broker that nobody reaches.
+    pub(crate) fn new(id: BrokerId) -> Card {
+        Card {
+            id,
+            url: None,
+            kafka: None,
+            peer_key: String::new(),
+            is_read_only: false,
+            is_leaving: false,
+            next_object: 1,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+
+    /// Whether it can append for others.
+    pub fn can_own(&self) -> bool {
+        self.url.is_some() && !self.is_read_only && !self.is_leaving
+    }
+
+    /// The bytes of a card.
+    pub fn encode(&self) -> Vec<u8> {
+        match serde_json::to_vec(self) {
+            Ok(bytes) => bytes,
+            Err(error) => unreachable!("{self:?} has no JSON: {error}"),
+        }
+    }
+
+    /// The card in these bytes.
+    pub fn decode(bytes: &[u8]) -> Result<Card, serde_json::Error> {
+        serde_json::from_slice(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_card_is_read_as_it_was_written_also_with_members_of_a_later_version() {
+        let card = Card {
+            id: BrokerId(0xAB),
+            url: Some("http://127.0.0.1:1".into()),
+            kafka: Some(Endpoint { host: "::1".into(), port: 9092 }),
+            peer_key: "secret".into(),
+            is_read_only: false,
+            is_leaving: true,
+            next_object: 7,
+            version: "1".into(),
+        };
+        assert_eq!(Card::decode(&card.encode()).unwrap(), card);
+        let later = br#"{"id":"00000000000000ab","peer_key":"k","color":"blue"}"#;
+        assert_eq!(Card::decode(later).unwrap().id, card.id);
+        for wrong in [&b"{}"[..], br#"{"id":"ab","peer_key":"k"}"#, br#"{"id":"+0000000000000ab","peer_key":"k"}"#] {
+            assert!(Card::decode(wrong).is_err());
+        }
+        assert!(!format!("{card:?}").contains("secret"));
+    }
+}

@@ -1,0 +1,310 @@
+//! Who is there, and who owns the journal, as one broker sees it. No I/O, no clock: time is passed in.
+//!
+//! A broker is live if its card was stored less than a lease ago, by the store's clock, and if it responds. The owner is
+//! one of the live brokers that can own: each has a score of its own, and the highest wins (rendezvous hashing), so that
+//! all who see the same brokers agree, and only the owner's end or a broker with a higher score changes it.
+
+use crate::cluster::{BrokerId, Card};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Another broker, or this one, as this one sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// What it says of itself.
+    pub card: Card,
+    /// Whether it is live.
+    pub state: MemberState,
+    /// How long ago it was last known to live.
+    pub silent_for: Duration,
+}
+
+/// Whether a broker counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemberState {
+    /// Its card is recent, and it responds as far as this broker has tried.
+    Live,
+    /// Its card is recent, and it doesn't respond to this broker.
+    Unreachable,
+    /// Its card is old.
+    Silent,
+}
+
+/// All brokers, as one of them sees them at one time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Brokers {
+    /// Itself.
+    pub me: BrokerId,
+    /// All, itself included, in the order of their ids.
+    pub members: Vec<Member>,
+    /// The owner of the journal. None if no live broker can own: then each appends for itself.
+    pub owner: Option<BrokerId>,
+}
+
+impl Brokers {
+    /// A broker's card.
+    pub fn card(&self, id: BrokerId) -> Option<&Card> {
+        self.members.iter().map(|member| &member.card).find(|card| card.id == id)
+    }
+
+    /// The owner's card, if that is another broker.
+    pub fn other_owner(&self) -> Option<&Card> {
+        self.owner.filter(|owner| *owner != self.me).and_then(|owner| self.card(owner))
+    }
+
+    /// The live brokers.
+    pub fn live(&self) -> impl Iterator<Item = &Card> {
+        self.members.iter().filter(|member| member.state == MemberState::Live).map(|member| &member.card)
+    }
+}
+
+/// What is added to this broker's time, so that there is a time at which a card was stored before this broker began.
+const BEFORE: Duration = Duration::from_secs(100 * 365 * 86400);
+
+struct Other {
+    card: Card,
+    /// When it is certain to have lived, with [`BEFORE`].
+    lived: Duration,
+    /// Since when it doesn't respond.
+    unreachable_since: Option<Duration>,
+}
+
+impl Other {
+    fn silent_for(&self, now: Duration) -> Duration {
+        (BEFORE + now).saturating_sub(self.lived)
+    }
+}
+
+/// What one broker knows of all.
+pub(super) struct Members {
+    me: Card,
+    lease: Duration,
+    others: BTreeMap<BrokerId, Other>,
+}
+
+impl Members {
+    /// A broker that knows no other. Others are live for `lease` after they stored their card.
+    pub fn new(me: Card, lease: Duration) -> Members {
+        assert!(!lease.is_zero(), "nobody lives for no time");
+        Members { me, lease, others: BTreeMap::new() }
+    }
+
+    /// This broker's card.
+    pub fn me(&self) -> &Card {
+        &self.me
+    }
+
+    /// Changes this broker's card.
+    pub fn change_me(&mut self, change: impl FnOnce(&mut Card)) {
+        change(&mut self.me);
+    }
+
+    /// The others, live or not.
+    pub fn others(&self) -> impl Iterator<Item = BrokerId> {
+        self.others.keys().copied()
+    }
+
+    /// A card was read that was stored `age` ago.
+    pub fn heard(&mut self, card: Card, age: Duration, now: Duration) {
+        if card.id == self.me.id {
+            return;
+        }
+        let lived = (BEFORE + now).saturating_sub(age);
+        match self.others.get_mut(&card.id) {
+            // A broker that said that it leaves, and one whose card was read late, stay as they were.
+            Some(other) => {
+                let is_leaving = other.card.is_leaving || card.is_leaving;
+                other.lived = other.lived.max(lived);
+                other.card = Card { is_leaving, next_object: other.card.next_object.max(card.next_object), ..card };
+            }
+            None => drop(self.others.insert(card.id, Other { card, lived, unreachable_since: None })),
+        }
+    }
+
+    /// A broker has no card any more.
+    pub fn gone(&mut self, id: BrokerId) {
+        self.others.remove(&id);
+    }
+
+    /// A broker didn't respond to this one.
+    pub fn unreachable(&mut self, id: BrokerId, now: Duration) {
+        if let Some(other) = self.others.get_mut(&id) {
+            other.unreachable_since = Some(now);
+        }
+    }
+
+    /// A broker responded to this one, with its card.
+    pub fn responded(&mut self, card: Card, now: Duration) {
+        let id = card.id;
+        self.heard(card, Duration::ZERO, now);
+        if let Some(other) = self.others.get_mut(&id) {
+            other.unreachable_since = None;
+        }
+    }
+
+    /// The others whose card is so old that it can be deleted.
+    pub fn forgotten(&self, now: Duration, after: Duration) -> Vec<BrokerId> {
+        let is_old = |other: &Other| other.silent_for(now) > after;
+        self.others.iter().filter(|(_, other)| is_old(other)).map(|(id, _)| *id).collect()
+    }
+
+    fn state(&self, other: &Other, now: Duration) -> MemberState {
+        if other.silent_for(now) >= self.lease {
+            return MemberState::Silent;
+        }
+        // It may be the network between the two: after a lease, this broker tries again.
+        match other.unreachable_since {
+            Some(since) if now.saturating_sub(since) < self.lease => MemberState::Unreachable,
+            _ => MemberState::Live,
+        }
+    }
+
+    /// All brokers at this time.
+    pub fn brokers(&self, now: Duration) -> Brokers {
+        let other = |other: &Other| Member {
+            card: other.card.clone(),
+            state: self.state(other, now),
+            silent_for: other.silent_for(now),
+        };
+        let me = Member { card: self.me.clone(), state: MemberState::Live, silent_for: Duration::ZERO };
+        let mut members: Vec<Member> = self.others.values().map(other).chain([me]).collect();
+        members.sort_by_key(|member| member.card.id);
+        let live = members.iter().filter(|member| member.state == MemberState::Live && member.card.can_own());
+        let owner = live.map(|member| member.card.id).max_by_key(|id| score(*id));
+        Brokers { me: self.me.id, members, owner }
+    }
+}
+
+/// The journal's only one so far.
+const JOURNAL: u64 = 0;
+
+/// A broker's claim to the journal: the same for every observer, and for each journal another order of the brokers.
+fn score(id: BrokerId) -> (u64, BrokerId) {
+    // The finalizer of splitmix64: every bit of the input changes half of the output's.
+    let mut mixed = id.0 ^ JOURNAL.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    (mixed ^ (mixed >> 31), id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEASE: Duration = Duration::from_secs(10);
+
+    fn s(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    fn card(id: u64) -> Card {
+        Card {
+            id: BrokerId(id),
+            url: Some(format!("http://b{id}")),
+            kafka: None,
+            peer_key: String::new(),
+            is_read_only: false,
+            is_leaving: false,
+            next_object: 1,
+            version: String::new(),
+        }
+    }
+
+    /// The ids in the order in which they would own the journal.
+    fn ranked(mut ids: Vec<u64>) -> Vec<u64> {
+        ids.sort_by_key(|id| std::cmp::Reverse(score(BrokerId(*id))));
+        ids
+    }
+
+    fn members(ids: &[u64], now: Duration) -> Members {
+        let mut members = Members::new(card(ids[0]), LEASE);
+        ids[1..].iter().for_each(|id| members.heard(card(*id), Duration::ZERO, now));
+        members
+    }
+
+    #[test]
+    fn all_brokers_agree_on_the_owner_and_the_next_one_follows_when_its_card_is_old() {
+        let ids = ranked((1..=5).collect());
+        for me in &ids {
+            let others: Vec<u64> = [*me].into_iter().chain(ids.iter().copied().filter(|id| id != me)).collect();
+            assert_eq!(members(&others, s(0)).brokers(s(9)).owner, Some(BrokerId(ids[0])), "seen by {me}");
+        }
+        let mut seen = members(&[ids[2], ids[0], ids[1]], s(0));
+        seen.heard(card(ids[1]), s(1), s(8));
+        let brokers = seen.brokers(s(10));
+        assert_eq!(brokers.owner, Some(BrokerId(ids[1])));
+        assert_eq!(brokers.members.iter().filter(|member| member.state == MemberState::Silent).count(), 1);
+        assert_eq!(seen.brokers(s(17)).owner, Some(BrokerId(ids[2])), "only this broker is left");
+        // It was paused, and goes on.
+        seen.heard(card(ids[0]), s(0), s(18));
+        assert_eq!(seen.brokers(s(18)).owner, Some(BrokerId(ids[0])));
+    }
+
+    #[test]
+    fn a_card_that_was_old_when_it_was_read_makes_no_broker_live() {
+        let ids = ranked(vec![1, 2]);
+        let mut seen = Members::new(card(ids[1]), LEASE);
+        seen.heard(card(ids[0]), s(3600), s(3700));
+        assert_eq!(seen.brokers(s(3700)).owner, Some(BrokerId(ids[1])));
+        // Also if the storage's clock is ahead of the time that this broker runs.
+        let mut seen = Members::new(card(ids[1]), LEASE);
+        seen.heard(card(ids[0]), s(3600), s(20));
+        assert_eq!(seen.brokers(s(20)).owner, Some(BrokerId(ids[1])));
+    }
+
+    #[test]
+    fn a_broker_that_does_not_respond_is_no_owner_until_it_does_or_a_lease_has_passed() {
+        let ids = ranked(vec![1, 2]);
+        let mut seen = members(&[ids[1], ids[0]], s(0));
+        seen.unreachable(BrokerId(ids[0]), s(1));
+        assert_eq!(seen.brokers(s(1)).owner, Some(BrokerId(ids[1])));
+        seen.responded(card(ids[0]), s(2));
+        assert_eq!(seen.brokers(s(2)).owner, Some(BrokerId(ids[0])));
+        seen.unreachable(BrokerId(ids[0]), s(3));
+        for now in 4..=13 {
+            seen.heard(card(ids[0]), Duration::ZERO, s(now));
+            let owner = if now < 13 { ids[1] } else { ids[0] };
+            assert_eq!(seen.brokers(s(now)).owner, Some(BrokerId(owner)), "after {now} s");
+        }
+    }
+
+    #[test]
+    fn brokers_that_leave_that_only_read_and_that_have_no_address_own_nothing() {
+        let ids = ranked(vec![1, 2]);
+        for change in
+            [(|card| card.is_leaving = true) as fn(&mut Card), |card| card.is_read_only = true, |card| card.url = None]
+        {
+            let mut other = card(ids[0]);
+            change(&mut other);
+            let mut seen = Members::new(card(ids[1]), LEASE);
+            seen.heard(other, Duration::ZERO, s(0));
+            assert_eq!(seen.brokers(s(0)).owner, Some(BrokerId(ids[1])));
+            seen.change_me(change);
+            assert_eq!(seen.brokers(s(0)).owner, None);
+            assert!(seen.brokers(s(0)).other_owner().is_none());
+        }
+    }
+
+    #[test]
+    fn a_broker_that_leaves_does_not_come_back_with_a_card_that_was_read_late() {
+        let ids = ranked(vec![1, 2]);
+        let mut seen = members(&[ids[1], ids[0]], s(0));
+        seen.responded(Card { is_leaving: true, ..card(ids[0]) }, s(1));
+        seen.heard(card(ids[0]), s(1), s(2));
+        assert_eq!(seen.brokers(s(2)).owner, Some(BrokerId(ids[1])));
+        assert_eq!(seen.forgotten(s(100), s(60)), [BrokerId(ids[0])]);
+        seen.gone(BrokerId(ids[0]));
+        assert_eq!(seen.others().count(), 0);
+    }
+
+    #[test]
+    fn owners_are_spread_evenly_over_the_brokers() {
+        let mut owned = [0; 3];
+        for group in 0..3000_u64 {
+            let ids: Vec<u64> = (0..3).map(|member| (group * 3 + member).wrapping_mul(0x2545_F491_4F6C_DD1D)).collect();
+            let first = ranked(ids.clone())[0];
+            owned[ids.iter().position(|id| *id == first).unwrap()] += 1;
+        }
+        assert!(owned.iter().all(|count| (900..=1100).contains(count)), "{owned:?}");
+    }
+}

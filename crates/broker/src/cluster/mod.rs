@@ -1,0 +1,34 @@
+//! The brokers on one storage: who is there, and which of them appends for all.
+//!
+//! Each broker keeps a small key in the storage up to date, `.brokers/ID.json` (`card.rs`). From the cards of all, and
+//! from whether they respond, each broker decides for itself which of them is the owner of the journal, who appends for
+//! the others (`members.rs`, without I/O). Brokers may disagree at any time, and an owner may be gone: the journal's
+//! chain alone keeps what is stored right. A wrong owner costs lost races, never records. `task.rs` does the requests.
+
+mod card;
+mod members;
+mod task;
+
+pub use card::{BrokerId, Card, Endpoint};
+pub use members::{Brokers, Member, MemberState};
+pub use task::Cluster;
+
+use crate::store::StoreError;
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use std::time::Duration;
+
+/// Where brokers keep their cards. Each call is one request.
+pub trait MemberStore: Send + Sync + 'static {
+    /// Stores a broker's card in place of the one before.
+    fn put(&self, id: BrokerId, card: Bytes) -> BoxFuture<'static, Result<(), StoreError>>;
+
+    /// A broker's card, and how long ago it was stored by the store's own clock; `None` if there is none.
+    fn get(&self, id: BrokerId) -> BoxFuture<'static, Result<Option<(Bytes, Duration)>, StoreError>>;
+
+    /// The brokers that have a card.
+    fn list(&self) -> BoxFuture<'static, Result<Vec<BrokerId>, StoreError>>;
+
+    /// Deletes a card. One that is gone already doesn't matter.
+    fn delete(&self, id: BrokerId) -> BoxFuture<'static, Result<(), StoreError>>;
+}

@@ -1,0 +1,96 @@
+//! `rawline brokers`: lists the brokers on the storage.
+
+use super::table::{Align, table};
+use super::{BrokerArgs, CommandError, print, print_json};
+use rawline_client::BrokerInfo;
+
+const EXAMPLES: &str = "\
+Examples:
+  # List the brokers that share the storage, as the one that is asked sees them
+  rawline brokers
+
+  # Print the address of the owner, which appends for all
+  rawline brokers --json | jq -r '.[] | select(.is_owner) | .url'";
+
+/// List the brokers that share the storage
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    #[command(flatten)]
+    broker: BrokerArgs,
+
+    /// Print a JSON array
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints the address and the state of every broker.
+pub async fn run(args: Args) -> Result<(), CommandError> {
+    let brokers = args.broker.client_without_retries()?.brokers().await?;
+    if args.json {
+        return print_json(&brokers);
+    }
+    if brokers.is_empty() {
+        eprintln!("rawline: this broker shares its storage with no other: only a bucket can have several");
+        return Ok(());
+    }
+    print(&brokers_table(&brokers))
+}
+
+fn brokers_table(brokers: &[BrokerInfo]) -> String {
+    let head = [
+        ("BROKER", Align::Left),
+        ("URL", Align::Left),
+        ("KAFKA", Align::Left),
+        ("STATE", Align::Left),
+        ("OWNER", Align::Left),
+        ("SILENT", Align::Right),
+        ("BEHIND", Align::Right),
+        ("VERSION", Align::Left),
+    ];
+    table(head, brokers.iter().map(row).collect())
+}
+
+fn row(broker: &BrokerInfo) -> [String; 8] {
+    // Another broker says it: escapes keep it from controlling the terminal.
+    let text = |text: &Option<String>| text.as_deref().map_or("-".to_owned(), |text| text.escape_debug().to_string());
+    [
+        format!("{}{}", broker.id.escape_debug(), if broker.is_me { " *" } else { "" }),
+        text(&broker.url),
+        text(&broker.kafka),
+        broker.state.to_string(),
+        (if broker.is_owner { "yes" } else { "-" }).to_owned(),
+        format!("{:.1} s", broker.silent_ms as f64 / 1000.0),
+        broker.objects_behind.to_string(),
+        broker.version.escape_debug().to_string(),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rawline_client::BrokerState;
+
+    #[test]
+    fn a_row_shows_who_owns_and_who_was_asked() {
+        let broker = |id: &str, is_owner, is_me| BrokerInfo {
+            id: id.to_owned(),
+            url: Some("http://10.0.0.7:51313".to_owned()),
+            kafka: None,
+            state: BrokerState::Live,
+            is_owner,
+            is_me,
+            is_read_only: false,
+            silent_ms: 1234,
+            objects_behind: 2,
+            version: "0.1.0".to_owned(),
+        };
+        let text = brokers_table(&[broker("00000000000000ab", true, true), broker("00000000000000cd", false, false)]);
+        let want = "\
+BROKER              URL                    KAFKA  STATE  OWNER  SILENT  BEHIND  VERSION
+00000000000000ab *  http://10.0.0.7:51313  -      live   yes     1.2 s       2  0.1.0
+00000000000000cd    http://10.0.0.7:51313  -      live   -       1.2 s       2  0.1.0
+";
+        assert_eq!(text, want);
+    }
+}

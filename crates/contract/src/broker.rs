@@ -1,0 +1,63 @@
+//! The brokers on one storage.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The body of `GET /brokers`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BrokerList {
+    /// The brokers on the storage, by id; none if a storage has one broker, as a directory does.
+    pub brokers: Vec<BrokerInfo>,
+}
+
+/// A broker, as the one that is asked sees it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BrokerInfo {
+    /// Names a run of a broker.
+    pub id: String,
+    /// Where other brokers and clients reach it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// Where Kafka's clients reach it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kafka: Option<String>,
+    /// Whether it counts.
+    pub state: BrokerState,
+    /// Whether it appends for all.
+    pub is_owner: bool,
+    /// Whether it is the one that is asked.
+    pub is_me: bool,
+    /// Whether it stores nothing.
+    pub is_read_only: bool,
+    /// How long ago it was last known to live, in milliseconds.
+    pub silent_ms: u64,
+    /// How many journal objects it has not read yet, as far as it has said.
+    pub objects_behind: u64,
+    /// Its version.
+    pub version: String,
+}
+
+/// Whether a broker counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BrokerState {
+    /// It is there.
+    Live,
+    /// It is about to stop.
+    Leaving,
+    /// The broker that is asked can't reach it.
+    Unreachable,
+    /// It has not stored its card for a while.
+    Silent,
+}
+
+impl fmt::Display for BrokerState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            BrokerState::Live => "live",
+            BrokerState::Leaving => "leaving",
+            BrokerState::Unreachable => "unreachable",
+            BrokerState::Silent => "silent",
+        })
+    }
+}

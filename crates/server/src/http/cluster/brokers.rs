@@ -1,0 +1,42 @@
+//! `GET /brokers`: the brokers on the storage, as this one sees them.
+
+use crate::http::Api;
+use crate::http::response::{self, ApiResponse};
+use http::StatusCode;
+use rawline_broker::cluster::{Cluster, Member, MemberState};
+use rawline_contract::{BrokerInfo, BrokerList, BrokerState};
+
+pub(crate) fn brokers(api: &Api) -> ApiResponse {
+    let brokers = api.broker.cluster().map_or_else(Vec::new, |cluster| all(cluster));
+    response::json(StatusCode::OK, &BrokerList { brokers })
+}
+
+fn all(cluster: &Cluster) -> Vec<BrokerInfo> {
+    let brokers = cluster.brokers();
+    let me = cluster.me();
+    let next = |member: &Member| {
+        if member.card.id == me.id { me.next_object } else { member.card.next_object }
+    };
+    let newest = brokers.members.iter().map(next).max().unwrap_or(1);
+    let info = |member: &Member| {
+        let card = &member.card;
+        BrokerInfo {
+            id: card.id.to_string(),
+            url: card.url.clone(),
+            kafka: card.kafka.as_ref().map(|kafka| format!("{}:{}", kafka.host, kafka.port)),
+            state: match member.state {
+                MemberState::Live if card.is_leaving => BrokerState::Leaving,
+                MemberState::Live => BrokerState::Live,
+                MemberState::Unreachable => BrokerState::Unreachable,
+                MemberState::Silent => BrokerState::Silent,
+            },
+            is_owner: brokers.owner == Some(card.id),
+            is_me: card.id == brokers.me,
+            is_read_only: card.is_read_only,
+            silent_ms: u64::try_from(member.silent_for.as_millis()).unwrap_or(u64::MAX),
+            objects_behind: newest - next(member),
+            version: card.version.clone(),
+        }
+    };
+    brokers.members.iter().map(info).collect()
+}
