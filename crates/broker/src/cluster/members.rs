@@ -47,6 +47,19 @@ impl Brokers {
         self.members.iter().map(|member| &member.card).find(|card| card.id == id)
     }
 
+    /// Whether nothing has changed but the time since each broker was last known to live.
+    pub(super) fn differs_in_time_only(&self, other: &Brokers) -> bool {
+        let parts = |brokers: &Brokers| -> Vec<_> {
+            brokers.members.iter().map(|member| (member.card.clone(), member.state)).collect()
+        };
+        self.owner == other.owner && parts(self) == parts(other)
+    }
+
+    /// Whether this broker is about to stop.
+    pub fn is_leaving(&self) -> bool {
+        self.card(self.me).is_some_and(|card| card.is_leaving)
+    }
+
     /// The owner's card, if that is another broker.
     pub fn other_owner(&self) -> Option<&Card> {
         self.owner.filter(|owner| *owner != self.me).and_then(|owner| self.card(owner))

@@ -105,10 +105,15 @@ impl Cluster {
     /// Waits until this broker, which owns the journal, has seen what was stored before it did. False if it doesn't own
     /// it, or can't see that.
     pub async fn acts(&self) -> bool {
+        if *self.is_acting.borrow() {
+            return true;
+        }
+        if self.is_owned_by_other() {
+            return false;
+        }
         let mut is_acting = self.is_acting.subscribe();
-        *is_acting.borrow_and_update()
-            || !self.is_owned_by_other()
-                && matches!(timeout(OWNER_WAIT_MAX, is_acting.wait_for(|acts| *acts)).await, Ok(Ok(_)))
+        let acting = timeout(OWNER_WAIT_MAX, is_acting.wait_for(|is_acting| *is_acting));
+        matches!(acting.await, Ok(Ok(_)))
     }
 
     /// A broker has responded with its card.
@@ -281,11 +286,11 @@ impl Cluster {
         let mut members = self.members();
         change(&mut members, now);
         let brokers = members.brokers(now);
+        // Under the members' lock, so that an older view doesn't replace a newer one. Who looks at the view holds its
+        // lock, and must not ask for the members.
         self.brokers.send_if_modified(|before| {
-            let is_new = **before != brokers;
-            if is_new {
-                *before = Arc::new(brokers);
-            }
+            let is_new = !before.differs_in_time_only(&brokers);
+            *before = Arc::new(brokers);
             is_new
         });
     }

@@ -8,13 +8,13 @@ use crate::http::Api;
 use crate::http::error::ApiError;
 use crate::http::query::Query;
 use crate::http::response::{self, ApiResponse};
+use futures_util::stream::{FuturesUnordered, StreamExt};
 use http::{Request, StatusCode, Uri};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use rawline_broker::cluster::{BrokerId, Card, Cluster, MemberState};
 use rawline_contract::{code, path};
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
@@ -39,11 +39,11 @@ pub(crate) async fn changes(cluster: &Cluster, request: Request<Incoming>) -> Re
     let card = Card::decode(&sent.to_bytes());
     cluster.asked(card.map_err(|error| ApiError::new(code::BAD_REQUEST, format!("no broker's card: {error}")))?);
     let (mut end, mut brokers) = (cluster.end(), cluster.watch());
-    let is_leaving = cluster.me().is_leaving;
+    let is_leaving = cluster.brokers().is_leaving();
     let changed = async {
         tokio::select! {
             _ = end.wait_for(|next| *next > after) => {}
-            _ = brokers.wait_for(|_| cluster.me().is_leaving != is_leaving) => {}
+            _ = brokers.wait_for(|brokers| brokers.is_leaving() != is_leaving) => {}
         }
     };
     // An answer without a change says that this broker is alive.
@@ -52,28 +52,26 @@ pub(crate) async fn changes(cluster: &Cluster, request: Request<Incoming>) -> Re
 }
 
 /// Asks the other brokers for changes, for as long as this is polled.
-pub(crate) async fn exchange_changes(api: &Arc<Api>, cluster: &Arc<Cluster>) {
+pub(crate) async fn exchange_changes(api: &Api, cluster: &Cluster) {
     let mut brokers = cluster.watch();
-    let asked = Arc::new(Mutex::new(HashSet::<BrokerId>::new()));
-    let mut tasks = tokio::task::JoinSet::new();
+    let (mut asking, mut asked) = (FuturesUnordered::new(), HashSet::new());
     loop {
         let now = brokers.borrow_and_update().clone();
         for member in &now.members {
             let id = member.card.id;
-            if id == now.me || member.state == MemberState::Silent || member.card.url.is_none() {
-                continue;
-            }
-            if asked.lock().unwrap_or_else(PoisonError::into_inner).insert(id) {
-                let (api, cluster, asked) = (api.clone(), cluster.clone(), asked.clone());
-                tasks.spawn(async move {
-                    ask(&api, &cluster, id).await;
-                    asked.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+            let is_asked = id != now.me && member.state != MemberState::Silent && member.card.url.is_some();
+            if is_asked && asked.insert(id) {
+                asking.push(async move {
+                    ask(api, cluster, id).await;
+                    id
                 });
             }
         }
-        while tasks.try_join_next().is_some() {}
-        if brokers.changed().await.is_err() {
-            return;
+        tokio::select! {
+            changed = brokers.changed() => assert!(changed.is_ok(), "the cluster is held here"),
+            Some(id) = asking.next() => {
+                asked.remove(&id);
+            }
         }
     }
 }
