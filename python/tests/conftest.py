@@ -49,8 +49,8 @@ def start_broker(tmp_path: Path) -> Iterator[Callable[..., Broker]]:
 
 
 @pytest.fixture
-def bucket_broker(tmp_path: Path) -> Iterator[Broker]:
-    """A broker on a new bucket of a real S3 server, with a journal."""
+def bucket(tmp_path: Path) -> Iterator[dict[str, str]]:
+    """A new bucket, `s3://bucket`, of a real S3 server: the variables that lead a broker to it."""
     program = Path(os.environ.get("RAWLINE_S3_SERVER", REPOSITORY / ".tools/bin/versitygw"))
     if not program.exists():
         pytest.skip("no S3 server: run `make tools`, or set RAWLINE_S3_SERVER")
@@ -67,18 +67,36 @@ def bucket_broker(tmp_path: Path) -> Iterator[Broker]:
                 break
             except ConnectionRefusedError:
                 pass
-        variables = {
+        yield {
             "AWS_ENDPOINT_URL": f"http://{address}",
             "AWS_ACCESS_KEY_ID": keys["ROOT_ACCESS_KEY"],
             "AWS_SECRET_ACCESS_KEY": keys["ROOT_SECRET_KEY"],
         }
-        flags = ["--cache-dir", str(tmp_path / "cache"), "--batch-wait", "1ms"]
-        broker = Broker("s3://bucket", *flags, variables=variables)
-        yield broker
-        broker.stop()
     finally:
         server.kill()
         server.wait()
+
+
+@pytest.fixture
+def brokers_on_bucket(bucket: dict[str, str], tmp_path: Path) -> Iterator[Callable[..., Broker]]:
+    """Starts brokers on the bucket, each with a cache of its own."""
+    started: list[Broker] = []
+
+    def start(*flags: str) -> Broker:
+        cache = tmp_path / f"cache-{len(started)}"
+        flags = ("--cache-dir", str(cache), "--batch-wait", "1ms", *flags)
+        started.append(Broker("s3://bucket", *flags, variables=bucket))
+        return started[-1]
+
+    yield start
+    for broker in started:
+        broker.stop()
+
+
+@pytest.fixture
+def bucket_broker(brokers_on_bucket: Callable[..., Broker]) -> Broker:
+    """A broker on a new bucket of a real S3 server, with a journal."""
+    return brokers_on_bucket()
 
 
 @pytest.fixture

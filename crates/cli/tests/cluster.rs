@@ -87,7 +87,7 @@ async fn read_all(client: &Client, topic: &str, count: usize) -> Vec<Vec<u8>> {
     records
 }
 
-/// A producer that sends numbers until it is told to stop.
+/// A producer that sends numbers until it is stopped.
 struct Numbers {
     stop: Arc<AtomicBool>,
     acknowledged: Arc<AtomicU64>,
@@ -183,7 +183,7 @@ async fn an_owner_that_is_killed_is_followed_by_another_and_every_record_is_ther
     numbers.more(200).await;
     let owner = sees(&brokers[1], 2).await;
     assert_eq!(sees(&brokers[2], 2).await, owner, "the two that are left agree");
-    // It comes back as another broker, and is told what was stored meanwhile.
+    // It comes back as another broker, and reads what was stored meanwhile.
     brokers[0].start_again();
     sees(&brokers[0], 3).await;
     numbers.more(200).await;

@@ -23,7 +23,7 @@ pub trait MemberStore: Send + Sync + 'static {
     /// Stores a broker's card in place of the one before.
     fn put(&self, id: BrokerId, card: Bytes) -> BoxFuture<'static, Result<(), StoreError>>;
 
-    /// A broker's card, and how long ago it was stored by the store's own clock; `None` if there is none.
+    /// A broker's card, and how long ago it was stored by the store's own clock; `None` if it has no card.
     fn get(&self, id: BrokerId) -> BoxFuture<'static, Result<Option<(Bytes, Duration)>, StoreError>>;
 
     /// The brokers that have a card.

@@ -244,7 +244,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// What the other brokers on the storage are told of this one.
+/// The card that this broker has for the others on the storage.
 fn described(args: &Args, card: Card, http: SocketAddr, kafka: Option<SocketAddr>) -> Card {
     // Of an address that stands for all of this machine's, nobody knows which one the others reach.
     let is_one = |address: &SocketAddr| !address.ip().is_unspecified();

@@ -2,8 +2,8 @@
 //! tell each other what they have stored, and clients learn who there is.
 //!
 //! Who the owner is, the broker decides (`rawline_broker::cluster`). A request is forwarded at most once: the broker
-//! that receives it from another one handles it, whoever owns the journal by then. That is always safe, because a broker
-//! that isn't the owner can append too. So there are no loops, and a dead owner costs one attempt to connect.
+//! that receives it from another one handles it, whoever owns the journal by then. That is always safe, because a
+//! broker that isn't the owner can append too. So there are no loops, and a dead owner costs one attempt to connect.
 
 mod brokers;
 mod changes;
