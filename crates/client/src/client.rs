@@ -10,7 +10,8 @@ use crate::limits::TEXT_BYTES_MAX;
 use crate::pipeline::{Pipelines, SmallHead};
 use crate::pool::Pool;
 use crate::retry::Attempts;
-use crate::stream::{Stream, Tls, is_tls_error};
+use crate::stream::Stream;
+use crate::tls::{Tls, explain};
 use crate::{ClientError, RetryPolicy};
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, HOST, HeaderValue};
@@ -84,7 +85,7 @@ impl Client {
         let path = uri.path().trim_end_matches('/');
         let inner = Inner {
             port: authority.port_u16().unwrap_or(if is_encrypted { 443 } else { 80 }),
-            tls: if is_encrypted { Some(Tls::new(&host).map_err(wrong)?) } else { None },
+            tls: if is_encrypted { Some(Tls::new(&host, &config.tls).map_err(wrong)?) } else { None },
             host,
             pool: Pool::new(config.connections_idle_max),
             pipelines: Pipelines::new(config.broker.clone(), config.request_timeout, config.connections_idle_max),
@@ -260,15 +261,20 @@ impl Inner {
         let broker = || config.broker.clone();
         let failed = |reason: String| ClientError::Connect { broker: broker(), reason };
         match tokio::time::timeout(config.connect_timeout, Stream::open(host, *port, tls.as_ref())).await {
-            Ok(Err(error)) if is_tls_error(&error) => {
-                Err(ClientError::Tls { broker: broker(), reason: error.to_string() })
-            }
-            Ok(opened) => opened.map_err(|error| failed(error.to_string())),
+            Ok(opened) => opened.map_err(|error| match explain(&error) {
+                Some(reason) => ClientError::Tls { broker: broker(), reason },
+                None => failed(error.to_string()),
+            }),
             Err(_) => Err(failed(format!("no connection within {:.1} s", config.connect_timeout.as_secs_f64()))),
         }
     }
 
     pub(crate) fn broken(&self, error: &hyper::Error) -> ClientError {
+        let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref());
+        // A broker refuses a client's certificate after the handshake of TLS 1.3.
+        if let Some(reason) = cause.and_then(explain) {
+            return ClientError::Tls { broker: self.config.broker.clone(), reason };
+        }
         // hyper's message says which step failed, its source says why.
         let reason = match std::error::Error::source(error) {
             Some(cause) => format!("{error}: {cause}"),

@@ -1,6 +1,7 @@
 //! The settings of a client.
 
 use crate::RetryPolicy;
+use crate::TlsConfig;
 use crate::limits::{CONNECT_TIMEOUT, CONNECTIONS_IDLE_MAX, READ_RESPONSE_BYTES_MAX, REQUEST_TIMEOUT};
 use rawline_batch::Limits;
 use std::time::Duration;
@@ -8,11 +9,12 @@ use std::time::Duration;
 /// The settings of a client. Start with [`ClientConfig::new`] and change the fields that differ.
 #[derive(Debug, Clone)]
 pub struct ClientConfig {
-    /// The broker's address, such as `http://127.0.0.1:51313`; with `https` the connection uses TLS and the system's
-    /// trusted certificates.
+    /// The broker's address, such as `http://127.0.0.1:51313`; with `https` the connection uses TLS.
     pub broker: String,
     /// The broker's API key, if it has one.
     pub api_key: Option<String>,
+    /// Certificates for `https`.
+    pub tls: TlsConfig,
     /// Maximum time to open a connection.
     pub connect_timeout: Duration,
     /// Maximum time from the first byte of a request to the last byte of its response, in addition to the time that a
@@ -35,6 +37,7 @@ impl ClientConfig {
         ClientConfig {
             broker: broker.into(),
             api_key: None,
+            tls: TlsConfig::default(),
             connect_timeout: CONNECT_TIMEOUT,
             request_timeout: REQUEST_TIMEOUT,
             retries: RetryPolicy::default(),

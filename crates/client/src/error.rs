@@ -24,14 +24,11 @@ pub enum ClientError {
         reason: String,
     },
     /// The TLS handshake failed.
-    #[error(
-        "no TLS connection to {broker} ({reason}); check its certificate, and that the system or SSL_CERT_FILE trusts \
-         its issuer"
-    )]
+    #[error("no TLS connection to {broker}: {reason}")]
     Tls {
         /// The broker's address.
         broker: String,
-        /// The error of TLS.
+        /// The error of TLS, and what to do.
         reason: String,
     },
     /// The connection broke before the response arrived. The request may have been carried out.

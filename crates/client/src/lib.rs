@@ -37,6 +37,7 @@ mod small;
 mod stream;
 mod subscription;
 mod tasks;
+mod tls;
 mod topic;
 
 pub use bucket_usage::BucketUsage;
@@ -59,3 +60,4 @@ pub use rawline_contract::{
 pub use read::ReadOptions;
 pub use retry::RetryPolicy;
 pub use subscription::{Delivered, Slow, Subscription, SubscriptionConfig, cursor_at};
+pub use tls::TlsConfig;

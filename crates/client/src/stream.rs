@@ -2,15 +2,11 @@
 
 use std::io;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use rustls::ClientConfig;
-use rustls::pki_types::ServerName;
-use rustls_platform_verifier::BuilderVerifierExt;
+use crate::tls::Tls;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpSocket, TcpStream};
-use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 /// The stream below a connection.
@@ -20,39 +16,13 @@ pub(crate) enum Stream {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-/// TLS settings of connections to one host.
-#[derive(Clone)]
-pub(crate) struct Tls {
-    connector: TlsConnector,
-    name: ServerName<'static>,
-}
-
-impl Tls {
-    /// Trusts the system's certificates; on Linux, `SSL_CERT_FILE` and `SSL_CERT_DIR` can specify others.
-    pub(crate) fn new(host: &str) -> Result<Tls, String> {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .and_then(|config| config.with_platform_verifier())
-            .map_err(|error| format!("cannot set up TLS ({error}); check the system's certificates"))?
-            .with_no_client_auth();
-        let name = ServerName::try_from(host.to_owned()).map_err(|error| format!("{host:?}: {error}"))?;
-        Ok(Tls { connector: TlsConnector::from(Arc::new(config)), name })
-    }
-
-    pub(crate) async fn connect(&self, socket: TcpStream) -> io::Result<Stream> {
-        let stream = self.connector.connect(self.name.clone(), socket).await?;
-        Ok(Stream::Tls(Box::new(stream)))
-    }
-}
-
 impl Stream {
     /// Opens a stream to a host.
     pub(crate) async fn open(host: &str, port: u16, tls: Option<&Tls>) -> io::Result<Stream> {
         let socket = connect(host, port).await?;
         socket.set_nodelay(true)?;
         match tls {
-            Some(tls) => tls.connect(socket).await,
+            Some(tls) => Ok(Stream::Tls(tls.connect(socket).await?)),
             None => Ok(Stream::Plain(socket)),
         }
     }
@@ -74,11 +44,6 @@ async fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
         }
     }
     Err(failed.unwrap_or_else(|| io::Error::other("the name has no address")))
-}
-
-/// Whether a connection failed because of TLS, not because of the network.
-pub(crate) fn is_tls_error(error: &io::Error) -> bool {
-    error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>())
 }
 
 impl AsyncRead for Stream {

@@ -8,3 +8,4 @@ pub mod kafka;
 pub mod net;
 
 pub use api_keys::{ApiKeys, ListenRefused, check_listen};
+pub use net::tls::{TLS_CONNECTION_BYTES, Tls, TlsError, TlsFiles};

@@ -1,9 +1,10 @@
 //! The real binary as a broker, on its own directory and a free port, and as a command.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// A running broker; ends with the value.
@@ -11,8 +12,12 @@ pub struct Broker {
     program: String,
     process: Child,
     pub address: SocketAddr,
+    /// `http` or `https`.
+    scheme: String,
     /// What it printed on stderr before it listened.
     pub printed: String,
+    /// What it has printed since.
+    log: Arc<Mutex<String>>,
     directory: tempfile::TempDir,
     flags: Vec<String>,
     variables: Vec<(String, String)>,
@@ -30,12 +35,25 @@ impl Broker {
         let defaults = [["--memory", "128MiB"], ["--durability", "page-cache"]];
         let defaults = defaults.iter().filter(|[name, _]| !flags.contains(name)).flatten().copied();
         let flags: Vec<String> = defaults.chain(flags.iter().copied()).map(str::to_owned).collect();
-        let (process, address, printed) = serve(program, directory.path(), "127.0.0.1:0", &flags, &variables);
-        Broker { program: program.to_owned(), process, address, printed, directory, flags, variables }
+        let Started { process, scheme, address, printed, log } =
+            serve(program, directory.path(), "127.0.0.1:0", &flags, &variables);
+        Broker { program: program.to_owned(), process, address, scheme, printed, log, directory, flags, variables }
     }
 
     pub fn url(&self) -> String {
-        format!("http://{}", self.address)
+        format!("{}://{}", self.scheme, self.address)
+    }
+
+    /// Waits until it has printed this after it began to listen. Returns the line.
+    pub fn wait_for_log(&self, words: &str) -> String {
+        loop {
+            let log = self.log.lock().unwrap();
+            if let Some(line) = log.lines().find(|line| line.contains(words)) {
+                return line.to_owned();
+            }
+            drop(log);
+            pause();
+        }
     }
 
     /// What it was given as --storage.
@@ -56,8 +74,9 @@ impl Broker {
     /// Starts it on the same directory and port as before.
     pub fn start_again(&mut self) {
         let listen = self.address.to_string();
-        (self.process, self.address, self.printed) =
-            serve(&self.program, self.directory.path(), &listen, &self.flags, &self.variables);
+        let started = serve(&self.program, self.directory.path(), &listen, &self.flags, &self.variables);
+        let Started { process, scheme, address, printed, log } = started;
+        (self.process, self.scheme, self.address, self.printed, self.log) = (process, scheme, address, printed, log);
     }
 
     pub fn wait(&mut self) -> ExitStatus {
@@ -123,13 +142,16 @@ pub fn pause() {
     std::thread::sleep(Duration::from_millis(1));
 }
 
-fn serve(
-    program: &str,
-    directory: &Path,
-    listen: &str,
-    flags: &[String],
-    variables: &[(String, String)],
-) -> (Child, SocketAddr, String) {
+/// A process that listens.
+struct Started {
+    process: Child,
+    scheme: String,
+    address: SocketAddr,
+    printed: String,
+    log: Arc<Mutex<String>>,
+}
+
+fn serve(program: &str, directory: &Path, listen: &str, flags: &[String], variables: &[(String, String)]) -> Started {
     let mut command = serve_command(program, &[]);
     command.envs(variables.iter().map(|(name, value)| (name, value)));
     if !flags.iter().any(|flag| flag == "--storage") {
@@ -141,14 +163,23 @@ fn serve(
     let mut process = command.args(flags).spawn().unwrap();
     let mut stderr = BufReader::new(process.stderr.take().unwrap());
     let mut printed = String::new();
-    let address = loop {
+    let (scheme, address) = loop {
         let start = printed.len();
         assert!(stderr.read_line(&mut printed).unwrap() > 0, "the broker ended: {printed}");
-        if let Some((_, address)) = printed[start..].split_once("listening on http://") {
-            break address.trim().parse().unwrap();
+        let url = printed[start..].split_once("listening on ").and_then(|(_, url)| url.trim().split_once("://"));
+        if let Some((scheme, address)) = url {
+            break (scheme.to_owned(), address.parse().unwrap());
         }
     };
     // It must never block on a full pipe.
-    std::thread::spawn(move || stderr.read_to_end(&mut Vec::new()));
-    (process, address, printed)
+    let log = Arc::new(Mutex::new(String::new()));
+    let printing = log.clone();
+    std::thread::spawn(move || {
+        for line in stderr.lines().map_while(Result::ok) {
+            let mut log = printing.lock().unwrap();
+            log.push_str(&line);
+            log.push('\n');
+        }
+    });
+    Started { process, scheme, address, printed, log }
 }

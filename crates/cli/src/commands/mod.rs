@@ -38,7 +38,8 @@ pub mod value;
 pub use not_built as full;
 
 use clap::Args;
-use rawline_client::{Client, ClientConfig, RetryPolicy};
+use rawline_client::{Client, ClientConfig, RetryPolicy, TlsConfig};
+use std::path::PathBuf;
 
 /// The broker's address and key; the same for every command that talks to a broker.
 #[derive(Debug, Clone, Args)]
@@ -50,6 +51,18 @@ pub struct BrokerArgs {
     /// API key of the broker, if it has one
     #[arg(long, value_name = "KEY", env = "RAWLINE_API_KEY", hide_env_values = true)]
     pub api_key: Option<String>,
+
+    /// Certificates of authorities in PEM to trust for https:// instead of the system's
+    #[arg(long, value_name = "FILE", env = "RAWLINE_CA")]
+    pub ca: Option<PathBuf>,
+
+    /// Client's certificate in PEM, for a broker that asks for one
+    #[arg(long, value_name = "FILE", env = "RAWLINE_CLIENT_CERT", requires = "client_key")]
+    pub client_cert: Option<PathBuf>,
+
+    /// Private key of --client-cert in PEM
+    #[arg(long, value_name = "FILE", env = "RAWLINE_CLIENT_KEY", requires = "client_cert")]
+    pub client_key: Option<PathBuf>,
 }
 
 impl BrokerArgs {
@@ -57,6 +70,11 @@ impl BrokerArgs {
     pub fn client(&self) -> Result<Client, CommandError> {
         let mut config = ClientConfig::new(self.broker.as_str());
         config.api_key = self.api_key.clone().filter(|key| !key.is_empty());
+        config.tls = TlsConfig {
+            ca_file: self.ca.clone(),
+            certificate_file: self.client_cert.clone(),
+            key_file: self.client_key.clone(),
+        };
         Ok(Client::new(config)?)
     }
 

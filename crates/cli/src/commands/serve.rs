@@ -13,7 +13,7 @@ use rawline_broker::store::s3::{S3Config, S3Store, Service};
 use rawline_broker::{Broker, CommitThread, Config, SystemClock, limits, raise_files_limit};
 use rawline_server::http::{self, AllowedOrigin, HttpConfig};
 use rawline_server::kafka::{self, KafkaConfig};
-use rawline_server::{ApiKeys, check_listen};
+use rawline_server::{ApiKeys, TLS_CONNECTION_BYTES, Tls, TlsFiles, check_listen};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -29,6 +29,9 @@ Examples:
 
   # Listen for other machines
   rawline serve --storage /var/lib/rawline --listen 0.0.0.0:51313 --api-key SECRET
+
+  # The same over TLS
+  rawline serve --listen 0.0.0.0:51313 --api-key SECRET --tls-cert cert.pem --tls-key key.pem
 
   # For Kafka's clients too
   rawline serve --kafka 127.0.0.1:9092
@@ -87,6 +90,18 @@ pub struct Args {
     #[arg(long, env = "RAWLINE_INSECURE")]
     insecure: bool,
 
+    /// Certificate of the broker in PEM, with those between it and its authority: connections, also Kafka's, use TLS
+    #[arg(long, value_name = "FILE", env = "RAWLINE_TLS_CERT", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+
+    /// Private key of --tls-cert in PEM. The broker loads both again when they change
+    #[arg(long, value_name = "FILE", env = "RAWLINE_TLS_KEY", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+
+    /// Certificates of authorities in PEM: clients must present a certificate that one of them has signed
+    #[arg(long, value_name = "FILE", env = "RAWLINE_TLS_CLIENT_CA", requires = "tls_cert")]
+    tls_client_ca: Option<PathBuf>,
+
     /// Origin of a web app that may use the API from a browser, such as https://app.example.com; repeatable, or
     /// separated by commas [default: the broker's own page only]
     #[arg(long = "allow-origin", value_name = "ORIGIN", env = "RAWLINE_ALLOW_ORIGIN", value_delimiter = ',')]
@@ -140,7 +155,8 @@ pub struct Args {
           value_parser = parse_group_session)]
     group_session: Duration,
 
-    /// Maximum number of connections, to each address; each takes 24 KiB of --memory, but all at most a quarter
+    /// Maximum number of connections, to each address; each takes 24 KiB of --memory, 40 KiB with TLS, but all
+    /// at most a quarter
     #[arg(long, value_name = "N", env = "RAWLINE_CONNECTIONS_MAX", default_value_t = 1024)]
     connections_max: usize,
 
@@ -227,7 +243,8 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     if let Some(cluster) = broker.cluster() {
         report_others(cluster);
     }
-    eprintln!("rawline: listening on http://{address}");
+    let scheme = if args.tls_cert.is_some() { "https" } else { "http" };
+    eprintln!("rawline: listening on {scheme}://{address}");
     let kafka_config = kafka_config(&args, &http_config);
     let broker = Arc::new(broker);
     let stop = leave_first(broker.clone(), signals.stop());
@@ -302,13 +319,22 @@ fn http_config(args: &Args) -> Result<HttpConfig, CommandError> {
         return Err(CommandError::Usage("an --api-key is empty; give it a value, or omit it".into()));
     }
     for address in [Some(args.listen), args.kafka].into_iter().flatten() {
-        check_listen(&address, &api_keys, args.insecure).map_err(|refused| {
+        // Where clients need a certificate, they need no key.
+        let is_open = args.insecure || args.tls_client_ca.is_some();
+        check_listen(&address, &api_keys, is_open).map_err(|refused| {
             CommandError::Usage(format!(
                 "{refused}; give it a key (--api-key KEY), or --insecure if everyone who reaches it may read and write"
             ))
         })?;
+        if !args.api_keys.is_empty() && args.tls_cert.is_none() && !address.ip().is_loopback() {
+            tracing::warn!(
+                "clients on other machines send their API keys to {address} in clear text; encrypt connections with \
+                 --tls-cert and --tls-key, or run a proxy that terminates TLS"
+            );
+        }
     }
     check_debug_listen(args)?;
+    let tls = tls(args)?;
     let batch_limits = batch_limits(args)?;
     Ok(HttpConfig {
         api_keys,
@@ -317,8 +343,18 @@ fn http_config(args: &Args) -> Result<HttpConfig, CommandError> {
         batch_limits,
         memory_bytes: args.memory,
         connections_max: args.connections_max.max(1),
+        tls,
         ..HttpConfig::default()
     })
+}
+
+fn tls(args: &Args) -> Result<Option<Tls>, CommandError> {
+    let (Some(certificate), Some(key)) = (args.tls_cert.clone(), args.tls_key.clone()) else { return Ok(None) };
+    let files = TlsFiles { certificate, key, client_ca: args.tls_client_ca.clone() };
+    let tls = Tls::open(files).map_err(|error| {
+        CommandError::Failed(format!("{error}; check the files of --tls-cert, --tls-key and --tls-client-ca"))
+    })?;
+    Ok(Some(tls))
 }
 
 fn kafka_config(args: &Args, http: &HttpConfig) -> KafkaConfig {
@@ -336,6 +372,7 @@ fn kafka_config(args: &Args, http: &HttpConfig) -> KafkaConfig {
             Durability::Fsync => kafka::SMALL_SYNCED_BYTES_MAX,
             Durability::PageCache => kafka::SMALL_UNSYNCED_BYTES_MAX,
         },
+        tls: http.tls.clone(),
         api_keys: http.api_keys.clone(),
     }
 }
@@ -377,7 +414,8 @@ fn memory_min(limits: &rawline_batch::Limits) -> u64 {
 /// What of `--memory` is the pool, in bytes. The rest is for connections, at most a quarter.
 fn pool_bytes(args: &Args, limits: &rawline_batch::Limits) -> u64 {
     let listeners = 1 + u64::from(args.kafka.is_some());
-    let connections = listeners * args.connections_max as u64 * http::IDLE_CONNECTION_BYTES;
+    let tls = if args.tls_cert.is_some() { TLS_CONNECTION_BYTES } else { 0 };
+    let connections = listeners * args.connections_max as u64 * (http::IDLE_CONNECTION_BYTES + tls);
     args.memory - connections.min(args.memory / 4).min(args.memory - memory_min(limits))
 }
 

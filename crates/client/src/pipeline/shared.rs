@@ -11,6 +11,7 @@ use super::response::Response;
 use super::slot::{Outcome, Slot};
 use super::{Pipelines, driver};
 use crate::pool::Pooled;
+use crate::tls::explain;
 use crate::{ClientError, tasks};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -74,7 +75,7 @@ impl Next {
 
 /// Why a connection ends.
 enum End {
-    /// It was not opened.
+    /// It was not opened, or the broker refused the client's certificate on it.
     NotOpened(ClientError),
     /// It broke, or was closed.
     Broken(String),
@@ -233,7 +234,11 @@ impl Shared {
             match (link.poll_read(context), broken) {
                 (Poll::Ready(Ok(is_open)), _) => self.received(link, is_open, results),
                 (Poll::Ready(Err(error)), _) | (Poll::Pending, Some(error)) => {
-                    self.end(link, End::Broken(error.to_string()), results);
+                    let end = match explain(&error) {
+                        Some(reason) => End::NotOpened(ClientError::Tls { broker: self.broker.clone(), reason }),
+                        None => End::Broken(error.to_string()),
+                    };
+                    self.end(link, end, results);
                 }
                 (Poll::Pending, None) if self.requests().queue.is_empty() => break,
                 (Poll::Pending, None) => return Poll::Pending,

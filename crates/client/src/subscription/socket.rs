@@ -254,7 +254,8 @@ impl<S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin> Socket<S> {
                 Err(error) => return Err(SocketError::Broken(error.to_string())),
             }
         }
-        Ok(())
+        // Over TLS, what was written may wait for this.
+        self.stream.flush().await.map_err(|error| SocketError::Broken(error.to_string()))
     }
 }
 

@@ -8,7 +8,8 @@ use crate::net::handover::Handover;
 use crate::net::listen::Place;
 use crate::net::pace::Paced;
 use crate::net::peer::Peer;
-use crate::net::sendfile::FileSender;
+use crate::net::stream;
+use crate::net::tls::is_tls;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
@@ -16,7 +17,7 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
-type Stream = Paced<FileSender>;
+type Stream = Paced<stream::Stream>;
 
 /// Serves a connection until its client or the broker closes it.
 pub(crate) async fn serve(api: Arc<Api>, peer: Peer, place: Place, stream: Stream) {
@@ -128,6 +129,14 @@ async fn serve_library(api: &Arc<Api>, peer: &Peer, place: &Place, stream: Strea
         tracing::debug!(%error, "connection ended");
     }
     let parts = connection.into_parts();
+    if !is_whole && api.config.tls.is_none() && is_tls(&parts.read_buf) {
+        let address = peer.address;
+        tracing::warn!(
+            %address,
+            "a client begins a TLS handshake, for which the broker needs tls-cert and tls-key; without them, its \
+             address begins with http://"
+        );
+    }
     let stream = parts.io.into_inner();
     let upgrade = upgrade.lock().unwrap_or_else(PoisonError::into_inner).take();
     match upgrade {

@@ -58,6 +58,8 @@ use crate::net::pace::Paced;
 use crate::net::peer::{Peer, SharedStream, network};
 use crate::net::read_size::LargeReads;
 use crate::net::sendfile::FileSender;
+use crate::net::stream::Stream;
+use crate::net::tls::{self, Protocol, Tls};
 use http::{HeaderMap, HeaderValue, Request, header};
 use hyper::body::Incoming;
 use rawline_broker::pool::Pool;
@@ -89,6 +91,8 @@ pub struct HttpConfig {
     pub connections_max: usize,
     /// How long requests in flight may still take after shutdown begins.
     pub shutdown_wait: Duration,
+    /// TLS of all connections; plain HTTP if this is `None`.
+    pub tls: Option<Tls>,
     /// Where small appends are served; in the current runtime if this is `None`.
     pub commit_thread: Option<CommitThread>,
 }
@@ -107,6 +111,7 @@ impl Default for HttpConfig {
             memory_bytes: 512 << 20,
             connections_max: 1024,
             shutdown_wait: Duration::from_secs(20),
+            tls: None,
             commit_thread: None,
         }
     }
@@ -196,13 +201,24 @@ pub async fn serve(
     let connect = |Accepted { stream, address, place }| {
         let stream = SharedStream::new(stream);
         let peer = Peer::new(stream.clone(), api.pool.holder(network(address.ip())), address.ip());
-        let stream = FileSender::new(stream, api.broker.mappings());
-        let read_size = Some(large_reads.connection());
-        let stream = Paced::new(stream, api.config.waits, place.open.activity.clone(), api.pool.clone(), read_size);
-        connection::serve(api.clone(), peer, place, stream)
+        let (read_size, activity) = (Some(large_reads.connection()), place.open.activity.clone());
+        let (api, mappings) = (api.clone(), api.broker.mappings());
+        async move {
+            let stream = match &api.config.tls {
+                None => Stream::Plain(FileSender::new(stream, mappings)),
+                // On the heap: an open connection has no room for its handshake.
+                Some(tls) => match Box::pin(tls.accept(Protocol::Http, stream, address, &activity, mappings)).await {
+                    Some(stream) => stream,
+                    None => return,
+                },
+            };
+            let stream = Paced::new(stream, api.config.waits, activity, api.pool.clone(), read_size);
+            connection::serve(api, peer, place, stream).await;
+        }
     };
     tokio::select! {
         () = net::serve::serve(listener, stop, close, shutdown_wait, connect) => {}
+        () = tls::reload(api.config.tls.as_ref()) => unreachable!("looking for new certificates ends with the server"),
         () = stats::sample(&api) => unreachable!("sampling ends with the server"),
         () = follow_others(&api) => unreachable!("the broker follows the others until the server ends"),
     }

@@ -12,7 +12,7 @@ use crate::net::activity::Activity;
 use crate::net::commit_thread::there;
 use crate::net::listen::Place;
 use crate::net::pace::Paced;
-use crate::net::sendfile::FileSender;
+use crate::net::stream::Stream;
 use rawline_kafka::Api;
 use rawline_kafka::messages::{Request, Response};
 use std::net::SocketAddr;
@@ -43,7 +43,7 @@ enum Spot {
 }
 
 /// Serves a connection until its client or the broker closes it.
-pub(super) async fn serve(client: Arc<Client>, place: Place, stream: Paced<FileSender>, address: SocketAddr) {
+pub(super) async fn serve(client: Arc<Client>, place: Place, stream: Paced<Stream>, address: SocketAddr) {
     if place.is_reserve {
         // The protocol has no words for it. Clients connect again after a while.
         return;
@@ -83,8 +83,8 @@ async fn take_turns(client: &Client, mut connection: Connection) -> Result<(), C
 
 /// An open connection.
 struct Connection {
-    requests: Requests<ReadHalf<Paced<FileSender>>>,
-    writer: WriteHalf<Paced<FileSender>>,
+    requests: Requests<ReadHalf<Paced<Stream>>>,
+    writer: WriteHalf<Paced<Stream>>,
 }
 
 impl Connection {

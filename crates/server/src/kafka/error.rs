@@ -15,6 +15,11 @@ pub(super) enum ConnectionError {
     Wire(#[from] WireError),
     #[error("a request of more than {bytes_max} bytes, or of a negative number; is it a Kafka client that connects?")]
     Length { bytes_max: u64 },
+    #[error(
+        "a TLS handshake, for which the broker needs tls-cert and tls-key; without them, the client's \
+         security.protocol is PLAINTEXT or SASL_PLAINTEXT"
+    )]
+    Tls,
     #[error("API {api}, version {version}, which this broker doesn't have; docs/kafka.md lists those that it has")]
     NotServed { api: i16, version: i16 },
     #[error("what a request has for more than {limit} partitions can't be stored")]
@@ -22,7 +27,8 @@ pub(super) enum ConnectionError {
     #[error("a request names more than {limit} topics; send several requests")]
     Topics { limit: usize },
     #[error(
-        "{api} of a client that isn't authenticated; it needs security.protocol=SASL_PLAINTEXT and one of the API keys"
+        "{api} of a client that isn't authenticated; it needs security.protocol=SASL_PLAINTEXT (SASL_SSL with TLS) and \
+         one of the API keys"
     )]
     NotAuthenticated { api: &'static str },
     #[error("no client authenticated within {wait:?}")]

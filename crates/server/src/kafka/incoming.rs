@@ -2,6 +2,7 @@
 
 use super::error::ConnectionError;
 use crate::net::pace::{BodyPace, Waits};
+use crate::net::tls::is_tls;
 use bytes::{Buf, Bytes, BytesMut};
 use rawline_kafka::frame::{LENGTH_BYTES, RequestHeader};
 use std::io;
@@ -43,6 +44,9 @@ impl<S: AsyncRead + Unpin> Incoming<S> {
         }
         self.pace = BodyPace::new(self.waits);
         self.fill(LENGTH_BYTES).await?;
+        if is_tls(&self.buffer) {
+            return Err(ConnectionError::Tls);
+        }
         let length = self.buffer.get_i32();
         let length = u64::try_from(length).ok().filter(|length| *length <= bytes_max);
         let length = length.ok_or(ConnectionError::Length { bytes_max })?;

@@ -27,6 +27,8 @@ use crate::net::listen::{Accepted, Listener};
 use crate::net::pace::{Paced, Waits};
 use crate::net::peer::{Peer, SharedStream, network};
 use crate::net::sendfile::FileSender;
+use crate::net::stream::Stream;
+use crate::net::tls::{Protocol, Tls};
 use building::BUILDING_MAX;
 use rawline_broker::pool::Pool;
 use rawline_broker::{Broker, CommitThread};
@@ -82,6 +84,8 @@ pub struct KafkaConfig {
     pub commit_thread: Option<CommitThread>,
     /// A Produce request of at most so many bytes after its header is small.
     pub small_bytes_max: u64,
+    /// TLS of all connections; plain TCP if this is `None`.
+    pub tls: Option<Tls>,
     /// The passwords of clients; if there are none, clients don't authenticate.
     pub api_keys: ApiKeys,
 }
@@ -144,12 +148,19 @@ pub async fn serve(
         let local = stream.local_addr();
         let stream = SharedStream::new(stream);
         let peer = Peer::new(stream.clone(), kafka.pool.holder(network(address.ip())), address.ip());
-        let stream = FileSender::new(stream, kafka.broker.mappings());
         let waits = Waits { head: IDLE_MAX, ..kafka.config.waits };
         let activity = place.open.activity.clone();
-        let stream = Paced::new(stream, waits, activity, kafka.pool.clone(), None);
-        let kafka = kafka.clone();
+        let (kafka, mappings) = (kafka.clone(), kafka.broker.mappings());
         async move {
+            let stream = match &kafka.config.tls {
+                None => Stream::Plain(FileSender::new(stream, mappings)),
+                // On the heap: an open connection has no room for its handshake.
+                Some(tls) => match Box::pin(tls.accept(Protocol::Kafka, stream, address, &activity, mappings)).await {
+                    Some(stream) => stream,
+                    None => return,
+                },
+            };
+            let stream = Paced::new(stream, waits, activity, kafka.pool.clone(), None);
             match local {
                 Ok(local) => connection::serve(Arc::new(Client { kafka, peer, local }), place, stream, address).await,
                 // It has been closed since.

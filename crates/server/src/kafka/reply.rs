@@ -85,6 +85,6 @@ impl Reply {
                 }
             }
         }
-        Ok(())
+        stream.flush().await
     }
 }

@@ -35,9 +35,10 @@ pub(crate) struct Listener {
     crowd: Arc<Crowd>,
 }
 
-struct Places {
+/// So many connections at once.
+pub(crate) struct Places {
     permits: Arc<Semaphore>,
-    connections: Arc<Connections>,
+    pub connections: Arc<Connections>,
 }
 
 /// Whether connections are refused because all places are taken by requests.
@@ -76,7 +77,7 @@ pub(crate) struct Place {
 }
 
 impl Places {
-    fn new(places_max: usize) -> Places {
+    pub fn new(places_max: usize) -> Places {
         Places { permits: Arc::new(Semaphore::new(places_max)), connections: Connections::new() }
     }
 
@@ -86,7 +87,7 @@ impl Places {
     }
 
     /// A place, as soon as there is one: the idle connection that was closed returns it.
-    async fn take(&self, is_reserve: bool) -> Option<Place> {
+    pub async fn take(&self, is_reserve: bool) -> Option<Place> {
         let permit = self.permits.clone().acquire_owned().await.ok()?;
         Some(Place { open: self.connections.open(), is_reserve, _permit: permit })
     }

@@ -27,6 +27,11 @@ impl FileSender {
         FileSender { stream, mappings }
     }
 
+    /// What writes to the socket only what it takes at once.
+    pub fn now(&self) -> Now<'_> {
+        Now(&self.stream)
+    }
+
     /// Calls `write` whenever the socket is writable, until it writes or fails.
     fn poll_write_with(
         &self,
@@ -41,6 +46,19 @@ impl FileSender {
                 done => return Poll::Ready(done),
             }
         }
+    }
+}
+
+/// A writer that never waits.
+pub(crate) struct Now<'a>(&'a SharedStream);
+
+impl io::Write for Now<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().try_write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

@@ -114,7 +114,7 @@ impl Mappings {
 
     /// This process has read `bytes`, or most of them. Releases the pages of all mappings if too many were read. To be
     /// called after reading: pages that are read after they were released are not counted.
-    pub(crate) fn touched(&self, bytes: &[u8]) {
+    pub fn touched(&self, bytes: &[u8]) {
         if let Some(shared) = self.with(bytes, |mapped, _| mapped.shared.upgrade()).flatten() {
             shared.touch(bytes);
         }

@@ -58,6 +58,7 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
             activity.end(false);
             stage!("response made");
             stream.write_all(responses.bytes()).await.ok()?;
+            stream.flush().await.ok()?;
             received.drain(..done);
             if *api.closing.borrow() {
                 return None;

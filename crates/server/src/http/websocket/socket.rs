@@ -3,7 +3,7 @@
 use super::wire::Wire;
 use super::{CloseCode, FrameKind, MESSAGE_BYTES_MAX, Message};
 use crate::net::pace::Paced;
-use crate::net::sendfile::FileSender;
+use crate::net::stream::Stream;
 use bytes::{Buf, Bytes};
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -23,7 +23,7 @@ const PIECES_MAX: usize = 64;
 const REASON_BYTES_MAX: usize = 123;
 
 /// A WebSocket, on the broker's side.
-pub(crate) struct WebSocket<S = FileSender> {
+pub(crate) struct WebSocket<S = Stream> {
     stream: Paced<S>,
     context: WebSocketContext,
     wire: Wire,
@@ -121,7 +121,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
             }
             take_front(&mut pieces, written);
         }
-        Ok(())
+        self.stream.flush().await
     }
 
     /// Sends a ping.
@@ -155,7 +155,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
                 return Err(io::ErrorKind::WriteZero.into());
             }
         }
-        Ok(())
+        self.stream.flush().await
     }
 
     /// Reads and discards until the client closes.

@@ -1,10 +1,6 @@
 //! Clients and a broker behind a proxy that terminates TLS.
 
-// Clippy recognizes tests only by their attribute; these are their helpers.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
-
-mod support;
-
+use crate::support::{self, rawline, run};
 use rawline_client::{Client, ClientConfig};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use std::net::SocketAddr;
@@ -12,7 +8,6 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use support::{rawline, run};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
@@ -98,13 +93,15 @@ fn a_certificate_that_is_not_trusted_is_refused_at_once() {
     let proxy = Proxy::start(broker.address);
     let other = Proxy::start(broker.address);
     // Signed by another authority, and for another name.
-    for (host, authority) in [("localhost", &other.authority), ("127.0.0.1", &proxy.authority)] {
+    for (host, authority, words) in
+        [("localhost", &other.authority, "SSL_CERT_FILE"), ("127.0.0.1", &proxy.authority, "for this name")]
+    {
         let mut command = rawline(&proxy.url(host), &["consume", "numbers"]);
         command.env("SSL_CERT_FILE", authority);
         let output = run(command, b"");
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{said}");
-        assert!(said.contains("no TLS connection to") && said.contains("SSL_CERT_FILE"), "{said}");
+        assert!(said.contains("no TLS connection to") && said.contains(words), "{said}");
     }
 }
 
@@ -132,7 +129,7 @@ fn small_appends_share_a_tls_connection() {
     let broker = support::broker(&[]);
     let proxy = Proxy::start(broker.address);
     let mut child = Command::new(std::env::current_exe().unwrap());
-    child.args(["--ignored", "--exact", "child_appends_together"]);
+    child.args(["--ignored", "--exact", "proxy::child_appends_together"]);
     child.env(CHILDS_BROKER, proxy.url("localhost")).env("SSL_CERT_FILE", &proxy.authority);
     let output = run(child, b"");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
