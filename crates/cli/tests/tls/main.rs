@@ -1,7 +1,7 @@
 //! TLS: of the broker itself, and of a proxy before it.
 
 // Clippy recognizes tests only by their attribute; these are their helpers.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::disallowed_methods)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::disallowed_methods)]
 
 mod certificates;
 mod documented;
