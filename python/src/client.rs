@@ -18,10 +18,11 @@ use rawline_batch::{Builder, BuilderFull, Codec, Limits};
 use rawline_client::{
     Appended, CleanupPolicy, Client, ClientConfig, ClientError, ConsumerConfig, GroupConfig, Hours, Partitions,
     Payload, Producer, ProducerConfig, ReadOptions, RecordBatchBuilder, RetryPolicy, Settings, Slow, Start,
-    SubscriptionConfig, TopicInfo, Trimmed,
+    SubscriptionConfig, TlsConfig, TopicInfo, Trimmed,
 };
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -136,15 +137,20 @@ fn record_batch<'a>(
 #[pymethods]
 impl ClientCore {
     #[new]
+    #[allow(clippy::too_many_arguments)] // Settings by name, in Python.
     fn new(
         broker: String,
         api_key: Option<String>,
+        ca_file: Option<PathBuf>,
+        certificate_file: Option<PathBuf>,
+        key_file: Option<PathBuf>,
         connect_timeout: f64,
         request_timeout: f64,
         retry_for: f64,
     ) -> PyResult<ClientCore> {
         let config = ClientConfig {
             api_key,
+            tls: TlsConfig { ca_file, certificate_file, key_file },
             connect_timeout: seconds("connect_timeout", connect_timeout)?,
             request_timeout: seconds("request_timeout", request_timeout)?,
             retries: retries(retry_for)?,

@@ -50,6 +50,7 @@ class Broker:
         self.address = "127.0.0.1:0"
         # Where Kafka's clients connect to, with --kafka.
         self.kafka = ""
+        self.scheme = "http"
         self.start()
 
     def start(self) -> None:
@@ -65,14 +66,14 @@ class Broker:
             said += line
             if found := re.search(r"listening for Kafka's clients on (\S+)", line):
                 self.kafka = found.group(1)
-            if found := re.search(r"listening on http://(\S+)", line):
-                self.address = found.group(1)
+            if found := re.search(r"listening on (https?)://(\S+)", line):
+                self.scheme, self.address = found.groups()
                 return
         raise RuntimeError(f"the broker did not start:\n{said}")
 
     @property
     def url(self) -> str:
-        return f"http://{self.address}"
+        return f"{self.scheme}://{self.address}"
 
     def kill(self) -> None:
         """As a crash would."""

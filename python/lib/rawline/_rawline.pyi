@@ -1,5 +1,6 @@
 """The native half of the package; use it through `rawline` and its modules."""
 
+import os
 from collections.abc import Callable, Generator, Iterable, Iterator
 from datetime import datetime, timedelta
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
@@ -273,7 +274,15 @@ class SubscriptionCore:
 @final
 class ClientCore:
     def __new__(
-        cls, broker: str, api_key: str | None, connect_timeout: float, request_timeout: float, retry_for: float
+        cls,
+        broker: str,
+        api_key: str | None,
+        ca_file: str | os.PathLike[str] | None,
+        certificate_file: str | os.PathLike[str] | None,
+        key_file: str | os.PathLike[str] | None,
+        connect_timeout: float,
+        request_timeout: float,
+        retry_for: float,
     ) -> Self: ...
     @property
     def broker(self) -> str: ...

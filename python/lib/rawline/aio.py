@@ -1,5 +1,6 @@
 """The client, producer and consumer for asyncio: blocking calls become awaitable."""
 
+import os
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import suppress
@@ -45,11 +46,15 @@ class AsyncClient:
         broker: str | None = None,
         *,
         api_key: str | None = None,
+        ca_file: str | os.PathLike[str] | None = None,
+        certificate_file: str | os.PathLike[str] | None = None,
+        key_file: str | os.PathLike[str] | None = None,
         connect_timeout: float = 5.0,
         request_timeout: float = 30.0,
         retry_for: float = 30.0,
     ) -> None:
-        self._core = core(broker, api_key, connect_timeout, request_timeout, retry_for)
+        files = (ca_file, certificate_file, key_file)
+        self._core = core(broker, api_key, files, connect_timeout, request_timeout, retry_for)
 
     def __repr__(self) -> str:
         return f"<rawline.AsyncClient of {self._core.broker}>"

@@ -181,12 +181,22 @@ def membership_of(
 
 
 def core(
-    broker: str | None, api_key: str | None, connect_timeout: float, request_timeout: float, retry_for: float
+    broker: str | None,
+    api_key: str | None,
+    files: tuple[str | os.PathLike[str] | None, ...],
+    connect_timeout: float,
+    request_timeout: float,
+    retry_for: float,
 ) -> ClientCore:
     """Creates the native client from these settings and the environment."""
     broker = broker or os.environ.get("RAWLINE_BROKER") or BROKER
     api_key = api_key if api_key is not None else os.environ.get("RAWLINE_API_KEY") or None
-    return ClientCore(broker, api_key, connect_timeout, request_timeout, retry_for)
+    names = ("RAWLINE_CA", "RAWLINE_CLIENT_CERT", "RAWLINE_CLIENT_KEY")
+    given = [
+        file if file is not None else os.environ.get(name) or None for file, name in zip(files, names, strict=True)
+    ]
+    ca_file, certificate_file, key_file = given
+    return ClientCore(broker, api_key, ca_file, certificate_file, key_file, connect_timeout, request_timeout, retry_for)
 
 
 class Client:
@@ -195,6 +205,10 @@ class Client:
     - `broker`: its address, `https` for TLS; by default the value of `RAWLINE_BROKER`, otherwise
       `http://127.0.0.1:51313`
     - `api_key`: the broker's API key; by default the value of `RAWLINE_API_KEY`
+    - `ca_file`: certificates of authorities in PEM to trust for `https` instead of the system's; by default the value
+      of `RAWLINE_CA`
+    - `certificate_file`, `key_file`: the client's certificate and its private key in PEM, for a broker that asks for
+      one; by default the values of `RAWLINE_CLIENT_CERT` and `RAWLINE_CLIENT_KEY`
     - `connect_timeout`, `request_timeout`: seconds for a connection, and for a request (not counting a read's `wait`)
     - `retry_for`: seconds that failed lookups and reads are retried; appends are not retried
 
@@ -206,11 +220,15 @@ class Client:
         broker: str | None = None,
         *,
         api_key: str | None = None,
+        ca_file: str | os.PathLike[str] | None = None,
+        certificate_file: str | os.PathLike[str] | None = None,
+        key_file: str | os.PathLike[str] | None = None,
         connect_timeout: float = 5.0,
         request_timeout: float = 30.0,
         retry_for: float = 30.0,
     ) -> None:
-        self._core = core(broker, api_key, connect_timeout, request_timeout, retry_for)
+        files = (ca_file, certificate_file, key_file)
+        self._core = core(broker, api_key, files, connect_timeout, request_timeout, retry_for)
 
     def __repr__(self) -> str:
         return f"<rawline.Client of {self._core.broker}>"
