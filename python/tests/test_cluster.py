@@ -8,6 +8,8 @@ from brokers import Broker, wait_until
 from confluent_kafka import Consumer, KafkaError, Message, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
+import rawline
+
 
 def members(broker: Broker) -> list[dict[str, object]]:
     with urllib.request.urlopen(f"{broker.url}/brokers") as response:
@@ -87,3 +89,17 @@ def test_kafkas_clients_go_on_when_the_broker_that_leads_is_killed(
         message = again.poll(1)
     assert (message.value(), message.offset()) == (b"1000", 1000)
     again.close()
+
+
+def test_a_client_of_several_brokers_goes_on_when_the_one_that_it_uses_is_killed(
+    brokers_on_bucket: Callable[..., Broker],
+) -> None:
+    brokers = [brokers_on_bucket() for _ in range(2)]
+    leading = owner(brokers)
+    other = next(broker for broker in brokers if broker is not leading)
+    client = rawline.Client(f"{leading.url},{other.url}")
+    with client.producer("numbers") as producer:
+        producer.send(b"before").offset(timeout=60)
+        leading.kill()
+        producer.send(b"after").offset(timeout=60)
+    assert client.consumer("numbers", end=2).take(2).to_list() == [b"before", b"after"]

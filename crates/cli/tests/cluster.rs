@@ -27,8 +27,14 @@ fn start(bucket: &Bucket) -> Broker {
 }
 
 fn client(broker: &Broker) -> Client {
+    client_of(&[broker])
+}
+
+/// A client that uses any of these brokers, the first one as long as it can be reached.
+fn client_of(brokers: &[&Broker]) -> Client {
+    let urls: Vec<String> = brokers.iter().map(|broker| broker.url()).collect();
     let retries = RetryPolicy::lasting(PATIENCE);
-    Client::new(ClientConfig { retries, ..ClientConfig::new(broker.url()) }).unwrap()
+    Client::new(ClientConfig { retries, ..ClientConfig::new(urls.join(",")) }).unwrap()
 }
 
 /// Looks again and again until there is something to see.
@@ -177,7 +183,8 @@ async fn any_broker_takes_appends_and_changes_and_every_broker_shows_them() {
 async fn an_owner_that_is_killed_is_followed_by_another_and_every_record_is_there_once() {
     let bucket = bucket().await;
     let mut brokers = cluster(&bucket, 3).await;
-    let numbers = Numbers::start(client(&brokers[1]), "t");
+    // It sends to the broker that will be killed.
+    let numbers = Numbers::start(client_of(&brokers.iter().collect::<Vec<_>>()), "t");
     numbers.more(200).await;
     brokers[0].kill();
     numbers.more(200).await;

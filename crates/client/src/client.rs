@@ -1,5 +1,6 @@
 //! A client of one broker: sends requests over a pool of connections and receives responses.
 
+use crate::addresses::{Addresses, Common};
 use crate::body::Pieces;
 use crate::call::Call;
 use crate::config::ClientConfig;
@@ -11,7 +12,7 @@ use crate::pipeline::{Pipelines, SmallHead};
 use crate::pool::Pool;
 use crate::retry::Attempts;
 use crate::stream::Stream;
-use crate::tls::{Tls, explain};
+use crate::tls::explain;
 use crate::{ClientError, RetryPolicy};
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, HOST, HeaderValue};
@@ -31,9 +32,7 @@ pub struct Client {
 /// The state that all clones of a client share.
 pub(crate) struct Inner {
     pub(crate) config: ClientConfig,
-    host: String,
-    port: u16,
-    tls: Option<Tls>,
+    addresses: Addresses,
     /// Prefix of the API's paths without a trailing slash; usually empty.
     path: String,
     host_header: HeaderValue,
@@ -53,25 +52,8 @@ impl Client {
 
     /// Like [`Client::new`], with the time and the randomness of `environment`.
     pub fn with_environment(config: ClientConfig, environment: Arc<dyn Environment>) -> Result<Client, ClientError> {
+        let (addresses, Common { path, host_header }) = Addresses::parse(&config)?;
         let wrong = |reason: String| ClientError::Config { reason };
-        let url = &config.broker;
-        let example = "give one such as http://127.0.0.1:51313";
-        let uri: Uri =
-            url.parse().map_err(|error| wrong(format!("{url:?} is not a broker's URL ({error}); {example}")))?;
-        let is_encrypted = match uri.scheme_str() {
-            Some("http") => false,
-            Some("https") => true,
-            _ => return Err(wrong(format!("{url:?} is not a broker's URL; {example}"))),
-        };
-        if uri.query().is_some() {
-            return Err(wrong(format!("the broker's URL {url:?} has a query; remove it")));
-        }
-        let authority = uri.authority().ok_or_else(|| wrong(format!("{url:?} has no host; {example}")))?;
-        if authority.as_str().contains('@') {
-            return Err(wrong("the broker's URL has a user; set the API key instead".to_owned()));
-        }
-        let host_header = HeaderValue::from_str(authority.as_str())
-            .map_err(|error| wrong(format!("{url:?} is not a broker's URL ({error}); {example}")))?;
         let authorization = match &config.api_key {
             Some(key) => {
                 let mut value = HeaderValue::from_str(&format!("Bearer {key}"))
@@ -81,16 +63,12 @@ impl Client {
             }
             None => None,
         };
-        let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
-        let path = uri.path().trim_end_matches('/');
         let inner = Inner {
-            port: authority.port_u16().unwrap_or(if is_encrypted { 443 } else { 80 }),
-            tls: if is_encrypted { Some(Tls::new(&host, &config.tls).map_err(wrong)?) } else { None },
-            host,
+            addresses,
             pool: Pool::new(config.connections_idle_max),
             pipelines: Pipelines::new(config.broker.clone(), config.request_timeout, config.connections_idle_max),
-            small_head: SmallHead::new(path, &host_header, authorization.as_ref()),
-            path: path.to_owned(),
+            small_head: SmallHead::new(&path, &host_header, authorization.as_ref()),
+            path,
             host_header,
             authorization,
             config,
@@ -255,18 +233,9 @@ impl std::fmt::Debug for Client {
 }
 
 impl Inner {
-    /// Opens a stream to the broker.
+    /// Opens a stream to a broker.
     pub(crate) async fn connect(&self) -> Result<Stream, ClientError> {
-        let Inner { config, host, port, tls, .. } = self;
-        let broker = || config.broker.clone();
-        let failed = |reason: String| ClientError::Connect { broker: broker(), reason };
-        match tokio::time::timeout(config.connect_timeout, Stream::open(host, *port, tls.as_ref())).await {
-            Ok(opened) => opened.map_err(|error| match explain(&error) {
-                Some(reason) => ClientError::Tls { broker: broker(), reason },
-                None => failed(error.to_string()),
-            }),
-            Err(_) => Err(failed(format!("no connection within {:.1} s", config.connect_timeout.as_secs_f64()))),
-        }
+        self.addresses.connect(self.config.connect_timeout).await
     }
 
     pub(crate) fn broken(&self, error: &hyper::Error) -> ClientError {
@@ -305,7 +274,16 @@ mod tests {
             ("http://gate.example/rawline/", "gate.example", 80, "/rawline"),
         ] {
             let inner = client(url).unwrap().inner;
-            assert_eq!((inner.host.as_str(), inner.port, inner.path.as_str()), (host, port, path), "{url}");
+            assert_eq!((inner.addresses.hosts(), inner.path.as_str()), (vec![(host, port)], path), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_client_can_have_several_brokers_with_one_path() {
+        let inner = client("http://a:1/rawline, http://b:2/rawline/").unwrap().inner;
+        assert_eq!((inner.addresses.hosts(), &*inner.path), (vec![("a", 1), ("b", 2)], "/rawline"));
+        for urls in ["http://a:1,http://b:2/rawline", "http://a:1,", "http://a:1,b:2"] {
+            assert!(matches!(client(urls), Err(ClientError::Config { .. })), "{urls}");
         }
     }
 

@@ -9,6 +9,7 @@
 //! A consumer receives the batch exactly as the producer made it, and checks its checksum: damage anywhere between the
 //! two is detected here.
 
+mod addresses;
 mod append;
 mod body;
 mod bucket_usage;

@@ -44,7 +44,7 @@ use std::path::PathBuf;
 /// The broker's address and key; the same for every command that talks to a broker.
 #[derive(Debug, Clone, Args)]
 pub struct BrokerArgs {
-    /// Address of the broker
+    /// Address of the broker; of several that share a storage, separated by commas, any that can be reached
     #[arg(long, value_name = "URL", env = "RAWLINE_BROKER", default_value = "http://127.0.0.1:51313")]
     pub broker: String,
 
