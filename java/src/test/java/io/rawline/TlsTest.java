@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.rawline.batch.Batch;
 import io.rawline.error.ErrorKind;
+import io.rawline.error.RawlineException;
 import io.rawline.error.RequestTimeoutException;
 import io.rawline.error.TlsException;
 import io.rawline.error.UnreachableException;
@@ -22,7 +23,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.KeyStore;
+import java.security.cert.CertificateFactory;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
@@ -176,7 +179,61 @@ class TlsTest {
         try (Broker broker = Broker.start();
                 Client client = new Client(
                         new ClientConfig(broker.url().replace("http:", "https:")).retries(RetryPolicy.NONE))) {
-            assertThrows(TlsException.class, client::health);
+            TlsException error = assertThrows(TlsException.class, client::health);
+            assertTrue(error.getMessage().contains("http://"), error.getMessage());
+        }
+    }
+
+    /** The certificate of a key store, or its key, in PEM. */
+    private static String pem(String store, String... options) throws Exception {
+        Path path = directory.resolve(store + options[0] + ".pem");
+        List<String> command = new ArrayList<>(List.of("openssl", "pkcs12", "-nodes"));
+        command.addAll(List.of("-in", directory.resolve(store).toString(), "-passin", "pass:" + new String(PASSWORD)));
+        command.addAll(List.of(options));
+        command.addAll(List.of("-out", path.toString()));
+        assertEquals(0, new ProcessBuilder(command).start().waitFor());
+        if (options[0].equals("-nocerts")) {
+            // Java stores keys without their public part, which the broker needs.
+            List<String> whole = List.of("openssl", "ec", "-in", path.toString(), "-out", path + ".whole");
+            assertEquals(0, new ProcessBuilder(whole).start().waitFor());
+            return path + ".whole";
+        }
+        return path.toString();
+    }
+
+    @Test
+    void aBrokerSpeaksTlsAndAsksForCertificates() throws Exception {
+        String certificate = pem("named", "-nokeys");
+        String key = pem("named", "-nocerts");
+        String[] flags = {"--tls-cert", certificate, "--tls-key", key, "--tls-client-ca", certificate};
+        try (Broker broker = Broker.start(flags)) {
+            ClientConfig config =
+                    new ClientConfig(broker.url()).sslContext(context).retries(RetryPolicy.NONE);
+            try (Client client = new Client(config);
+                    Subscription subscription = client.subscribe(new SubscriptionConfig().prefixes("large"))) {
+                ConcurrentAppendsTest.appendAndCompare(client, 4, 20);
+                byte[] data = new byte[5 << 20];
+                new Random(4).nextBytes(data);
+                client.appendRecords("large", new int[] {data.length}, ByteBuffer.wrap(data));
+                for (Batch batch : subscription.next().batches()) {
+                    assertEquals(ByteBuffer.wrap(data), batch.record(0));
+                }
+            }
+            SSLContext withoutCertificate = SSLContext.getInstance("TLS");
+            KeyStore trusted = KeyStore.getInstance("PKCS12");
+            trusted.load(null, null);
+            try (InputStream in = Files.newInputStream(Path.of(certificate))) {
+                trusted.setCertificateEntry(
+                        "broker", CertificateFactory.getInstance("X.509").generateCertificate(in));
+            }
+            TrustManagerFactory trustManagers =
+                    TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+            trustManagers.init(trusted);
+            withoutCertificate.init(null, trustManagers.getTrustManagers(), null);
+            try (Client client = new Client(config.sslContext(withoutCertificate))) {
+                RawlineException error = assertThrows(RawlineException.class, client::health);
+                assertTrue(error.getMessage().contains("certificate"), error.getMessage());
+            }
         }
     }
 

@@ -358,6 +358,15 @@ public final class Http {
         return new Exchange(connection);
     }
 
+    /** What to do about a handshake that failed. */
+    private static String tlsHint(SSLException error) {
+        if (String.valueOf(error.getMessage()).contains("Unsupported or unrecognized SSL message")) {
+            return "if the broker runs without TLS, use http:// in its address";
+        }
+        return "check its certificate, and make Java trust its issuer: with `keytool -importcert`,"
+                + " javax.net.ssl.trustStore, or the client's sslContext";
+    }
+
     private Connection connect(Call call) {
         try {
             return Connection.open(address, sslContext, config.connectTimeout(), call);
@@ -366,10 +375,8 @@ public final class Http {
                     error,
                     address,
                     new TlsException(
-                            "TLS handshake with " + address.url() + " failed ("
-                                    + error.getMessage()
-                                    + "); check its certificate, and make Java trust its issuer: with `keytool"
-                                    + " -importcert`, javax.net.ssl.trustStore, or the client's sslContext",
+                            "TLS handshake with " + address.url() + " failed (" + error.getMessage() + "); "
+                                    + tlsHint(error),
                             error));
         } catch (IOException error) {
             String reason = error instanceof UnknownHostException

@@ -75,7 +75,7 @@ public final class Broker implements AutoCloseable {
 
     /** Starts it again, on the same directory and port. */
     public void startAgain() throws IOException {
-        serve(url.substring("http://".length()));
+        serve(url.substring(url.indexOf("://") + "://".length()));
     }
 
     /** Pauses the process: the system still accepts connections, but the broker doesn't respond until resume. */
@@ -143,7 +143,7 @@ public final class Broker implements AutoCloseable {
             kafka = kafkaAt < 0
                     ? kafka
                     : line.substring(kafkaAt + KAFKA.length()).trim();
-            int at = line.indexOf("listening on http://");
+            int at = line.indexOf("listening on http");
             if (at >= 0) {
                 url = line.substring(at + "listening on ".length()).trim();
                 break;
