@@ -1,6 +1,7 @@
 //! The metrics of the server, and `/metrics`, which returns them and the broker's in Prometheus' text format.
 
 use crate::http::routes;
+use crate::http::tally::Tallying;
 use http::StatusCode;
 use metrics::{
     Counter, Gauge, Histogram, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
@@ -101,7 +102,7 @@ fn recorder() -> PrometheusHandle {
         // This fails only for an empty list of bounds.
         let recorder = builder.unwrap_or_default().build_recorder();
         let handle = recorder.handle();
-        if metrics::set_global_recorder(recorder).is_err() {
+        if metrics::set_global_recorder(Tallying(recorder)).is_err() {
             tracing::warn!("the process has another metrics recorder; /metrics will be empty");
         }
         describe();

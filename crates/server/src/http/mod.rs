@@ -33,6 +33,7 @@ mod select;
 mod small;
 mod stats;
 mod subscribe;
+mod tally;
 mod ticket;
 mod topics;
 mod websocket;

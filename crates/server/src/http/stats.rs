@@ -1,11 +1,12 @@
 //! `GET /stats`: how busy the broker was during the last hour, in steps of ten seconds.
 //!
-//! Every ten seconds the broker reads its own metrics, as `/metrics` shows them, and keeps the difference. What counts
-//! doesn't know of it, and the hour takes the same memory from the start.
+//! Every ten seconds the broker reads what `tally.rs` has counted, and keeps the difference. The hour takes the same
+//! memory from the start.
 
 use crate::http::error::ApiError;
 use crate::http::render;
 use crate::http::response::ApiResponse;
+use crate::http::tally::{self, BUCKETS_LEN, COUNTERS_LEN, Tally};
 use crate::http::{Api, metrics};
 use crate::net::peer::Peer;
 use http::{HeaderValue, header};
@@ -22,32 +23,22 @@ const STEP: Duration = Duration::from_secs(10);
 /// Steps of an hour.
 const STEPS_MAX: usize = 360;
 
-/// Number of counters whose growth a step has: those of [`COUNTER_NAMES`].
-const COUNTERS: usize = 8;
-
 /// What was counted since the process started, and what is measured now.
 #[derive(Debug, Clone, PartialEq)]
 struct Reading {
     at: Instant,
-    counters: [u64; COUNTERS],
-    commits: Buckets,
+    tally: Tally,
     pool_used_bytes: u64,
     connections: u64,
     waits: u64,
 }
-
-/// Commits by their duration, cumulative: those that took at most as long as the bound of the same index.
-type Buckets = [u64; BOUNDS];
-
-/// The bounds of a time histogram, and infinity.
-const BOUNDS: usize = metrics::SECONDS.len() + 1;
 
 /// One step.
 #[derive(Debug, Clone)]
 struct Step {
     end_us: u64,
     took: Duration,
-    counters: [u64; COUNTERS],
+    counters: [u64; COUNTERS_LEN],
     commits: u64,
     commit_p50_seconds: Option<f64>,
     commit_p99_seconds: Option<f64>,
@@ -88,11 +79,9 @@ pub(crate) async fn sample(api: &Api) {
 
 /// What is counted and measured now.
 fn read(api: &Api) -> Reading {
-    let (counters, commits) = counted(&api.metrics.text());
     Reading {
         at: Instant::now(),
-        counters,
-        commits,
+        tally: tally::read(),
         pool_used_bytes: api.pool.bytes() - api.pool.bytes_free(),
         connections: (api.config.connections_max - api.crowd.free_places().min(api.config.connections_max)) as u64,
         waits: (api.waits_max - api.waits.available_permits().min(api.waits_max)) as u64,
@@ -101,12 +90,11 @@ fn read(api: &Api) -> Reading {
 
 /// The difference between two readings.
 fn step(before: &Reading, now: &Reading, end_us: u64) -> Step {
-    let mut counters = now.counters;
-    for (counter, before) in counters.iter_mut().zip(before.counters) {
+    let Tally { mut counters, mut commits } = now.tally;
+    for (counter, before) in counters.iter_mut().zip(before.tally.counters) {
         *counter = counter.saturating_sub(before);
     }
-    let mut commits = now.commits;
-    for (bucket, before) in commits.iter_mut().zip(before.commits) {
+    for (bucket, before) in commits.iter_mut().zip(before.tally.commits) {
         *bucket = bucket.saturating_sub(before);
     }
     Step {
@@ -122,37 +110,9 @@ fn step(before: &Reading, now: &Reading, end_us: u64) -> Step {
     }
 }
 
-/// The counters and the commits in metrics as text. Those that are not there yet are 0.
-fn counted(text: &str) -> ([u64; COUNTERS], Buckets) {
-    let (mut counters, mut commits) = ([0; COUNTERS], [0; BOUNDS]);
-    let [append_records, append_bytes, read_records, read_bytes, put, list, get, delete] = &mut counters;
-    let mut buckets = commits.iter_mut();
-    for line in text.lines() {
-        let Some((name, value)) = line.rsplit_once(' ') else { continue };
-        let place = match name {
-            "rawline_append_records_total" => &mut *append_records,
-            "rawline_append_bytes_total" => &mut *append_bytes,
-            "rawline_read_records_total" => &mut *read_records,
-            "rawline_read_bytes_total" => &mut *read_bytes,
-            "rawline_bucket_requests_total{operation=\"put\"}" => &mut *put,
-            "rawline_bucket_requests_total{operation=\"list\"}" => &mut *list,
-            "rawline_bucket_requests_total{operation=\"get\"}" => &mut *get,
-            "rawline_bucket_requests_total{operation=\"delete\"}" => &mut *delete,
-            // In the order of their bounds.
-            _ if name.starts_with("rawline_commit_seconds_bucket{") => match buckets.next() {
-                Some(bucket) => bucket,
-                None => continue,
-            },
-            _ => continue,
-        };
-        *place = value.parse().unwrap_or_default();
-    }
-    (counters, commits)
-}
-
 /// A quantile in seconds, as Prometheus estimates it: durations are spread evenly between two bounds. Above the highest
 /// bound nothing is known but that. `None` without commits.
-fn quantile(commits: &Buckets, quantile: f64) -> Option<f64> {
+fn quantile(commits: &[u64; BUCKETS_LEN], quantile: f64) -> Option<f64> {
     let all = commits.last().copied().filter(|&all| all > 0)?;
     let rank = quantile * all as f64;
     let (mut lower, mut below) = (0.0, 0);
@@ -181,18 +141,6 @@ struct Report<'a> {
 
 struct Lists<'a>(&'a [Step]);
 
-/// The members with the growth of the counters, in the order of [`counted`].
-const COUNTER_NAMES: [&str; COUNTERS] = [
-    "append_records",
-    "append_bytes",
-    "read_records",
-    "read_bytes",
-    "bucket_puts",
-    "bucket_lists",
-    "bucket_gets",
-    "bucket_deletes",
-];
-
 impl Serialize for Lists<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeMap;
@@ -201,7 +149,7 @@ impl Serialize for Lists<'_> {
         let integers = |of: fn(&Step) -> u64| steps.iter().map(of).collect::<Vec<_>>();
         map.serialize_entry("end_ms", &integers(|step| step.end_us / 1000))?;
         map.serialize_entry("took_ms", &integers(|step| step.took.as_millis() as u64))?;
-        for (index, name) in COUNTER_NAMES.iter().enumerate() {
+        for (index, name) in tally::names().into_iter().enumerate() {
             let counts = steps.iter().filter_map(|step| step.counters.get(index));
             map.serialize_entry(name, &counts.collect::<Vec<_>>())?;
         }
@@ -243,32 +191,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counters_are_read_from_the_metrics_as_they_are_shown() {
-        metrics::install();
-        let metrics = metrics::HttpMetrics::new();
-        let before = counted(&metrics.text()).0;
-        metrics.received(3, 40);
-        metrics.returned(5, 60);
-        ::metrics::histogram!("rawline_commit_seconds").record(0.0003);
-        ::metrics::histogram!("rawline_commit_seconds").record(100.0);
-        ::metrics::counter!("rawline_bucket_requests_total", "operation" => "list").increment(7);
-        let (counters, commits) = counted(&metrics.text());
-        // Other tests of this process count too.
-        for (name, least) in
-            [("append_records", 3), ("append_bytes", 40), ("read_records", 5), ("read_bytes", 60), ("bucket_lists", 7)]
-        {
-            let index = COUNTER_NAMES.iter().position(|known| *known == name).unwrap();
-            assert!(counters[index] >= before[index] + least, "{name}: {before:?} {counters:?}");
-        }
-        assert!(commits.is_sorted(), "{commits:?}");
-        let within = metrics::SECONDS.iter().position(|&bound| bound == 0.0005).unwrap();
-        assert!(commits[within] > 0 && commits[BOUNDS - 1] > commits[BOUNDS - 2], "{commits:?}");
-    }
-
-    #[test]
     fn quantiles_lie_between_the_bounds_of_their_bucket() {
         let commits = |counts: &[(usize, u64)]| {
-            let mut commits = [0; BOUNDS];
+            let mut commits = [0; BUCKETS_LEN];
             for &(from, count) in counts {
                 commits[from..].iter_mut().for_each(|bucket| *bucket += count);
             }
@@ -282,7 +207,7 @@ mod tests {
         assert!(quantile(&two, 0.5).unwrap() < 0.002);
         let p99 = quantile(&two, 0.99).unwrap();
         assert!(0.01 < p99 && p99 < 0.02, "{p99}");
-        assert_eq!(quantile(&commits(&[(BOUNDS - 1, 1)]), 0.5), Some(30.0));
+        assert_eq!(quantile(&commits(&[(BUCKETS_LEN - 1, 1)]), 0.5), Some(30.0));
     }
 
     #[test]
@@ -290,8 +215,7 @@ mod tests {
         let at = Instant::now();
         let reading = |seconds: u64, count: u64| Reading {
             at: at + Duration::from_secs(seconds),
-            counters: [count; COUNTERS],
-            commits: [count; BOUNDS],
+            tally: Tally { counters: [count; COUNTERS_LEN], commits: [count; BUCKETS_LEN] },
             pool_used_bytes: count,
             connections: 1,
             waits: 0,
@@ -303,7 +227,7 @@ mod tests {
         let steps = stats.0.lock().unwrap();
         assert_eq!((steps.len(), steps[0].end_us), (STEPS_MAX, 1));
         let last = steps.back().unwrap();
-        assert_eq!((last.counters, last.commits, last.took), ([3; COUNTERS], 3, STEP));
+        assert_eq!((last.counters, last.commits, last.took), ([3; COUNTERS_LEN], 3, STEP));
         assert_eq!(last.pool_used_bytes, STEPS_MAX as u64 + 3);
     }
 }
