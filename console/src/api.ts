@@ -17,9 +17,9 @@ export interface TopicInfo extends Extent {
   cleanup_policy?: string;
   tombstone_hours?: number | null;
   offsets?: Extent[];
-  /** In a list with totals. */
-  records?: number;
-  next_offsets?: number;
+  /** In a list with totals; null if a partition can't be opened. */
+  records?: number | null;
+  next_offsets?: number | null;
 }
 
 export interface GroupSummary {

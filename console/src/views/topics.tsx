@@ -52,7 +52,7 @@ export function Topics(): JSX.Element {
       id: "records",
       title: "Records",
       isNumber: true,
-      cell: (topic) => count(topic.records ?? 0),
+      cell: (topic) => (topic.records == null ? "unknown" : count(topic.records)),
       order: by((topic) => topic.records ?? 0),
     },
     {
@@ -167,12 +167,12 @@ function kept(topic: TopicInfo): string {
 /** A topic with its rates since an earlier description. */
 function rate(topic: TopicInfo, before: TopicInfo | undefined, tookMs: number): Rated {
   if (before === undefined || tookMs <= 0) return { ...topic, recordRate: undefined, byteRate: undefined };
-  const per = (now: number, then: number): number | undefined =>
-    // Deleted and created again, or cleaned up.
-    now < then ? undefined : ((now - then) * 1000) / tookMs;
+  const per = (now: number | null | undefined, then: number | null | undefined): number | undefined =>
+    // Unknown, deleted and created again, or cleaned up.
+    now == null || then == null || now < then ? undefined : ((now - then) * 1000) / tookMs;
   return {
     ...topic,
-    recordRate: per(topic.next_offsets ?? 0, before.next_offsets ?? 0),
+    recordRate: per(topic.next_offsets, before.next_offsets),
     byteRate: per(topic.bytes, before.bytes),
   };
 }

@@ -159,9 +159,9 @@ pub(crate) async fn topics<B>(api: &Api, peer: &Peer, request: &Request<B>) -> R
     let mut topics = Topics { has_totals, topics: Vec::new() };
     for topic in api.broker.topics() {
         topic.open_partitions().await;
-        let offsets = if has_totals { topic.all_offsets().await.unwrap_or_default() } else { Vec::new() };
-        let records = offsets.iter().map(|offsets| offsets.end - offsets.start).sum();
-        topics.topics.push((topic, Totals { records, next_offsets: offsets.iter().map(|offsets| offsets.end).sum() }));
+        // The log reports what can't be opened.
+        let offsets = if has_totals { topic.all_offsets().await.ok() } else { None };
+        topics.topics.push((topic, Totals::of(offsets.as_deref())));
     }
     let bytes = topics.topics.len() as u64 * (INFO_BYTES_MAX + TOPIC_NAME_BYTES_MAX as u64) + INFO_BYTES_MAX;
     let mut text = Buffer(Gathered::new(render::reserve(api, peer, bytes).await?));
@@ -175,12 +175,19 @@ struct Topics {
     topics: Vec<(Arc<Topic>, Totals)>,
 }
 
-/// Of all partitions of a topic.
+/// Of all partitions of a topic; `None` if one of them can't be opened.
 #[derive(Clone, Copy, serde::Serialize)]
 struct Totals {
-    records: u64,
+    records: Option<u64>,
     /// Grows with each record that is appended to any of them.
-    next_offsets: u64,
+    next_offsets: Option<u64>,
+}
+
+impl Totals {
+    fn of(offsets: Option<&[Range<u64>]>) -> Totals {
+        let sum = |of: fn(&Range<u64>) -> u64| offsets.map(|offsets| offsets.iter().map(of).sum());
+        Totals { records: sum(|offsets| offsets.end - offsets.start), next_offsets: sum(|offsets| offsets.end) }
+    }
 }
 
 impl Serialize for Topics {
@@ -217,4 +224,16 @@ pub(crate) async fn offset(api: &Api, request: Request<Incoming>) -> Result<ApiR
     let partition = api.broker.partition(&name, partition).await?;
     let offset = partition.offset_at(time_us).await?;
     Ok(response::json(StatusCode::OK, &OffsetFound { offset }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn totals_that_are_unknown_are_not_zero() {
+        let json = |offsets| serde_json::to_value(Totals::of(offsets)).unwrap();
+        assert_eq!(json(Some(&[2..5, 0..7])), serde_json::json!({"records": 10, "next_offsets": 12}));
+        assert_eq!(json(None), serde_json::json!({"records": null, "next_offsets": null}));
+    }
 }
