@@ -142,7 +142,7 @@ impl Topic {
         let partitions = settings.partitions();
         let common = Arc::new(Common {
             metrics: TopicMetrics::new(&name),
-            subject: shared.subscriptions.subject(name.as_str()),
+            subject: shared.subscriptions.subject(name.as_str(), None),
             name: name.clone(),
             life: Arc::new(Life::new()),
             settings: Arc::new(RwLock::new(Arc::new(settings))),

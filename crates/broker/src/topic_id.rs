@@ -46,6 +46,13 @@ impl TopicId {
         self.0.to_be_bytes()
     }
 
+    /// A few of its bits, which tell a topic apart from those that have had its name: two are the same once in 2^32.
+    /// Subscribers keep it, so it never changes.
+    pub(crate) fn short(self) -> u32 {
+        // All bits count for the highest of a product.
+        (self.0.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835) >> 96) as u32
+    }
+
     /// A UUID of version 4, so none that is reserved. The highest bit is 0: in base64, as Kafka's tools show it, it
     /// doesn't begin with a dash.
     fn formed(bits: u128) -> TopicId {
@@ -74,8 +81,15 @@ mod tests {
     }
 
     #[test]
+    fn short_ids_of_topics_that_one_run_creates_one_after_the_other_differ() {
+        let short: std::collections::HashSet<u32> = (0..1000).map(|number| TopicId::new(7, number).short()).collect();
+        assert_eq!(short.len(), 1000);
+    }
+
+    #[test]
     fn derived_ids_never_change() {
         assert_eq!(TopicId::derived(1, "t").to_json(), "494cfa0574034412a6dbb20a5a8c25a2");
+        assert_eq!(TopicId::derived(1, "t").short(), 1410624313);
         let others = [(2, "t"), (1, "u"), (0, "t"), (1, ""), (1, "tt")].map(|(id, name)| TopicId::derived(id, name));
         assert!(others.iter().all(|other| *other != TopicId::derived(1, "t")), "{others:?}");
     }

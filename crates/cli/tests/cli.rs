@@ -231,7 +231,10 @@ fn a_subscription_goes_on_from_its_file_and_reports_on_stderr() {
     let cursor = file.to_str().unwrap();
     let first = ["subscribe", "dns", "--from", "first", "--max-records", "2", "--cursor-file", cursor];
     assert_eq!(broker.run(&first, b"").stdout, b"a\nb\n");
-    assert!(std::fs::read_to_string(&file).unwrap().ends_with(";dns/0=2\n"));
+    assert!(
+        std::fs::read_to_string(&file).unwrap().contains(";dns~")
+            && std::fs::read_to_string(&file).unwrap().ends_with("/0=2\n")
+    );
     // Within the batch, whatever --from says.
     broker.run(&["produce", "dns"], b"e\n");
     let second = ["subscribe", "dns", "--max-records", "2", "--cursor-file", cursor, "--format", "json"];
@@ -245,7 +248,7 @@ fn a_subscription_goes_on_from_its_file_and_reports_on_stderr() {
         })
         .collect();
     assert_eq!(shown, [("dns", 0, "c"), ("dns", 0, "e")]);
-    assert!(std::fs::read_to_string(&file).unwrap().ends_with(";dns/0=4\n"));
+    assert!(std::fs::read_to_string(&file).unwrap().ends_with("/0=4\n"));
     // Several topics; what is skipped is said, and isn't data.
     let prefixes = ["subscribe", "--prefix", "zeek.", "--prefix", "dn", "--from", "first"];
     let skipping = [&prefixes[..], &["--slow", "skip", "--max-lag", "2", "--max-records", "2"]].concat();

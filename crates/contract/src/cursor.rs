@@ -1,4 +1,4 @@
-//! Where a subscription is, as text: `T0;TOPIC/PARTITION=NEXT,PARTITION=NEXT;TOPIC/PARTITION=NEXT`.
+//! Where a subscription is, as text: `T0;TOPIC~ID/PARTITION=NEXT,PARTITION=NEXT;TOPIC~ID/PARTITION=NEXT`.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
@@ -13,9 +13,22 @@ pub struct Cursor {
     /// A partition that isn't listed is at its first record appended after this time, in microseconds since the Unix
     /// epoch.
     pub after_us: u64,
-    /// By topic and partition, the offset of the next record.
-    pub positions: BTreeMap<String, BTreeMap<u32, u64>>,
+    /// The topics in which partitions are listed.
+    pub topics: BTreeMap<String, InTopic>,
 }
+
+/// Where a subscription is in a topic.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct InTopic {
+    /// Tells the topic apart from others that had its name, or will have it; `None` if that isn't known.
+    pub id: Option<ShortId>,
+    /// By partition, the offset of the next record.
+    pub positions: BTreeMap<u32, u64>,
+}
+
+/// A part of a topic's id: eight hexadecimal digits as text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ShortId(pub u32);
 
 /// A text that isn't a cursor.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -27,7 +40,9 @@ pub enum CursorError {
         bytes: usize,
     },
     /// It doesn't have the form of one.
-    #[error("{part:?} is no part of a cursor; use one as the broker has sent it, such as 1764000000000000;dns/0=17")]
+    #[error(
+        "{part:?} is no part of a cursor; use one as the broker has sent it, such as 1764000000000000;dns~5f3c02aa/0=17"
+    )]
     Form {
         /// What doesn't fit.
         part: String,
@@ -37,28 +52,60 @@ pub enum CursorError {
 impl Cursor {
     /// Sets the offset of the next record in a partition.
     pub fn set(&mut self, topic: &str, partition: u32, next_offset: u64) {
-        match self.positions.get_mut(topic) {
-            Some(positions) => drop(positions.insert(partition, next_offset)),
-            None => drop(self.positions.insert(topic.to_owned(), BTreeMap::from([(partition, next_offset)]))),
+        self.topic(topic).positions.insert(partition, next_offset);
+    }
+
+    /// The topic of this name has this id. If it had another one, that was another topic: its positions are forgotten.
+    pub fn identify(&mut self, topic: &str, id: ShortId) {
+        let known = self.topic(topic);
+        if known.id.replace(id).is_some_and(|before| before != id) {
+            known.positions.clear();
         }
     }
 
     /// The offset of the next record in a partition, if it is listed.
     pub fn next_offset(&self, topic: &str, partition: u32) -> Option<u64> {
-        self.positions.get(topic)?.get(&partition).copied()
+        self.topics.get(topic)?.positions.get(&partition).copied()
     }
 
     /// Forgets a topic that was deleted.
     pub fn remove(&mut self, topic: &str) {
-        self.positions.remove(topic);
+        self.topics.remove(topic);
+    }
+
+    fn topic(&mut self, topic: &str) -> &mut InTopic {
+        if !self.topics.contains_key(topic) {
+            self.topics.insert(topic.to_owned(), InTopic::default());
+        }
+        let Some(known) = self.topics.get_mut(topic) else { unreachable!("{topic} was inserted") };
+        known
+    }
+}
+
+impl Display for ShortId {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:08x}", self.0)
+    }
+}
+
+impl FromStr for ShortId {
+    type Err = CursorError;
+
+    fn from_str(text: &str) -> Result<ShortId, CursorError> {
+        let is_form = text.len() == 8 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        let parsed = is_form.then(|| u32::from_str_radix(text, 16).ok()).flatten();
+        parsed.map(ShortId).ok_or_else(|| wrong(text))
     }
 }
 
 impl Display for Cursor {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}", self.after_us)?;
-        for (topic, positions) in &self.positions {
-            let mut separator = format_args!(";{topic}/").to_string();
+        for (topic, InTopic { id, positions }) in &self.topics {
+            let mut separator = match id {
+                Some(id) => format!(";{topic}~{id}/"),
+                None => format!(";{topic}/"),
+            };
             for (partition, next_offset) in positions {
                 write!(formatter, "{separator}{partition}={next_offset}")?;
                 separator.clear();
@@ -82,6 +129,14 @@ impl FromStr for Cursor {
         for part in parts {
             let (topic, positions) =
                 part.split_once('/').filter(|(topic, _)| !topic.is_empty()).ok_or_else(|| wrong(part))?;
+            let (topic, id) = match topic.split_once('~') {
+                Some((topic, id)) if !topic.is_empty() => (topic, Some(id.parse().map_err(|_| wrong(part))?)),
+                Some(_) => return Err(wrong(part)),
+                None => (topic, None),
+            };
+            if let Some(id) = id {
+                cursor.identify(topic, id);
+            }
             for position in positions.split(',') {
                 let parsed =
                     position.split_once('=').and_then(|(partition, next)| Some((number(partition)?, number(next)?)));
@@ -121,6 +176,23 @@ mod tests {
     }
 
     #[test]
+    fn topics_of_one_name_are_told_apart_by_their_ids() {
+        let text = "5;dns~00c0ffee/0=17,1=29;http/0=3";
+        let mut cursor: Cursor = text.parse().unwrap();
+        assert_eq!((cursor.topics["dns"].id, cursor.topics["http"].id), (Some(ShortId(0xc0_ffee)), None));
+        assert_eq!(cursor.to_string(), text);
+        cursor.identify("dns", ShortId(0xc0_ffee));
+        cursor.identify("http", ShortId(1));
+        assert_eq!(cursor.to_string(), "5;dns~00c0ffee/0=17,1=29;http~00000001/0=3");
+        cursor.identify("dns", ShortId(2));
+        assert_eq!(cursor.next_offset("dns", 0), None);
+        // Without a position there is nothing to say of a topic.
+        assert_eq!(cursor.to_string(), "5;http~00000001/0=3");
+        cursor.set("dns", 0, 1);
+        assert_eq!(cursor.to_string(), "5;dns~00000002/0=1;http~00000001/0=3");
+    }
+
+    #[test]
     fn other_texts_are_refused() {
         for wrong in [
             "",
@@ -140,6 +212,14 @@ mod tests {
             "18446744073709551616",
             "1;dns/0=-1",
             "1;dns/0=1;",
+            "1;dns~/0=1",
+            "1;~00000001/0=1",
+            "1;dns~1/0=1",
+            "1;dns~0000000G/0=1",
+            "1;dns~0000000A/0=1",
+            "1;dns~+0000001/0=1",
+            "1;dns~000000001/0=1",
+            "1;dns~00000001~00000001/0=1",
         ] {
             assert!(matches!(wrong.parse::<Cursor>(), Err(CursorError::Form { .. })), "{wrong:?}");
         }

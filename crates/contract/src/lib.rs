@@ -19,7 +19,7 @@ mod topic;
 
 pub use broker::{BrokerInfo, BrokerList, BrokerState};
 pub use code::Code;
-pub use cursor::{CURSOR_BYTES_MAX, Cursor, CursorError};
+pub use cursor::{CURSOR_BYTES_MAX, Cursor, CursorError, ShortId};
 pub use duration::parse_duration;
 pub use group::{
     CommitOffset, CommitRequest, GroupInfo, GroupList, GroupOffset, GroupPartition, GroupState, GroupSummary,

@@ -66,16 +66,23 @@ pub(super) struct Catalog {
 }
 
 impl JournalTopic {
-    fn new(id: u64, subject: Arc<Subject>, partitions: u32, settings: &[u8], checks_pieces: bool) -> Self {
-        let name = &subject.name;
+    fn new(
+        id: u64,
+        name: &Arc<str>,
+        subscriptions: &Arc<Registry>,
+        partitions: u32,
+        settings: &[u8],
+        checks_pieces: bool,
+    ) -> Self {
         assert!(!name.is_empty() && partitions > 0, "topic {id} {name:?} with {partitions} partitions");
         let given = parse(name, settings).ok().and_then(|settings| settings.topic_id());
+        let topic_id = given.unwrap_or_else(|| TopicId::derived(id, name));
         let topic = JournalTopic {
             id,
-            topic_id: given.unwrap_or_else(|| TopicId::derived(id, name)),
+            topic_id,
             name: name.clone(),
             life: Arc::new(Life::new()),
-            subject: subject.clone(),
+            subject: subscriptions.subject(name.clone(), Some(topic_id)),
             settings: Arc::default(),
             partitions: RwLock::default(),
             checks_pieces,
@@ -312,8 +319,7 @@ impl Catalog {
     fn create(&mut self, id: u64, name: &Arc<str>, partitions: u32, settings: &[u8]) {
         self.partitions += partitions as usize;
         self.changes += 1;
-        let subject = self.subscriptions.subject(name.clone());
-        let topic = JournalTopic::new(id, subject, partitions, settings, self.checks_pieces);
+        let topic = JournalTopic::new(id, name, &self.subscriptions, partitions, settings, self.checks_pieces);
         // What is stored decides. If a storage was damaged so that two topics have one id, the newer one has it.
         self.by_topic_id.insert(topic.topic_id, id);
         let before = self.topics.insert(id, Arc::new(topic));
@@ -418,7 +424,7 @@ mod tests {
     use super::*;
 
     fn topic(id: u64, settings: &str) -> JournalTopic {
-        JournalTopic::new(id, Arc::new(Registry::default()).subject("t"), 1, settings.as_bytes(), false)
+        JournalTopic::new(id, &"t".into(), &Arc::default(), 1, settings.as_bytes(), false)
     }
 
     #[test]

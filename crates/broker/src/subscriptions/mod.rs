@@ -18,6 +18,6 @@ mod subscription;
 
 pub use matching::Matching;
 pub use positions::{Slow, Turn};
-pub(crate) use registry::Registry;
-pub(crate) use subject::Subject;
-pub use subscription::{Event, Records, Subscribe, Subscription};
+pub use registry::{Registered, Registry, Wanted};
+pub use subject::Subject;
+pub use subscription::{Event, Introduction, Position, Records, Subscribe, Subscription};

@@ -3,13 +3,14 @@
 use super::inbox::Inbox;
 use super::matching::Matching;
 use super::subject::Subject;
+use crate::topic_id::TopicId;
 use slab::Slab;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// All subscriptions.
 #[derive(Default)]
-pub(crate) struct Registry {
+pub struct Registry {
     /// Number of subscriptions: without any, this is all that a commit looks at.
     count: AtomicUsize,
     /// Changes with every subscription that begins or ends.
@@ -27,28 +28,30 @@ struct Table {
 
 /// What a subscription matches.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Wanted {
+pub struct Wanted {
+    /// Topics by their whole names.
     pub names: Vec<String>,
+    /// What names begin with.
     pub prefixes: Vec<String>,
 }
 
 /// A subscription that is in the registry until this is dropped.
-pub(super) struct Registered {
+pub struct Registered {
     registry: Arc<Registry>,
     wanted: Wanted,
     number: usize,
-    pub inbox: Arc<Inbox>,
+    pub(super) inbox: Arc<Inbox>,
 }
 
 impl Registry {
-    /// A topic that begins to exist, or is opened.
-    pub fn subject(self: &Arc<Self>, name: impl Into<Arc<str>>) -> Arc<Subject> {
+    /// A topic that begins to exist, or is opened; without an id where others that get its name have the same.
+    pub fn subject(self: &Arc<Self>, name: impl Into<Arc<str>>, id: Option<TopicId>) -> Arc<Subject> {
         let number = self.subjects.fetch_add(1, Ordering::Relaxed);
-        Arc::new(Subject::new(self.clone(), number, name.into()))
+        Arc::new(Subject::new(self.clone(), number, name.into(), id))
     }
 
     /// Adds a subscription: from now on commits to topics that match are noted in its inbox.
-    pub(super) fn register(self: &Arc<Self>, wanted: Wanted) -> Registered {
+    pub fn register(self: &Arc<Self>, wanted: Wanted) -> Registered {
         let inbox = Arc::new(Inbox::default());
         let mut table = self.table();
         let Table { matching, inboxes } = &mut *table;

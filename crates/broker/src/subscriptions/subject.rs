@@ -2,14 +2,17 @@
 
 use super::inbox::Inbox;
 use super::registry::Registry;
+use crate::topic_id::TopicId;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A topic. One that is created later under the same name is another.
-pub(crate) struct Subject {
+pub struct Subject {
     registry: Arc<Registry>,
     /// Tells topics apart.
-    pub number: u64,
-    pub name: Arc<str>,
+    pub(crate) number: u64,
+    pub(crate) name: Arc<str>,
+    /// A part of its id, unless another topic could get the same id.
+    pub(crate) short_id: Option<u32>,
     matches: Mutex<Matches>,
 }
 
@@ -20,10 +23,10 @@ struct Matches {
 }
 
 impl Subject {
-    pub(super) fn new(registry: Arc<Registry>, number: u64, name: Arc<str>) -> Subject {
+    pub(super) fn new(registry: Arc<Registry>, number: u64, name: Arc<str>, id: Option<TopicId>) -> Subject {
         // No subscription existed in the first generation.
         let matches = Matches { generation: 0, inboxes: [].into() };
-        Subject { registry, number, name, matches: Mutex::new(matches) }
+        Subject { registry, number, name, short_id: id.map(TopicId::short), matches: Mutex::new(matches) }
     }
 
     /// A partition has new records, from this offset on. They can be read.
@@ -34,7 +37,7 @@ impl Subject {
     }
 
     /// The topic is deleted.
-    pub fn deleted(self: &Arc<Self>) {
+    pub(crate) fn deleted(self: &Arc<Self>) {
         if !self.registry.is_empty() {
             self.matches().iter().for_each(|inbox| inbox.deleted(self));
         }

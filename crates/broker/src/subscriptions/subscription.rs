@@ -8,7 +8,7 @@ use crate::broker::Broker;
 use crate::partition::Partition;
 use crate::read::ReadError;
 use crate::topic::{Topic, TopicError};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// What is subscribed to, and from where on.
@@ -23,13 +23,26 @@ pub struct Subscribe {
     /// The records that were appended after this time, in microseconds since the Unix epoch; `None` for those that are
     /// appended from now on.
     pub after_us: Option<u64>,
-    /// Where to begin in some partitions instead: their topics' names, their numbers and the offset of the next record.
-    pub positions: BTreeMap<(String, u32), u64>,
+    /// Where to begin in some partitions instead, by their topics' names and their numbers.
+    pub positions: BTreeMap<(String, u32), Position>,
     /// What happens when the subscriber is too slow.
     pub slow: Slow,
     /// Maximum lag in a partition: records from the subscriber's position to the end.
     pub lag_max: Option<u64>,
 }
+
+/// Where to begin in a partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Position {
+    /// The [`Introduction`] of the topic to which this applies. If another one has its name, all of that one's records
+    /// are delivered. Without it, this applies to any topic that has so many records.
+    pub topic: Option<u32>,
+    /// Offset of the next record.
+    pub next_offset: u64,
+}
+
+/// A short form of a topic's id: topics that have the same name one after the other differ in it.
+pub type Introduction = u32;
 
 /// What comes next.
 #[derive(Debug)]
@@ -87,6 +100,8 @@ pub struct Subscription {
     /// The topics that were named and aren't deleted, by number.
     named: Vec<u64>,
     topics: BTreeMap<u64, Arc<Subject>>,
+    /// Topics whose short ids the subscriber knows.
+    introduced: BTreeSet<u64>,
     partitions: BTreeMap<Key, Arc<Partition>>,
     deleted: VecDeque<Arc<str>>,
     /// Whether all topics have to be looked at.
@@ -119,6 +134,7 @@ impl Broker {
             positions: Positions::new(request.slow, request.lag_max),
             named: topics.iter().map(|topic| topic.topic.subject.number).collect(),
             topics: BTreeMap::new(),
+            introduced: BTreeSet::new(),
             partitions: BTreeMap::new(),
             deleted: VecDeque::new(),
             must_look: false,
@@ -187,6 +203,12 @@ impl Subscription {
         self.positions.delivered(records.key, next_offset, end_offset);
     }
 
+    /// The short id of a topic with records, once, unless the positions with which the subscription began have it.
+    pub fn introduce(&mut self, records: &Records) -> Option<Introduction> {
+        let short_id = self.topics.get(&records.key.0)?.short_id?;
+        self.introduced.insert(records.key.0).then_some(short_id)
+    }
+
     /// The partition of a turn is deleted.
     pub fn gone(&mut self, records: &Records) {
         self.forget(records.key);
@@ -197,10 +219,13 @@ impl Subscription {
         self.after_us
     }
 
-    /// The positions in partitions, those of a topic one after the other: its name, the partition's number, and the
-    /// offset of the next record.
-    pub fn positions(&self) -> impl Iterator<Item = (&Arc<str>, u32, u64)> {
-        self.positions.iter().filter_map(|((topic, number), next)| Some((&self.topics.get(&topic)?.name, number, next)))
+    /// The positions in partitions, those of a topic one after the other: its name, the partition's number, and where
+    /// it is there.
+    pub fn positions(&self) -> impl Iterator<Item = (&Arc<str>, u32, Position)> {
+        self.positions.iter().filter_map(|((topic, number), next_offset)| {
+            let subject = self.topics.get(&topic)?;
+            Some((&subject.name, number, Position { topic: subject.short_id, next_offset }))
+        })
     }
 
     fn inbox(&self) -> &Inbox {
@@ -236,6 +261,7 @@ impl Subscription {
         if is_named || is_known || self.matches_prefix(&subject.name) {
             self.deleted.push_back(subject.name.clone());
         }
+        self.introduced.remove(&subject.number);
         self.named.retain(|number| *number != subject.number);
         for key in self.positions.forget_topic(subject.number) {
             self.partitions.remove(&key);
@@ -261,7 +287,7 @@ impl Subscription {
             }
             let partition = topic.partition(number.into()).await?;
             self.topics.entry(subject.number).or_insert_with(|| subject.clone());
-            self.begin_in(key, &partition);
+            self.begin_in(key, &partition, &subject);
             if self.positions.knows(key) {
                 self.partitions.insert(key, partition);
             }
@@ -269,15 +295,24 @@ impl Subscription {
         Ok(())
     }
 
-    fn begin_in(&mut self, key: Key, partition: &Partition) {
+    fn begin_in(&mut self, key: Key, partition: &Partition, subject: &Subject) {
         let (end, has_newer) = {
             let index = partition.index();
             let is_newer = |newest_us: Option<u64>| newest_us.is_none_or(|newest_us| newest_us > self.after_us);
             (index.next_offset(), index.objects() > 0 && is_newer(index.appended_us()))
         };
         let given = self.request.positions.get(&(partition.topic.name.clone(), key.1)).copied();
-        // One that lies after the end is of another topic of that name, which was deleted.
-        if let Some(next) = given.filter(|next| *next <= end) {
+        let given = match given.map(|given| (given, given.topic.zip(subject.short_id))) {
+            Some((_, Some((wanted, found)))) if wanted != found => Some(0),
+            Some((given, Some(_))) => {
+                self.introduced.insert(key.0);
+                Some(given.next_offset)
+            }
+            // One that lies after the end is of another topic of that name, which was deleted.
+            Some((given, None)) => Some(given.next_offset).filter(|next| *next <= end),
+            None => None,
+        };
+        if let Some(next) = given {
             self.positions.place(key, next);
             if next < end {
                 self.positions.enqueue(key);

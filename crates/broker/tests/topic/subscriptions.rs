@@ -3,11 +3,11 @@
 use crate::support::{append_some, open, record, records, request};
 use rawline_batch::Codec;
 use rawline_broker::Broker;
-use rawline_broker::subscriptions::{Event, Slow, Subscribe, Subscription};
+use rawline_broker::subscriptions::{Event, Position, Slow, Subscribe, Subscription};
 use rawline_testkit::stores::places;
 use std::collections::BTreeMap;
 
-fn to_prefix(prefix: &str, after_us: Option<u64>, positions: BTreeMap<(String, u32), u64>) -> Subscribe {
+fn to_prefix(prefix: &str, after_us: Option<u64>, positions: BTreeMap<(String, u32), Position>) -> Subscribe {
     Subscribe {
         names: Vec::new(),
         prefixes: vec![prefix.to_owned()],
@@ -65,7 +65,12 @@ async fn a_subscription_goes_on_from_its_time_and_positions_on_every_store() {
         let after_us = subscription.after_us();
         let positions: BTreeMap<_, _> =
             subscription.positions().map(|(topic, number, next)| ((topic.to_string(), number), next)).collect();
-        assert_eq!(positions.get(&("a.new".to_owned(), 0)), Some(&4), "{}", place.name);
+        assert_eq!(
+            positions.get(&("a.new".to_owned(), 0)).map(|position| position.next_offset),
+            Some(4),
+            "{}",
+            place.name
+        );
         drop(subscription);
         append_some(&old, 15, 20, 2, Codec::None).await;
         append_some(&broker.topic_or_create("a.third").await.unwrap(), 0, 3, 1, Codec::None).await;

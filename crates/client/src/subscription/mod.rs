@@ -248,6 +248,10 @@ impl Subscription {
                 self.notices.push_back(Notice::Skipped { topic, partition, records, next_offset });
             }
             ControlMessage::Deleted { topic } => self.deleted(topic.into_owned()),
+            ControlMessage::Topic { topic, id } => {
+                let id = id.parse().map_err(|error| self.not_a_cursor(&error))?;
+                self.positions.identify(&topic, id);
+            }
             ControlMessage::Cursor { cursor } => {
                 let cursor: Cursor = cursor.parse().map_err(|error| self.not_a_cursor(&error))?;
                 self.positions.replace(cursor);

@@ -1,6 +1,6 @@
 //! Where a subscription is: a state machine without I/O.
 
-use rawline_contract::subscription::Cursor;
+use rawline_contract::subscription::{Cursor, InTopic, ShortId};
 
 /// The positions of a subscription's partitions.
 #[derive(Debug, Default)]
@@ -33,6 +33,12 @@ impl Positions {
         self.delivered.set(topic, partition, offset);
     }
 
+    /// The records that follow are of the topic with this id. If it isn't the one of before, it begins.
+    pub fn identify(&mut self, topic: &str, id: ShortId) {
+        self.cursor.identify(topic, id);
+        self.delivered.identify(topic, id);
+    }
+
     /// A topic was deleted: in another one of its name, offsets begin at 0 again.
     pub fn forget(&mut self, topic: &str) {
         self.cursor.remove(topic);
@@ -41,8 +47,11 @@ impl Positions {
 
     /// The broker says where the subscription is, after everything that the caller got.
     pub fn replace(&mut self, cursor: Cursor) {
-        for (topic, partitions) in &cursor.positions {
-            for (partition, offset) in partitions {
+        for (topic, InTopic { id, positions }) in &cursor.topics {
+            if let Some(id) = id {
+                self.delivered.identify(topic, *id);
+            }
+            for (partition, offset) in positions {
                 self.delivered.set(topic, *partition, *offset);
             }
         }
@@ -67,7 +76,15 @@ mod tests {
         assert_eq!(positions.next_offset("ftp", 1), None);
         positions.advance("ftp", 0, 4);
         assert_eq!(positions.cursor().to_string(), "9;dns/0=7,1=40;ftp/0=4");
+        positions.identify("ftp", ShortId(1));
+        assert_eq!(positions.next_offset("ftp", 0), Some(4));
+        positions.identify("ftp", ShortId(2));
+        assert_eq!(positions.next_offset("ftp", 0), None, "another topic");
+        positions.advance("ftp", 0, 4);
         positions.forget("dns");
-        assert_eq!((positions.cursor().to_string().as_str(), positions.next_offset("dns", 0)), ("9;ftp/0=4", None));
+        assert_eq!(
+            (positions.cursor().to_string().as_str(), positions.next_offset("dns", 0)),
+            ("9;ftp~00000002/0=4", None)
+        );
     }
 }

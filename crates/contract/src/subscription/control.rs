@@ -13,6 +13,16 @@ pub enum ControlMessage<'a> {
         #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
         cursor: Option<Cow<'a, str>>,
     },
+    /// Before the first records of a topic whose id isn't in the cursor with which the client has begun, or is another
+    /// one there.
+    Topic {
+        /// The topic.
+        #[serde(borrow)]
+        topic: Cow<'a, str>,
+        /// A [`ShortId`](super::ShortId) as text.
+        #[serde(borrow)]
+        id: Cow<'a, str>,
+    },
     /// Records of a partition were not delivered: they were deleted, or the subscriber was too slow.
     Skipped {
         /// The topic.
@@ -65,6 +75,10 @@ mod tests {
             ),
             (ControlMessage::Subscribed { cursor: None }, r#"{"type":"subscribed"}"#),
             (skipped, r#"{"type":"skipped","topic":"dns","partition":1,"records":7,"next_offset":12}"#),
+            (
+                ControlMessage::Topic { topic: "dns".into(), id: "5f3c02aa".into() },
+                r#"{"type":"topic","topic":"dns","id":"5f3c02aa"}"#,
+            ),
             (ControlMessage::Deleted { topic: "dns".into() }, r#"{"type":"deleted","topic":"dns"}"#),
             (ControlMessage::Cursor { cursor: "5".into() }, r#"{"type":"cursor","cursor":"5"}"#),
             (

@@ -5,7 +5,7 @@ mod control;
 mod delivery;
 mod selection;
 
-pub use crate::cursor::{CURSOR_BYTES_MAX, Cursor, CursorError};
+pub use crate::cursor::{CURSOR_BYTES_MAX, Cursor, CursorError, InTopic, ShortId};
 pub use control::ControlMessage;
 pub use delivery::{DELIVERY_FRONT_BYTES, Delivery, DeliveryError, DeliveryKind};
 pub use selection::{Selection, put_selection};

@@ -8,7 +8,7 @@ use crate::http::{Api, topics};
 use rawline_broker::subscriptions::{Event, Records};
 use rawline_broker::{ReadAnswer, ReadError, ReadRequest};
 use rawline_contract::subscription::ControlMessage;
-use rawline_contract::{Payload, code};
+use rawline_contract::{Payload, ShortId, code};
 use std::time::Duration;
 
 /// What comes next.
@@ -67,6 +67,10 @@ impl Wanted {
             let end = records.partition.stable_offset().max(offset);
             self.subscription.delivered(&records, end, end);
             return steps;
+        }
+        if let Some(id) = self.subscription.introduce(&records) {
+            let (topic, id) = (records.topic.to_string().into(), ShortId(id).to_string().into());
+            steps.push(Step::Say(ControlMessage::Topic { topic, id }));
         }
         if skipped > 0 {
             api.metrics.subscriptions.skipped(skipped);

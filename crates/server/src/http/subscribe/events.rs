@@ -132,6 +132,8 @@ impl Events {
         };
         for step in steps {
             match step {
+                // The ids of events are whole cursors.
+                Step::Say(ControlMessage::Topic { .. }) => {}
                 Step::Say(control) => self.pieces.push_back(control::event(&control).into()),
                 Step::End(error) => return self.end(&error),
                 Step::Records(records, read) => match self.render(&records, read).await {

@@ -7,7 +7,8 @@ use crate::http::query::Query;
 use crate::http::topics;
 use http::{HeaderMap, Request};
 use rawline_broker::limits::TOPIC_NAME_BYTES_MAX;
-use rawline_broker::subscriptions::{Slow, Subscribe};
+use rawline_broker::subscriptions::{Position, Slow, Subscribe};
+use rawline_contract::subscription::InTopic;
 use rawline_contract::{Cursor, Payload, code, header};
 use rawline_value::Filter;
 use std::collections::BTreeMap;
@@ -54,9 +55,9 @@ pub(super) async fn read<B>(api: &Api, request: &Request<B>) -> Result<Wanted, A
     match resumed(&query, request.headers())? {
         Some(cursor) => {
             request_of.after_us = Some(cursor.after_us);
-            let all = cursor.positions.into_iter();
-            let each = all.flat_map(|(topic, positions)| {
-                positions.into_iter().map(move |(partition, next)| ((topic.clone(), partition), next))
+            let each = cursor.topics.into_iter().flat_map(|(name, InTopic { id, positions })| {
+                let position = move |next_offset| Position { topic: id.map(|id| id.0), next_offset };
+                positions.into_iter().map(move |(partition, next)| ((name.clone(), partition), position(next)))
             });
             request_of.positions = each.collect();
         }
@@ -137,7 +138,7 @@ async fn from(api: &Api, query: &Query<'_>, request: &mut Subscribe) -> Result<(
                 let message = format!("from={offset} is not written yet; the partition's next offset is {next_offset}");
                 return Err(ApiError::new(code::OFFSET_OUT_OF_BOUNDS, message));
             }
-            request.positions.insert((name, partition), offset);
+            request.positions.insert((name, partition), Position { topic: None, next_offset: offset });
         }
         Some(time) => {
             let time_us = query.time_us("from").map_err(|_| {
