@@ -1,7 +1,9 @@
-//! The search for the subscriptions that match a topic, without a broker.
+//! How long it takes to find the subscriptions of a topic, without a broker: the search, and what a commit does, whose
+//! topic remembers what was found until a subscription begins or ends.
 
-use rawline_broker::subscriptions::Matching;
+use rawline_broker::subscriptions::{Matching, Registered, Registry, Subject, Wanted};
 use serde::Serialize;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Number of topics that are looked for.
@@ -10,11 +12,13 @@ const TOPICS: usize = 10_000;
 /// How often each is looked for.
 const ROUNDS: usize = 100;
 
-/// What a search cost.
+/// What searches and commits cost.
 #[derive(Debug, Serialize)]
 pub(super) struct Search {
     pub prefixes: usize,
     pub searches_per_second: f64,
+    /// Of topics that remember.
+    pub commits_per_second: f64,
     /// Number of matches of all topics.
     matches: u64,
 }
@@ -36,8 +40,27 @@ pub(super) fn measure(prefixes: usize, seed: u64) -> Search {
         topics.iter().for_each(|topic| matching.each(topic, |_| matches += 1));
     }
     let searches_per_second = (ROUNDS * TOPICS) as f64 / began.elapsed().as_secs_f64();
-    println!("  {prefixes:>6} prefixes: {:.1} million searches/s, {matches} matches", searches_per_second / 1e6);
-    Search { prefixes, searches_per_second, matches }
+    let commits_per_second = commits(&all, &topics);
+    println!(
+        "  {prefixes:>6} prefixes: {:.1} million searches/s, {matches} matches; {:.1} million commits/s",
+        searches_per_second / 1e6,
+        commits_per_second / 1e6
+    );
+    Search { prefixes, searches_per_second, commits_per_second, matches }
+}
+
+/// How many commits per second, to these topics in turns, find the subscriptions to the prefixes and note the commit
+/// for each that matches.
+fn commits(prefixes: &[String], topics: &[String]) -> f64 {
+    let registry = Arc::new(Registry::default());
+    let wanted = |prefix: &String| Wanted { names: Vec::new(), prefixes: vec![prefix.clone()] };
+    let _subscriptions: Vec<Registered> = prefixes.iter().map(|prefix| registry.register(wanted(prefix))).collect();
+    let subjects: Vec<Arc<Subject>> = topics.iter().map(|topic| registry.subject(topic.as_str(), None)).collect();
+    let commit = || subjects.iter().for_each(|subject| subject.committed(0, 0));
+    commit();
+    let began = Instant::now();
+    (0..ROUNDS).for_each(|_| commit());
+    (ROUNDS * TOPICS) as f64 / began.elapsed().as_secs_f64()
 }
 
 /// A prefix such as `zeek.dns.sensor-17.`.

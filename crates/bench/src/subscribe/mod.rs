@@ -91,7 +91,7 @@ async fn measure(args: &Args, target: &Target) -> Result<Figures, BenchError> {
         figures.binary.push(catch_up::binary(target, &large, args.subscribers).await?);
         figures.events.push(catch_up::events(target, &small, args.subscribers).await?);
         figures.delivery.push(delivery::measure(target, args.rate, args.seconds, run).await?);
-        for prefixes in [1_000, 100_000] {
+        for prefixes in [10, 1_000, 100_000] {
             figures.search.push(matching::measure(prefixes, args.run.seed));
         }
     }
@@ -146,7 +146,7 @@ impl Measured for Figures {
         figures.add("events_per_second", mean(&mut self.events.iter().map(CatchUp::records_per_second)));
         figures.add("append_p50_us", mean(&mut self.delivery.iter().map(|run| run.append_us.p50)));
         figures.add("delivery_p50_us", mean(&mut self.delivery.iter().map(|run| run.delivery_us.p50)));
-        for prefixes in [1_000, 100_000] {
+        for prefixes in [10, 1_000, 100_000] {
             let of = |search: &&Search| search.prefixes == prefixes;
             let rates = |rate: fn(&Search) -> f64| mean(&mut self.search.iter().filter(of).map(rate));
             figures.add(&format!("searches_per_second_{prefixes}"), rates(|search| search.searches_per_second));
