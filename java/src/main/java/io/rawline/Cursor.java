@@ -6,7 +6,8 @@ import java.util.TreeMap;
 
 /**
  * Where a subscription is: the offset of the next record of partitions, and a time for all others. As text:
- * {@code T0;TOPIC/PARTITION=NEXT,PARTITION=NEXT;TOPIC/PARTITION=NEXT…}. Not thread-safe.
+ * {@code T0;TOPIC~ID/PARTITION=NEXT,PARTITION=NEXT;TOPIC~ID/PARTITION=NEXT…}. The ids, which may be left out, tell
+ * apart topics that have the same name one after the other. Not thread-safe.
  */
 final class Cursor {
     /** Maximum length of the text: it fits the head of a request. */
@@ -15,7 +16,14 @@ final class Cursor {
     /** Microseconds since the Unix epoch. */
     private String since = "0";
 
-    private final Map<String, Map<Integer, Long>> topics = new TreeMap<>();
+    private final Map<String, InTopic> topics = new TreeMap<>();
+
+    private static final class InTopic {
+        /** Null if it is unknown. */
+        private String id;
+
+        private final Map<Integer, Long> positions = new TreeMap<>();
+    }
 
     /** Without positions, since 1970. */
     Cursor() {}
@@ -39,6 +47,15 @@ final class Cursor {
                 throw wrong(parts[i]);
             }
             String topic = parts[i].substring(0, slash);
+            int tilde = topic.indexOf('~');
+            if (tilde >= 0) {
+                String id = topic.substring(tilde + 1);
+                topic = topic.substring(0, tilde);
+                if (topic.isEmpty() || !isId(id)) {
+                    throw wrong(parts[i]);
+                }
+                cursor.identify(topic, id);
+            }
             for (String pair : parts[i].substring(slash + 1).split(",", -1)) {
                 int equals = pair.indexOf('=');
                 if (equals < 0) {
@@ -74,12 +91,27 @@ final class Cursor {
     }
 
     OptionalLong nextOffset(String topic, int partition) {
-        Long offset = topics.getOrDefault(topic, Map.of()).get(partition);
+        InTopic known = topics.get(topic);
+        Long offset = known == null ? null : known.positions.get(partition);
         return offset == null ? OptionalLong.empty() : OptionalLong.of(offset);
     }
 
     void set(String topic, int partition, long offset) {
-        topics.computeIfAbsent(topic, name -> new TreeMap<>()).put(partition, offset);
+        topics.computeIfAbsent(topic, name -> new InTopic()).positions.put(partition, offset);
+    }
+
+    /** The topic of this name has this id. If it had another one, that was another topic: forgets its positions. */
+    void identify(String topic, String id) {
+        InTopic known = topics.computeIfAbsent(topic, name -> new InTopic());
+        if (known.id != null && !known.id.equals(id)) {
+            known.positions.clear();
+        }
+        known.id = id;
+    }
+
+    /** Whether this is a topic's id in a cursor. */
+    static boolean isId(String text) {
+        return text.length() == 8 && text.chars().allMatch(c -> c >= '0' && c <= '9' || c >= 'a' && c <= 'f');
     }
 
     /** A topic was deleted: in another one of its name, offsets begin at 0 again. */
@@ -89,7 +121,12 @@ final class Cursor {
 
     /** Takes over what another one has, and keeps the rest. */
     void merge(Cursor other) {
-        other.topics.forEach((topic, partitions) -> partitions.forEach((number, offset) -> set(topic, number, offset)));
+        other.topics.forEach((topic, there) -> {
+            if (there.id != null) {
+                identify(topic, there.id);
+            }
+            there.positions.forEach((number, offset) -> set(topic, number, offset));
+        });
     }
 
     Cursor copy() {
@@ -102,10 +139,13 @@ final class Cursor {
     @Override
     public String toString() {
         StringBuilder text = new StringBuilder(since);
-        topics.forEach((topic, partitions) -> {
+        topics.forEach((topic, there) -> {
             char separator = '/';
-            for (Map.Entry<Integer, Long> at : partitions.entrySet()) {
-                text.append(separator == '/' ? ";" + topic : "").append(separator);
+            for (Map.Entry<Integer, Long> at : there.positions.entrySet()) {
+                if (separator == '/') {
+                    text.append(';').append(topic).append(there.id == null ? "" : "~" + there.id);
+                }
+                text.append(separator);
                 text.append(at.getKey()).append('=').append(Long.toUnsignedString(at.getValue()));
                 separator = ',';
             }

@@ -136,6 +136,8 @@ public final class Subscription implements Iterable<Record>, AutoCloseable {
         }
         if (event instanceof SubscriptionLink.At at) {
             cursor = at.cursor();
+        } else if (event instanceof SubscriptionLink.Identified identified) {
+            cursor.identify(identified.topic(), identified.id());
         } else if (event instanceof SubscriptionLink.Noticed noticed) {
             if (noticed.notice() instanceof Notice.Skipped skip) {
                 cursor.set(skip.topic(), skip.partition(), skip.nextOffset());

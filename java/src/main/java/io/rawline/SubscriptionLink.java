@@ -62,6 +62,9 @@ final class SubscriptionLink {
     /** Where the subscription is after everything before. */
     record At(Cursor cursor) implements Event {}
 
+    /** The records that follow are of the topic with this id. If it isn't the one of before, it begins. */
+    record Identified(String topic, String id) implements Event {}
+
     SubscriptionLink(Client client, SubscriptionConfig config) {
         this.client = client;
         this.config = config;
@@ -139,6 +142,9 @@ final class SubscriptionLink {
         } else if (event instanceof At at) {
             cursor = at.cursor().copy();
             positions.merge(cursor);
+        } else if (event instanceof Identified identified) {
+            cursor.identify(identified.topic(), identified.id());
+            positions.identify(identified.topic(), identified.id());
         } else if (event instanceof Noticed noticed) {
             if (noticed.notice() instanceof Notice.Skipped skipped) {
                 advance(skipped.topic(), skipped.partition(), skipped.nextOffset());
@@ -260,6 +266,9 @@ final class SubscriptionLink {
                     if (!"subscribed".equals(message.get("type"))) {
                         throw unexpected("\"" + message.get("type") + "\", where a subscription begins");
                     }
+                    if (!message.containsKey("cursor")) {
+                        throw unexpected("no cursor, since it is too long: subscribe to fewer topics");
+                    }
                     return cursor(message);
                 }
                 case BINARY -> throw unexpected("records, where a subscription begins");
@@ -321,6 +330,13 @@ final class SubscriptionLink {
             }
             case "deleted" -> new Noticed(new Notice.Deleted(text(message, "topic")));
             case "cursor" -> new At(cursor(message));
+            case "topic" -> {
+                String id = text(message, "id");
+                if (!Cursor.isId(id)) {
+                    throw unexpected("\"" + id + "\" as the id of a topic");
+                }
+                yield new Identified(text(message, "topic"), id);
+            }
             case "end" -> throw ended(message);
             default -> null;
         };

@@ -178,6 +178,14 @@ class MessagesTest {
         for (String text : List.of("0", "1764000000000000", "1764000000000000;dns/0=17,1=29;http/0=3")) {
             assertEquals(text, Cursor.parse(text).toString());
         }
+        String identified = "5;dns~00c0ffee/0=17,1=29;http/0=3";
+        Cursor cursor = Cursor.parse(identified);
+        assertEquals(identified, cursor.toString());
+        cursor.identify("dns", "00c0ffee");
+        cursor.identify("http", "00000001");
+        assertEquals("5;dns~00c0ffee/0=17,1=29;http~00000001/0=3", cursor.copy().toString());
+        cursor.identify("dns", "00000002");
+        assertEquals("5;http~00000001/0=3", cursor.toString(), "another topic");
         assertEquals(
                 "5;dns/0=17,1=29;http/0=3",
                 Cursor.parse("5;http/0=3;dns/1=29,0=17").toString());
@@ -195,6 +203,11 @@ class MessagesTest {
                 "5;dns/0=1,",
                 "5;dns/-1=1",
                 "5;dns/4294967296=1",
+                "5;dns~/0=1",
+                "5;~00000001/0=1",
+                "5;dns~1/0=1",
+                "5;dns~0000000A/0=1",
+                "5;dns~000000001/0=1",
                 "5;dns/0=18446744073709551616",
                 "1".repeat(40_000))) {
             assertThrows(IllegalArgumentException.class, () -> Cursor.parse(wrong), wrong);

@@ -11,21 +11,29 @@ import io.rawline.batch.Limits;
 import io.rawline.error.ConfigException;
 import io.rawline.error.ErrorKind;
 import io.rawline.error.InterruptedCallException;
+import io.rawline.error.RawlineException;
 import io.rawline.error.RefusedException;
 import io.rawline.error.StoppedException;
 import io.rawline.error.TopicNotFoundException;
 import io.rawline.testkit.Batches;
 import io.rawline.testkit.Broker;
+import io.rawline.testkit.Scripted;
 import io.rawline.value.TypedJson;
 import io.rawline.value.ValueWriter;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -101,11 +109,11 @@ class SubscriptionTest {
         try (Subscription subscription = client.subscribe(config)) {
             receive(subscription, 2);
             cursor = subscription.cursor();
-            assertTrue(cursor.endsWith(";loop/0=2"), cursor);
+            assertTrue(cursor.matches(".*;loop~[0-9a-f]{8}/0=2"), cursor);
         }
         try (Subscription subscription = client.subscribe(config.cursor(cursor))) {
             assertEquals(Map.of("loop", List.of("2 2", "3 3", "4 4")), receive(subscription, 3));
-            assertTrue(subscription.cursor().endsWith(";loop/0=5"), subscription.cursor());
+            assertTrue(subscription.cursor().matches(".*;loop~[0-9a-f]{8}/0=5"), subscription.cursor());
         }
     }
 
@@ -272,5 +280,36 @@ class SubscriptionTest {
                 CompletableFuture.runAsync(() -> assertThrows(StoppedException.class, subscription::next));
         subscription.close();
         waiting.join();
+    }
+
+    /** A connection of a WebSocket on which this text is the first message. */
+    private static void first(Scripted.Peer peer, String text) throws IOException {
+        StringBuilder head = new StringBuilder();
+        while (head.indexOf("\r\n\r\n") < 0) {
+            head.append((char) peer.in().read());
+        }
+        Matcher key = Pattern.compile("(?i)sec-websocket-key: (\\S+)").matcher(head);
+        assertTrue(key.find(), head.toString());
+        String accept;
+        try {
+            byte[] both = (key.group(1) + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").getBytes(StandardCharsets.US_ASCII);
+            accept = Base64.getEncoder()
+                    .encodeToString(MessageDigest.getInstance("SHA-1").digest(both));
+        } catch (NoSuchAlgorithmException error) {
+            throw new AssertionError(error);
+        }
+        peer.send("HTTP/1.1 101 x\r\nupgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-accept: " + accept
+                + "\r\n\r\n" + (char) 0x81 + (char) text.length() + text);
+    }
+
+    @Test
+    void whatBeginsWithoutACursorIsRefusedWithTheReason() throws IOException {
+        try (Scripted server = new Scripted((number, peer) -> first(peer, "{\"type\":\"subscribed\"}"));
+                Client lonely = new Client(server.url())) {
+            SubscriptionConfig config = new SubscriptionConfig().prefixes("").retries(RetryPolicy.NONE);
+            RawlineException error = assertThrows(RawlineException.class, () -> lonely.subscribe(config));
+            assertTrue(error.getMessage().contains("no cursor"), error.getMessage());
+            assertTrue(error.getMessage().contains("subscribe to fewer topics"), error.getMessage());
+        }
     }
 }
