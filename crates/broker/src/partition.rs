@@ -204,6 +204,11 @@ impl Partition {
         Ok(())
     }
 
+    /// The topic's name.
+    pub fn topic_name(&self) -> &str {
+        &self.topic.name
+    }
+
     /// The partition's extent now.
     pub fn status(&self) -> Status {
         let index = self.index();

@@ -6,7 +6,7 @@ mod commands;
 mod environment;
 
 use clap::{Parser, Subcommand};
-use commands::{brokers, consume, cost, full, group, produce, serve, subscribe, topic, topics, value};
+use commands::{brokers, consume, cost, full, group, keys, produce, serve, subscribe, topic, topics, value};
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
@@ -50,6 +50,7 @@ enum Command {
     Topic(topic::Args),
     Brokers(brokers::Args),
     Group(group::Args),
+    Key(keys::Args),
     Cost(cost::Args),
     Value(value::Args),
     #[command(flatten)]
@@ -75,6 +76,7 @@ fn main() -> ExitCode {
             Command::Topic(args) => topic::run(args).await,
             Command::Brokers(args) => brokers::run(args).await,
             Command::Group(args) => group::run(args).await,
+            Command::Key(args) => keys::run(args),
             Command::Cost(args) => cost::run(args).await,
             Command::Value(args) => value::run(args).await,
             Command::Full(command) => command.run().await,

@@ -122,6 +122,8 @@ codes! {
     ORIGIN_REFUSED = "origin_refused", FixRequest, 403;
     /// A request to a broker without a key by a name that isn't this machine's own.
     HOST_REFUSED = "host_refused", FixRequest, 403;
+    /// The key doesn't grant what the request needs.
+    GRANT_MISSING = "grant_missing", FixRequest, 403;
     /// The topic doesn't exist, or was deleted.
     TOPIC_NOT_FOUND = "topic_not_found", FixRequest, 404;
     /// The topic has fewer partitions.
@@ -176,6 +178,10 @@ codes! {
     UNPACK_FAILED = "unpack_failed", TellHuman;
     /// All buffers are in use.
     BUFFERS_EXHAUSTED = "buffers_exhausted", Wait;
+    /// The key has used up its quota.
+    QUOTA_EXCEEDED = "quota_exceeded", Wait, 429;
+    /// The key was changed or removed while something went on that it had begun.
+    KEY_CHANGED = "key_changed", Wait;
     /// Too many pending appends to this topic.
     TOPIC_BUSY = "topic_busy", Wait;
     /// A topic of that name was deleted, and its objects are still being removed.

@@ -151,12 +151,16 @@ pub struct FetchResponse {
 }
 
 /// The body of a response. An error other than 0 is that of the request.
-pub fn response(version: i16, error: i16, topics: &[(TopicRef, Vec<FetchedPartition>)]) -> FetchResponse {
+pub fn response(
+    version: i16,
+    error: i16,
+    throttle_ms: i32,
+    topics: &[(TopicRef, Vec<FetchedPartition>)],
+) -> FetchResponse {
     let is_flexible = Api::Fetch.is_flexible(version);
     let mut to = Writer::new(is_flexible);
     let (mut parts, mut records_bytes) = (Vec::new(), 0);
-    // Not throttled.
-    to.i32(0);
+    to.i32(throttle_ms);
     if version >= 7 {
         to.i16(error);
         // No session: every request has all of its partitions.

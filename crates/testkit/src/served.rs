@@ -65,7 +65,7 @@ impl Served {
             commit_thread: config.commit_thread.clone(),
             small_bytes_max: kafka::SMALL_UNSYNCED_BYTES_MAX,
             tls: config.tls.clone(),
-            api_keys: config.api_keys.clone(),
+            access: config.access.clone(),
         };
         let serving_kafka = kafka::serve(for_kafka, broker.clone(), pool.clone(), kafka_config, stopped.clone());
         let serving = serve(listener, broker, pool.clone(), clock, config, stopped);

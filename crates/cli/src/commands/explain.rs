@@ -11,6 +11,7 @@ impl From<ClientError> for CommandError {
             ClientError::Config { .. } => return CommandError::Usage(error.to_string()),
             ClientError::Connect { .. } => "or give another address with --broker or RAWLINE_BROKER",
             ClientError::Refused { status: 401, .. } => "give the key with --api-key or RAWLINE_API_KEY",
+            ClientError::Refused { code, .. } if code == "grant_missing" => "or give another key with --api-key",
             ClientError::Refused { code, .. } if code == "topic_not_found" => "`rawline topics` lists the topics",
             ClientError::Tls { .. } => "the flags of these files are --ca, --client-cert and --client-key",
             _ => return CommandError::Failed(error.to_string()),

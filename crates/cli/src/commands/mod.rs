@@ -12,6 +12,7 @@ mod explain;
 pub mod full;
 pub mod group;
 mod key;
+pub mod keys;
 mod log;
 #[cfg(feature = "full")]
 pub mod measure;

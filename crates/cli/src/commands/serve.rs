@@ -11,9 +11,10 @@ use rawline_broker::store::disk::{DiskStore, Durability};
 use rawline_broker::store::memory::MemoryStore;
 use rawline_broker::store::s3::{S3Config, S3Store, Service};
 use rawline_broker::{Broker, CommitThread, Config, SystemClock, limits, raise_files_limit};
+use rawline_server::access::{Access, Audit, check_listen, read_keys};
 use rawline_server::http::{self, AllowedOrigin, HttpConfig};
 use rawline_server::kafka::{self, KafkaConfig};
-use rawline_server::{ApiKeys, TLS_CONNECTION_BYTES, Tls, TlsFiles, check_listen};
+use rawline_server::{TLS_CONNECTION_BYTES, Tls, TlsFiles};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -32,6 +33,9 @@ Examples:
 
   # The same over TLS
   rawline serve --listen 0.0.0.0:51313 --api-key SECRET --tls-cert cert.pem --tls-key key.pem
+
+  # The same with keys that may do different things, which `rawline key add` makes
+  rawline serve --storage /var/lib/rawline --listen 0.0.0.0:51313 --keys keys.toml
 
   # For Kafka's clients too
   rawline serve --kafka 127.0.0.1:9092
@@ -76,7 +80,16 @@ pub struct Args {
           requires = "kafka")]
     kafka_advertise: Option<HostPort>,
 
-    /// API key that requests must carry, the password of Kafka's clients; repeatable, or separated by commas
+    /// File with keys and what each may do, which `rawline key` edits; read again when it changes
+    #[arg(long, value_name = "FILE", env = "RAWLINE_KEYS")]
+    keys: Option<PathBuf>,
+
+    /// File for administrative changes and refusals, as lines of JSON [default: the log]
+    #[arg(long, value_name = "FILE", env = "RAWLINE_AUDIT_LOG")]
+    audit_log: Option<PathBuf>,
+
+    /// API key that grants everything; requests must carry a key, Kafka's clients as their password; repeatable, or
+    /// separated by commas
     #[arg(
         long = "api-key",
         value_name = "KEY",
@@ -248,12 +261,17 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     let kafka_config = kafka_config(&args, &http_config);
     let broker = Arc::new(broker);
     let stop = leave_first(broker.clone(), signals.stop());
+    let access = http_config.access.clone();
     let serving_kafka = match kafka_listener {
         Some(listener) => kafka::serve(listener, broker.clone(), pool.clone(), kafka_config, stop.clone()).boxed(),
         None => std::future::ready(()).boxed(),
     };
     // Each on tasks of its own.
-    tokio::join!(http::serve(listener, broker.clone(), pool, clock, http_config, stop), serving_kafka);
+    let serving_http = http::serve(listener, broker.clone(), pool, clock, http_config, stop);
+    tokio::select! {
+        _ = async { tokio::join!(serving_http, serving_kafka) } => {}
+        () = access.follow(args.keys.clone()) => unreachable!("the keys file is followed until the broker stops"),
+    }
     if let Some(broker) = Arc::into_inner(broker) {
         broker.close().await;
     }
@@ -271,6 +289,8 @@ fn described(args: &Args, card: Card, http: SocketAddr, kafka: Option<SocketAddr
         None => kafka.filter(is_one).map(own),
     };
     let url = args.advertise.clone().or_else(|| is_one(&http).then(|| format!("http://{http}")));
+    // Brokers speak plain HTTP with each other.
+    let url = url.filter(|_| args.tls_cert.is_none());
     Card { url, kafka, peer_key: format!("{:032x}", rand::random::<u128>()), ..card }
 }
 
@@ -278,7 +298,10 @@ fn described(args: &Args, card: Card, http: SocketAddr, kafka: Option<SocketAddr
 fn report_others(cluster: &Cluster) {
     let brokers = cluster.brokers();
     if brokers.card(brokers.me).is_none_or(|card| card.url.is_none()) {
-        eprintln!("rawline: other brokers on this storage can't reach this one: give it --advertise http://HOST:PORT");
+        eprintln!(
+            "rawline: other brokers on this storage can't reach this one: give it --advertise http://HOST:PORT, without \
+             --tls-cert"
+        );
     }
     let others = brokers.live().filter(|card| card.id != brokers.me).count();
     if others > 0 {
@@ -314,19 +337,21 @@ fn leave_first(broker: Arc<Broker>, mut stop: watch::Receiver<bool>) -> watch::R
 
 /// Checks the settings of the servers, and returns those of the HTTP server.
 fn http_config(args: &Args) -> Result<HttpConfig, CommandError> {
-    let api_keys = ApiKeys::new(args.api_keys.clone());
     if args.api_keys.iter().any(String::is_empty) {
         return Err(CommandError::Usage("an --api-key is empty; give it a value, or omit it".into()));
     }
+    let access = access(args)?;
     for address in [Some(args.listen), args.kafka].into_iter().flatten() {
         // Where clients need a certificate, they need no key.
         let is_open = args.insecure || args.tls_client_ca.is_some();
-        check_listen(&address, &api_keys, is_open).map_err(|refused| {
+        check_listen(&address, &access, is_open).map_err(|refused| {
             CommandError::Usage(format!(
-                "{refused}; give it a key (--api-key KEY), or --insecure if everyone who reaches it may read and write"
+                "{refused}; give it keys (--keys FILE or --api-key KEY), or --insecure if everyone who reaches it may \
+                 read and write"
             ))
         })?;
-        if !args.api_keys.is_empty() && args.tls_cert.is_none() && !address.ip().is_loopback() {
+        let has_keys = !args.api_keys.is_empty() || args.keys.is_some();
+        if has_keys && args.tls_cert.is_none() && !address.ip().is_loopback() {
             tracing::warn!(
                 "clients on other machines send their API keys to {address} in clear text; encrypt connections with \
                  --tls-cert and --tls-key, or run a proxy that terminates TLS"
@@ -337,7 +362,7 @@ fn http_config(args: &Args) -> Result<HttpConfig, CommandError> {
     let tls = tls(args)?;
     let batch_limits = batch_limits(args)?;
     Ok(HttpConfig {
-        api_keys,
+        access,
         allowed_origins: args.allowed_origins.clone(),
         request_bytes_max: u64::from(batch_limits.batch_bytes_max) * 2,
         batch_limits,
@@ -357,6 +382,20 @@ fn tls(args: &Args) -> Result<Option<Tls>, CommandError> {
     Ok(Some(tls))
 }
 
+/// The keys, and where refusals are noted.
+fn access(args: &Args) -> Result<Access, CommandError> {
+    let advice = "correct the file, or name another one with --keys; `rawline key add` makes one";
+    let file = args.keys.as_deref().map(read_keys).transpose();
+    let file = file.map_err(|error| CommandError::Usage(format!("{error}; {advice}")))?;
+    let audit = match &args.audit_log {
+        None => Audit::to_log(),
+        Some(path) => Audit::to_file(path.clone(), Arc::new(SystemClock)).map_err(|error| {
+            CommandError::Usage(format!("can't write to {}: {error}; check --audit-log", path.display()))
+        })?,
+    };
+    Ok(Access::new(args.api_keys.clone(), file, audit))
+}
+
 fn kafka_config(args: &Args, http: &HttpConfig) -> KafkaConfig {
     KafkaConfig {
         request_bytes_max: http.request_bytes_max,
@@ -373,7 +412,7 @@ fn kafka_config(args: &Args, http: &HttpConfig) -> KafkaConfig {
             Durability::PageCache => kafka::SMALL_UNSYNCED_BYTES_MAX,
         },
         tls: http.tls.clone(),
-        api_keys: http.api_keys.clone(),
+        access: http.access.clone(),
     }
 }
 

@@ -222,11 +222,43 @@ fn the_examples_of_subscriptions_print_their_output() {
     assert!(run_examples("docs/subscriptions.md") >= 2, "the page has too few examples");
 }
 
+#[test]
+fn the_examples_of_security_print_their_output() {
+    let page = std::fs::read_to_string(root().join("docs/security.md")).unwrap();
+    let (first, rest) = page.split_once("```sh\nrawline serve").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let before = Broker::start(&[]);
+    assert_eq!(run_blocks(first, &before, folder.path()), 4);
+    let keys = folder.path().join("keys.toml");
+    let broker = Broker::start(&["--keys", &keys.display().to_string()]);
+    assert_eq!(run_blocks(rest, &broker, folder.path()), 4);
+}
+
+/// The fields of `docs/security.md` are those that a file can have.
+#[test]
+fn every_field_of_the_keys_file_is_documented() {
+    let page = std::fs::read_to_string(root().join("docs/security.md")).unwrap();
+    let (_, section) = page.split_once("## The keys file").unwrap();
+    let (section, _) = section.split_once("\n## ").unwrap();
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| `")?.split_once(" |").map(|(names, _)| names));
+    let documented: BTreeSet<&str> =
+        rows.flat_map(|names| names.split(", ")).map(|name| name.trim_matches('`')).collect();
+    let source = std::fs::read_to_string(root().join("crates/server/src/access/key_file.rs")).unwrap();
+    let (_, fields) = source.split_once("const FIELDS: [&str; 13] = [").unwrap();
+    let (fields, _) = fields.split_once("];").unwrap();
+    let fields: BTreeSet<&str> = fields.split(',').map(|field| field.trim().trim_matches('"')).collect();
+    assert_eq!(documented, fields.into_iter().filter(|field| !field.is_empty()).collect());
+}
+
 /// Runs the examples of a page; returns their number.
 fn run_examples(page: &str) -> u32 {
     let page = std::fs::read_to_string(root().join(page)).unwrap();
     let broker = Broker::start(&["--memory", "512MiB"]);
     let folder = tempfile::tempdir().unwrap();
+    run_blocks(&page, &broker, folder.path())
+}
+
+fn run_blocks(page: &str, broker: &Broker, folder: &Path) -> u32 {
     let bin = Path::new(RAWLINE).parent().unwrap().display().to_string();
     let path = format!("{bin}:{}", std::env::var("PATH").unwrap());
     let mut examples = 0;
@@ -237,7 +269,7 @@ fn run_examples(page: &str) -> u32 {
             let want: Vec<&str> = example.lines().skip(command_lines).filter(|line| !line.is_empty()).collect();
             let output = Command::new("sh")
                 .args(["-ec", &command.replace("127.0.0.1:51313", &broker.address.to_string())])
-                .current_dir(folder.path())
+                .current_dir(folder)
                 .env("PATH", &path)
                 .env("RAWLINE_BROKER", format!("http://{}", broker.address))
                 .output()

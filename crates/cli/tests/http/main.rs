@@ -3,6 +3,7 @@
 // A test.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
 
+mod access;
 mod append;
 mod auth;
 mod broker;

@@ -104,7 +104,7 @@ pub fn fetched(version: i16) -> Vec<(TopicRef, Vec<FetchedPartition>)> {
 /// The bytes of a Fetch response, with records of as many bytes as each has, all of them 7.
 pub fn fetch_response(version: i16) -> Vec<u8> {
     let topics = fetched(version);
-    let response = fetch::response(version, 0, &topics);
+    let response = fetch::response(version, 0, 0, &topics);
     let records =
         topics.iter().flat_map(|(_, partitions)| partitions).map(|partition| partition.records_bytes as usize);
     let mut bytes = Vec::new();

@@ -1,5 +1,6 @@
 //! Reads a request's body piece by piece, within the limits on its size and its pace.
 
+use crate::access::Caller;
 use crate::http::Api;
 use crate::http::error::ApiError;
 use crate::net::listen::Crowd;
@@ -41,6 +42,8 @@ pub(crate) struct BodyReader {
     pool: Arc<Pool>,
     crowd: Arc<Crowd>,
     pool_wait: Duration,
+    /// Whose quota the bytes count for.
+    caller: Option<Arc<Caller>>,
     /// Received and not yet returned.
     first: VecDeque<Bytes>,
     /// How many bytes were received.
@@ -63,6 +66,7 @@ impl BodyReader {
             pool: api.pool.clone(),
             crowd: api.crowd.clone(),
             pool_wait: api.config.pool_wait,
+            caller: head.extensions.get().cloned(),
             first: VecDeque::new(),
             bytes: 0,
             bytes_max: api.config.request_bytes_max,
@@ -152,6 +156,9 @@ impl BodyReader {
             let Ok(bytes) = frame.into_data() else { continue };
             self.bytes += bytes.len() as u64;
             self.pace.arrived(bytes.len() as u64);
+            if let Some(caller) = &self.caller {
+                caller.appended(bytes.len() as u64);
+            }
             if self.bytes > self.bytes_max {
                 return Err(ApiError::too_large(self.bytes, self.bytes_max));
             }

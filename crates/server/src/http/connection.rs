@@ -1,5 +1,6 @@
 //! One connection: the HTTP library serves everything but small appends, which are served on the commit thread.
 
+use crate::http::auth::Session;
 use crate::http::response::ApiResponse;
 use crate::http::websocket::{Upgrade, WebSocket};
 use crate::http::{Api, CONNECTION_BYTES, respond, small};
@@ -29,9 +30,9 @@ pub(crate) async fn serve(api: Arc<Api>, peer: Peer, place: Place, stream: Strea
 }
 
 async fn take_turns(api: &Arc<Api>, peer: &Peer, place: &Place, mut stream: Stream) {
-    let mut front = Vec::new();
+    let (mut front, session) = (Vec::new(), Arc::new(Session::default()));
     loop {
-        let (next, arrived) = match serve_library(api, peer, place, stream, front).await {
+        let (next, arrived) = match serve_library(api, peer, &session, place, stream, front).await {
             Next::Small(stream, arrived) => (stream, arrived),
             Next::Upgrade(upgrade, stream, arrived) => {
                 let socket = WebSocket::new(stream, &arrived, api.config.waits.refused_body);
@@ -39,7 +40,7 @@ async fn take_turns(api: &Arc<Api>, peer: &Peer, place: &Place, mut stream: Stre
             }
             Next::End => return,
         };
-        match serve_small(api, peer, place, next, arrived).await {
+        match serve_small(api, peer, &session, place, next, arrived).await {
             Some(next) => (stream, front) = next,
             None => return,
         }
@@ -59,24 +60,33 @@ enum Next {
 async fn serve_small(
     api: &Arc<Api>,
     peer: &Peer,
+    session: &Arc<Session>,
     place: &Place,
     mut stream: Stream,
     front: Vec<u8>,
 ) -> Option<(Stream, Vec<u8>)> {
     let Some(thread) = &api.config.commit_thread else {
-        let front = small::serve(api, peer, &place.open.activity, &mut stream, front).await?;
+        let front = small::serve(api, peer, session, &place.open.activity, &mut stream, front).await?;
         return Some((stream, front));
     };
     let (api, peer_there, activity) = (api.clone(), peer.clone(), place.open.activity.clone());
+    let session = session.clone();
     let serving = async move {
-        let front = small::serve(&api, &peer_there, &activity, &mut stream, front).await?;
+        let front = small::serve(&api, &peer_there, &session, &activity, &mut stream, front).await?;
         Some((stream, front))
     };
     there(thread, peer, serving).await?
 }
 
 /// Serves requests with the HTTP library until a small append arrives, or another protocol begins.
-async fn serve_library(api: &Arc<Api>, peer: &Peer, place: &Place, stream: Stream, front: Vec<u8>) -> Next {
+async fn serve_library(
+    api: &Arc<Api>,
+    peer: &Peer,
+    session: &Session,
+    place: &Place,
+    stream: Stream,
+    front: Vec<u8>,
+) -> Next {
     let (activity, is_reserve) = (&place.open.activity, place.is_reserve);
     let is_for_other = if is_reserve { |_: &[u8]| false } else { small::begins };
     let stream = Handover::new(stream, activity.clone(), front, is_for_other);
@@ -96,7 +106,7 @@ async fn serve_library(api: &Arc<Api>, peer: &Peer, place: &Place, stream: Strea
                 // The connection is being closed.
                 std::future::pending::<()>().await;
             }
-            let mut response = respond(api, peer, is_reserve, request).await;
+            let mut response = respond(api, peer, session, is_reserve, request).await;
             // The other protocol, or a stream, is a request that goes on: its connection isn't idle.
             if !upgrade_of(&mut response) && !response.body_mut().streams_on(activity) {
                 activity.end(response.body().holds_buffers());

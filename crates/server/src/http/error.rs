@@ -1,5 +1,6 @@
 //! The one place that turns errors into responses: a status, a stable code, a sentence that says what to do.
 
+use crate::access::Denied;
 use crate::convert::ConvertError;
 use crate::convert::keys::KeysError;
 use crate::http::response::{self, ApiResponse};
@@ -12,6 +13,7 @@ use rawline_broker::{
     AppendError, GroupError, Kind, OffsetError, OpenProducerError, ProducerError, ReadError, TopicError, TrimError,
 };
 use rawline_contract::{Code, ErrorBody, MediaType, code};
+use std::time::Duration;
 
 /// An error as a client receives it.
 #[derive(Debug, thiserror::Error)]
@@ -43,6 +45,16 @@ impl ApiError {
         let message =
             "the ticket has expired, or this run of the broker has not issued it: get another one with POST /ticket";
         ApiError::new(code::UNAUTHORIZED, message).with(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
+    }
+
+    /// Fails if a caller has to wait until its quota has room.
+    pub fn within_quota(wait: Duration) -> Result<(), Self> {
+        if wait.is_zero() {
+            return Ok(());
+        }
+        let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+        let message = format!("this key has used up its quota of bytes per second; retry in {seconds} s");
+        Err(ApiError::new(code::QUOTA_EXCEEDED, message).with(header::RETRY_AFTER, HeaderValue::from(seconds)))
     }
 
     pub fn method(allowed: &str) -> Self {
@@ -99,6 +111,12 @@ impl ApiError {
             response.headers_mut().insert(name, value);
         }
         response
+    }
+}
+
+impl From<Denied> for ApiError {
+    fn from(error: Denied) -> Self {
+        ApiError::new(code::GRANT_MISSING, error.to_string())
     }
 }
 

@@ -45,12 +45,14 @@ pub use draft::request_buffers_max;
 pub use metrics::install as install_metrics;
 pub use response::ResponseBody;
 
-use crate::api_keys::ApiKeys;
+use crate::access::audit::Event;
+use crate::access::{Access, Caller};
+use crate::http::auth::Session;
 use crate::http::body::BodyReader;
 use crate::http::cluster::Forwarded;
 use crate::http::error::ApiError;
 use crate::http::response::ApiResponse;
-use crate::http::routes::{Endpoint, LABEL_OTHER, Route};
+use crate::http::routes::{Endpoint, LABEL_OTHER, Need, Route};
 use crate::http::stats::Stats;
 use crate::http::ticket::Tickets;
 use crate::net;
@@ -61,11 +63,11 @@ use crate::net::read_size::LargeReads;
 use crate::net::sendfile::FileSender;
 use crate::net::stream::Stream;
 use crate::net::tls::{self, Protocol, Tls};
-use http::{HeaderMap, HeaderValue, Request, header};
+use http::{HeaderMap, HeaderValue, Method, Request, Uri, header};
 use hyper::body::Incoming;
 use rawline_broker::pool::Pool;
 use rawline_broker::{Broker, Clock, CommitThread};
-use rawline_contract::code;
+use rawline_contract::{Code, code};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
@@ -74,8 +76,8 @@ use tokio::sync::{Semaphore, watch};
 /// The settings of the API.
 #[derive(Debug, Clone)]
 pub struct HttpConfig {
-    /// The keys that requests may carry. If there are none, requests need no key.
-    pub api_keys: ApiKeys,
+    /// Who may do what. By default, everybody may do everything.
+    pub access: Access,
     /// Web apps that may use the API.
     pub allowed_origins: Vec<AllowedOrigin>,
     /// Maximum size of a request's body in bytes.
@@ -103,7 +105,7 @@ impl Default for HttpConfig {
     fn default() -> Self {
         let batch_limits = rawline_batch::Limits::default();
         HttpConfig {
-            api_keys: ApiKeys::default(),
+            access: Access::default(),
             allowed_origins: Vec::new(),
             request_bytes_max: u64::from(batch_limits.batch_bytes_max) * 2,
             batch_limits,
@@ -235,26 +237,44 @@ async fn follow_others(api: &Arc<Api>) {
 }
 
 /// The response to one request, counted.
-async fn respond(api: &Arc<Api>, peer: &Peer, is_reserve: bool, request: Request<Incoming>) -> ApiResponse {
+async fn respond(
+    api: &Arc<Api>,
+    peer: &Peer,
+    session: &Session,
+    is_reserve: bool,
+    mut request: Request<Incoming>,
+) -> ApiResponse {
     let started = tokio::time::Instant::now();
     let route = routes::find(request.method(), request.uri().path());
     let origin = cors::allowed(&api.config.allowed_origins, request.headers()).cloned();
-    let response = match admit(api, route, origin.is_some(), &request) {
-        Ok(_) if is_reserve && route.is_none_or(|route| route.needs_key) => {
+    let asked = Asked { method: request.method().clone(), uri: request.uri().clone(), route };
+    let (caller, admitted) = admit(api, session, route, origin.is_some(), &request);
+    let response = match (&caller, admitted) {
+        (_, Ok(_)) if is_reserve && route.is_none_or(|route| route.need != Need::Nothing) => {
             drop(BodyReader::split(api, request));
             Err(ApiError::connections_too_many())
         }
-        Ok(endpoint) => forward_or_handle(api, peer, endpoint, request).await,
-        Err(_) if origin.is_some() && cors::is_preflight(&request) => {
+        (Some(caller), Ok(endpoint)) => {
+            if caller.counts_appends() {
+                request.extensions_mut().insert(caller.clone());
+            }
+            forward_or_handle(api, peer, caller, endpoint, request).await
+        }
+        (None, Ok(endpoint)) => unreachable!("{endpoint:?} is admitted, and for nobody"),
+        (_, Err(_)) if origin.is_some() && cors::is_preflight(&request) => {
             drop(BodyReader::split(api, request));
             Ok(cors::preflight())
         }
-        Err(error) => {
+        (_, Err(error)) => {
             drop(BodyReader::split(api, request));
             Err(error)
         }
     };
+    asked.audit(api, peer, caller.as_deref(), &response);
     let mut response = response.unwrap_or_else(ApiError::into_response);
+    if let Some(caller) = caller.filter(|_| route.is_some_and(|route| route.endpoint.returns_records())) {
+        caller.read(response.body().bytes());
+    }
     if let Some(origin) = origin {
         cors::expose(&mut response, origin);
     }
@@ -267,28 +287,57 @@ async fn respond(api: &Arc<Api>, peer: &Peer, is_reserve: bool, request: Request
     response
 }
 
-/// Refuses requests that are malformed, that may not be sent here, or that have no route.
+/// Who sends a request, and what it asks for. Refuses requests that are malformed, that may not be sent here, for which
+/// the caller's key has no grant, or that have no route.
 fn admit(
     api: &Api,
+    session: &Session,
     route: Option<&Route>,
     is_allowed_origin: bool,
     request: &Request<Incoming>,
-) -> Result<Endpoint, ApiError> {
+) -> (Option<Arc<Caller>>, Result<Endpoint, ApiError>) {
+    let caller = match identify(api, session, route, is_allowed_origin, request) {
+        Ok(caller) => caller,
+        Err(error) => return (None, Err(error)),
+    };
+    let endpoint = match route {
+        Some(route) => route.need.check(&caller, request).map(|()| route.endpoint),
+        None => Err(routes::refusal(request.uri().path())),
+    };
+    (Some(caller), endpoint)
+}
+
+/// Who sends a request.
+fn identify(
+    api: &Api,
+    session: &Session,
+    route: Option<&Route>,
+    is_allowed_origin: bool,
+    request: &Request<Incoming>,
+) -> Result<Arc<Caller>, ApiError> {
     browser::check_host_is_there(request)?;
+    let access = &api.config.access;
     if request.headers().contains_key(rawline_contract::header::PEER) {
         // With another broker's key it would be forwarded to where it comes from.
-        let is_known = is_from_peer(api, request.headers());
-        let known = is_known.then_some(route).ok_or_else(ApiError::peer_unknown)?;
-        return known.map(|route| route.endpoint).ok_or_else(|| routes::refusal(request.uri().path()));
+        return if is_from_peer(api, request.headers()) {
+            Ok(access.full().clone())
+        } else {
+            Err(ApiError::peer_unknown())
+        };
     }
-    if route.is_none_or(|route| route.needs_key) {
-        if api.config.api_keys.is_empty() {
-            browser::check(request, is_allowed_origin, api.is_local)?;
-        } else if !(route.is_some_and(|route| route.endpoint.is_subscription()) && api.tickets.admit(request)?) {
-            api.config.api_keys.check(request.headers())?;
-        }
+    if route.is_some_and(|route| route.need == Need::Nothing) {
+        return Ok(Caller::nobody());
     }
-    route.map(|route| route.endpoint).ok_or_else(|| routes::refusal(request.uri().path()))
+    if access.is_open() {
+        browser::check(request, is_allowed_origin, api.is_local)?;
+        return Ok(access.anyone());
+    }
+    if route.is_some_and(|route| route.endpoint.is_subscription())
+        && let Some(identity) = api.tickets.admit(request)?
+    {
+        return session.of_ticket(access, &identity);
+    }
+    session.caller(access, request.headers().get(header::AUTHORIZATION).map(HeaderValue::as_bytes))
 }
 
 /// Whether another broker sends a request: it has checked what the client may do, and forwards nothing twice.
@@ -300,11 +349,12 @@ fn is_from_peer(api: &Api, headers: &HeaderMap) -> bool {
 async fn forward_or_handle(
     api: &Arc<Api>,
     peer: &Peer,
+    caller: &Arc<Caller>,
     endpoint: Endpoint,
     request: Request<Incoming>,
 ) -> Result<ApiResponse, ApiError> {
     let Some(cluster) = api.broker.cluster().filter(|_| endpoint.is_the_owners()) else {
-        return handle(api, peer, endpoint, request).await;
+        return handle(api, peer, caller, endpoint, request).await;
     };
     if endpoint.is_of_groups() && !cluster.is_owned_by_other() && !cluster.acts().await {
         let message = "this broker is taking over, and doesn't know yet what was committed before; retry";
@@ -313,18 +363,60 @@ async fn forward_or_handle(
     let request = if cluster::is_from_peer(cluster, request.headers()) {
         request
     } else {
+        let bytes = hyper::body::Body::size_hint(request.body()).lower();
         // On the heap: a connection has no room for its state.
         match Box::pin(cluster::forward(api, cluster, endpoint, request)).await? {
-            Forwarded::Response(response) => return Ok(response),
+            Forwarded::Response(response) => {
+                if caller.counts_appends() {
+                    caller.appended(bytes);
+                }
+                return Ok(response);
+            }
             Forwarded::Here(request) => request,
         }
     };
-    handle(api, peer, endpoint, request).await
+    handle(api, peer, caller, endpoint, request).await
 }
+
+/// A request, for the audit log.
+struct Asked<'a> {
+    method: Method,
+    uri: Uri,
+    route: Option<&'a Route>,
+}
+
+impl Asked<'_> {
+    /// Notes an administrative change, or that the caller may not do this.
+    fn audit(&self, api: &Api, peer: &Peer, caller: Option<&Caller>, response: &Result<ApiResponse, ApiError>) {
+        let code = response.as_ref().err().map(ApiError::code);
+        let is_refused = code.is_some_and(|code| AUDITED.contains(&code));
+        let change = self.route.and_then(|route| route.endpoint.change());
+        if change.is_none() && !is_refused {
+            return;
+        }
+        let request = || format!("{} {}", self.method, self.route.map_or("other", |route| route.path));
+        let (action, resource) = (change.map_or_else(request, str::to_owned), query::resource(&self.uri));
+        let event = Event {
+            protocol: "http",
+            key: caller.and_then(Caller::name),
+            peer: Some(peer.address),
+            action: &action,
+            resource: &resource,
+            outcome: code.map_or("ok", |code| code.name),
+            left_out: 0,
+        };
+        let audit = api.config.access.audit();
+        if is_refused { audit.refused(event) } else { audit.note(&event) }
+    }
+}
+
+/// The refusals that are audited.
+const AUDITED: [Code; 3] = [code::UNAUTHORIZED, code::GRANT_MISSING, code::QUOTA_EXCEEDED];
 
 async fn handle(
     api: &Arc<Api>,
     peer: &Peer,
+    caller: &Arc<Caller>,
     endpoint: Endpoint,
     request: Request<Incoming>,
 ) -> Result<ApiResponse, ApiError> {
@@ -338,17 +430,17 @@ async fn handle(
         Endpoint::DeleteTopic => topics::delete_topic(api, request).await,
         Endpoint::Trim => topics::trim(api, request).await,
         Endpoint::OpenProducer => producer::open(api, request).await,
-        Endpoint::Groups => groups::groups(api, peer).await,
-        Endpoint::Group => groups::group(api, peer, request).await,
-        Endpoint::CommitOffsets => groups::commit(api, request).await,
+        Endpoint::Groups => groups::groups(api, peer, caller).await,
+        Endpoint::Group => groups::group(api, peer, caller, request).await,
+        Endpoint::CommitOffsets => groups::commit(api, caller, request).await,
         Endpoint::DeleteOffsets => groups::delete(api, request).await,
-        Endpoint::Join => groups::member::join(api, peer, request).await,
+        Endpoint::Join => groups::member::join(api, peer, caller, request).await,
         Endpoint::Heartbeat => groups::member::heartbeat(api, request).await,
         Endpoint::Leave => groups::member::leave(api, request).await,
-        Endpoint::Topics => topics::topics(api, peer, &request).await,
-        Endpoint::Subscribe => subscribe::subscribe(api, peer, &request).await,
-        Endpoint::Zeek => zeek::connect(api, &request),
-        Endpoint::CreateTicket => Ok(ticket::create(api, request)),
+        Endpoint::Topics => topics::topics(api, peer, caller, &request).await,
+        Endpoint::Subscribe => subscribe::subscribe(api, peer, caller, &request).await,
+        Endpoint::Zeek => zeek::connect(api, caller, &request),
+        Endpoint::CreateTicket => Ok(ticket::create(api, caller, request)),
         Endpoint::Offset => topics::offset(api, request).await,
         Endpoint::Stats => stats::stats(api, peer).await,
         Endpoint::Brokers => Ok(cluster::brokers(api)),

@@ -8,6 +8,17 @@ use std::time::Duration;
 /// The query of a request. If a name occurs more than once, its first value counts.
 pub(crate) struct Query<'a>(&'a str);
 
+/// The topic, group or producer that a request's query names, for the audit log.
+pub(crate) fn resource(uri: &http::Uri) -> String {
+    let query = Query(uri.query().unwrap_or_default());
+    let named = ["topic-name", "group-name", "producer-name"].into_iter().find_map(|name| {
+        let value = query.find(name)?;
+        let kind = name.split_once('-').map_or(name, |(kind, _)| kind);
+        Some(format!("{kind} {}", crate::access::shown(&value)))
+    });
+    named.unwrap_or_default()
+}
+
 impl<'a> Query<'a> {
     pub fn of<B>(request: &'a http::Request<B>) -> Self {
         Query(request.uri().query().unwrap_or_default())

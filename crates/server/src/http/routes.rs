@@ -1,8 +1,10 @@
 //! The routes of the API: the one table from which methods, metrics' labels, the overview at `/` and 405 responses
 //! come.
 
+use crate::access::{Caller, Operation};
 use crate::http::error::ApiError;
-use http::Method;
+use crate::http::query::Query;
+use http::{Method, Request};
 use rawline_contract::path;
 use std::collections::BTreeSet;
 
@@ -16,8 +18,47 @@ pub(crate) struct Route {
     pub endpoint: Endpoint,
     /// The value of the label `verb` in metrics: a closed list, so that requests can't create series.
     pub label: &'static str,
-    /// Whether a broker with keys requires one here.
-    pub needs_key: bool,
+    /// What the caller's key must grant.
+    pub need: Need,
+}
+
+/// What a route needs of the caller's key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// No key: it reveals nothing about topics.
+    Nothing,
+    /// A key. What is listed or delivered is limited to what the key grants, by the handler.
+    Key,
+    /// Any operation on the topic that the query names.
+    SeesTopic,
+    /// This operation on it.
+    Topic(Operation),
+    /// The group that the query names. The handler compares the topics in the body with the key's.
+    Group,
+    /// The producer that the query names.
+    Producer,
+    Monitor,
+}
+
+impl Need {
+    /// Fails if the caller lacks the grant. A query without the name is refused by the handler.
+    pub fn check<B>(self, caller: &Caller, request: &Request<B>) -> Result<(), ApiError> {
+        let (query, grants) = (Query::of(request), caller.grants());
+        match self {
+            Need::Nothing | Need::Key => {}
+            Need::SeesTopic => query.topic().map_or(Ok(()), |topic| grants.describe(&topic))?,
+            Need::Topic(operation) => query.topic().map_or(Ok(()), |topic| grants.topic(operation, &topic))?,
+            Need::Group => query.group().map_or(Ok(()), |group| grants.group(&group))?,
+            Need::Producer => query.producer_name().map_or(Ok(()), |name| grants.producer(&name))?,
+            Need::Monitor => grants.monitor()?,
+        }
+        // Each subscription waits for its own quota.
+        match self {
+            Need::Topic(Operation::Write) => ApiError::within_quota(caller.append_wait()),
+            Need::Topic(Operation::Read) => ApiError::within_quota(caller.read_wait()),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// What handles a request.
@@ -86,6 +127,46 @@ impl Endpoint {
             [Endpoint::SetTopic, Endpoint::CreateTopic, Endpoint::DeleteTopic, Endpoint::Trim, Endpoint::OpenProducer];
         changes.contains(&self)
     }
+
+    /// Whether its response has records, which count for the caller's quota.
+    pub fn returns_records(self) -> bool {
+        matches!(self, Endpoint::Read | Endpoint::ReadOne)
+    }
+
+    /// What the audit log calls it, if it is an administrative change.
+    pub fn change(self) -> Option<&'static str> {
+        match self {
+            Endpoint::SetTopic => Some("topic.alter"),
+            Endpoint::CreateTopic => Some("topic.create"),
+            Endpoint::DeleteTopic => Some("topic.delete"),
+            Endpoint::Trim => Some("topic.truncate"),
+            Endpoint::DeleteOffsets => Some("group.delete"),
+            Endpoint::Append
+            | Endpoint::Read
+            | Endpoint::ReadOne
+            | Endpoint::Topic
+            | Endpoint::OpenProducer
+            | Endpoint::Groups
+            | Endpoint::Group
+            | Endpoint::CommitOffsets
+            | Endpoint::Join
+            | Endpoint::Heartbeat
+            | Endpoint::Leave
+            | Endpoint::Topics
+            | Endpoint::Offset
+            | Endpoint::Zeek
+            | Endpoint::Subscribe
+            | Endpoint::CreateTicket
+            | Endpoint::Stats
+            | Endpoint::Brokers
+            | Endpoint::BrokerChanges
+            | Endpoint::Metrics
+            | Endpoint::Health
+            | Endpoint::OpenApi
+            | Endpoint::Console
+            | Endpoint::Welcome => None,
+        }
+    }
 }
 
 /// The label of appends.
@@ -100,43 +181,56 @@ const fn route(
     example_query: &'static str,
     endpoint: Endpoint,
     label: &'static str,
+    need: Need,
 ) -> Route {
-    Route { method, path, example_query, endpoint, label, needs_key: true }
+    Route { method, path, example_query, endpoint, label, need }
 }
 
 /// A route that needs no key: it reveals nothing about topics.
 const fn open(path: &'static str, endpoint: Endpoint) -> Route {
-    let mut route = route(Method::GET, path, "", endpoint, LABEL_OTHER);
-    route.needs_key = false;
-    route
+    route(Method::GET, path, "", endpoint, LABEL_OTHER, Need::Nothing)
 }
 
 /// The busiest first.
 pub(crate) static ROUTES: [Route; 27] = [
-    route(Method::POST, path::RECORDS, "topic-name=T", Endpoint::Append, LABEL_APPEND),
-    route(Method::GET, path::RECORDS, "topic-name=T&offset=0", Endpoint::Read, "read"),
-    route(Method::GET, path::RECORD, "topic-name=T&offset=0", Endpoint::ReadOne, "read_one"),
-    route(Method::GET, path::TOPIC, "topic-name=T", Endpoint::Topic, "topics"),
-    route(Method::PUT, path::TOPIC, "topic-name=T", Endpoint::SetTopic, "topics"),
-    route(Method::POST, path::TOPIC, "topic-name=T", Endpoint::CreateTopic, "topics"),
-    route(Method::DELETE, path::TOPIC, "topic-name=T", Endpoint::DeleteTopic, "topics"),
-    route(Method::POST, path::TRIM, "topic-name=T&before=0", Endpoint::Trim, "topics"),
-    route(Method::POST, path::PRODUCER, "producer-name=P", Endpoint::OpenProducer, "topics"),
-    route(Method::PUT, path::MEMBER, "group-name=G&member=M&generation=1", Endpoint::Heartbeat, "groups"),
-    route(Method::POST, path::MEMBER, "group-name=G", Endpoint::Join, "groups"),
-    route(Method::DELETE, path::MEMBER, "group-name=G&member=M", Endpoint::Leave, "groups"),
-    route(Method::PUT, path::GROUP, "group-name=G", Endpoint::CommitOffsets, "groups"),
-    route(Method::GET, path::GROUP, "group-name=G", Endpoint::Group, "groups"),
-    route(Method::DELETE, path::GROUP, "group-name=G", Endpoint::DeleteOffsets, "groups"),
-    route(Method::GET, path::GROUPS, "", Endpoint::Groups, "groups"),
-    route(Method::GET, path::TOPICS, "", Endpoint::Topics, "topics"),
-    route(Method::GET, path::OFFSET, "topic-name=T&time=2026-01-01T00:00:00Z", Endpoint::Offset, "topics"),
-    route(Method::GET, path::SUBSCRIBE, "topic-name=T", Endpoint::Subscribe, "subscribe"),
-    route(Method::GET, path::ZEEK, "", Endpoint::Zeek, "subscribe"),
-    route(Method::POST, path::TICKET, "", Endpoint::CreateTicket, "subscribe"),
-    route(Method::GET, path::STATS, "", Endpoint::Stats, LABEL_OTHER),
-    route(Method::GET, path::BROKERS, "", Endpoint::Brokers, LABEL_OTHER),
-    route(Method::GET, path::METRICS, "", Endpoint::Metrics, LABEL_OTHER),
+    route(Method::POST, path::RECORDS, "topic-name=T", Endpoint::Append, LABEL_APPEND, Need::Topic(Operation::Write)),
+    route(Method::GET, path::RECORDS, "topic-name=T&offset=0", Endpoint::Read, "read", Need::Topic(Operation::Read)),
+    route(
+        Method::GET,
+        path::RECORD,
+        "topic-name=T&offset=0",
+        Endpoint::ReadOne,
+        "read_one",
+        Need::Topic(Operation::Read),
+    ),
+    route(Method::GET, path::TOPIC, "topic-name=T", Endpoint::Topic, "topics", Need::SeesTopic),
+    route(Method::PUT, path::TOPIC, "topic-name=T", Endpoint::SetTopic, "topics", Need::Topic(Operation::Admin)),
+    route(Method::POST, path::TOPIC, "topic-name=T", Endpoint::CreateTopic, "topics", Need::Topic(Operation::Admin)),
+    route(Method::DELETE, path::TOPIC, "topic-name=T", Endpoint::DeleteTopic, "topics", Need::Topic(Operation::Admin)),
+    route(Method::POST, path::TRIM, "topic-name=T&before=0", Endpoint::Trim, "topics", Need::Topic(Operation::Admin)),
+    route(Method::POST, path::PRODUCER, "producer-name=P", Endpoint::OpenProducer, "topics", Need::Producer),
+    route(Method::PUT, path::MEMBER, "group-name=G&member=M&generation=1", Endpoint::Heartbeat, "groups", Need::Group),
+    route(Method::POST, path::MEMBER, "group-name=G", Endpoint::Join, "groups", Need::Group),
+    route(Method::DELETE, path::MEMBER, "group-name=G&member=M", Endpoint::Leave, "groups", Need::Group),
+    route(Method::PUT, path::GROUP, "group-name=G", Endpoint::CommitOffsets, "groups", Need::Group),
+    route(Method::GET, path::GROUP, "group-name=G", Endpoint::Group, "groups", Need::Group),
+    route(Method::DELETE, path::GROUP, "group-name=G", Endpoint::DeleteOffsets, "groups", Need::Group),
+    route(Method::GET, path::GROUPS, "", Endpoint::Groups, "groups", Need::Key),
+    route(Method::GET, path::TOPICS, "", Endpoint::Topics, "topics", Need::Key),
+    route(
+        Method::GET,
+        path::OFFSET,
+        "topic-name=T&time=2026-01-01T00:00:00Z",
+        Endpoint::Offset,
+        "topics",
+        Need::Topic(Operation::Read),
+    ),
+    route(Method::GET, path::SUBSCRIBE, "topic-name=T", Endpoint::Subscribe, "subscribe", Need::Key),
+    route(Method::GET, path::ZEEK, "", Endpoint::Zeek, "subscribe", Need::Key),
+    route(Method::POST, path::TICKET, "", Endpoint::CreateTicket, "subscribe", Need::Key),
+    route(Method::GET, path::STATS, "", Endpoint::Stats, LABEL_OTHER, Need::Monitor),
+    route(Method::GET, path::BROKERS, "", Endpoint::Brokers, LABEL_OTHER, Need::Key),
+    route(Method::GET, path::METRICS, "", Endpoint::Metrics, LABEL_OTHER, Need::Monitor),
     open(path::HEALTH, Endpoint::Health),
     open(path::OPENAPI, Endpoint::OpenApi),
     open(path::WELCOME, Endpoint::Welcome),
@@ -146,7 +240,8 @@ pub(crate) static ROUTES: [Route; 27] = [
 static CONSOLE: Route = open(path::CONSOLE, Endpoint::Console);
 
 /// From other brokers, with a key of their own.
-static BROKER_CHANGES: Route = route(Method::POST, path::BROKER_CHANGES, "", Endpoint::BrokerChanges, LABEL_OTHER);
+static BROKER_CHANGES: Route =
+    route(Method::POST, path::BROKER_CHANGES, "", Endpoint::BrokerChanges, LABEL_OTHER, Need::Key);
 
 /// The route of a request. `HEAD` has a route wherever `GET` has one.
 pub(crate) fn find(method: &Method, path: &str) -> Option<&'static Route> {
@@ -226,7 +321,8 @@ mod tests {
 
     #[test]
     fn only_what_reveals_nothing_needs_no_key() {
-        let open: Vec<&str> = ROUTES.iter().filter(|route| !route.needs_key).map(|route| route.path).collect();
+        let open: Vec<&str> =
+            ROUTES.iter().filter(|route| route.need == Need::Nothing).map(|route| route.path).collect();
         assert_eq!(open, [path::HEALTH, path::OPENAPI, path::WELCOME]);
     }
 

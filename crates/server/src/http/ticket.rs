@@ -1,9 +1,11 @@
 //! `POST /ticket`: what a browser puts into the URL of a subscription instead of a key.
 //!
 //! `EventSource` and `WebSocket` send no `Authorization`, and a key in a URL ends up in histories and logs. A ticket
-//! opens subscriptions only, and expires after a minute. The broker keeps none: a ticket says when it expires, and its
-//! signature shows that this run of the broker has issued it.
+//! opens subscriptions only, with the grants of the key that it was issued for, and expires after a minute. The broker
+//! keeps none: a ticket says when it expires and whose it is, and its signature shows that this run of the broker has
+//! issued it.
 
+use crate::access::{Caller, Identity};
 use crate::http::Api;
 use crate::http::body::BodyReader;
 use crate::http::error::ApiError;
@@ -24,6 +26,9 @@ const LIFETIME: Duration = Duration::from_secs(60);
 /// The time at which a ticket expires, in milliseconds of the broker's run, little-endian.
 const EXPIRY_BYTES: usize = size_of::<u64>();
 
+/// Size of the signature, with which a ticket begins. The expiry follows, and the name of a key of the keys file.
+const SIGNATURE_BYTES: usize = 32;
+
 /// Issues tickets, and knows its own.
 pub(crate) struct Tickets {
     key: hmac::Key,
@@ -42,39 +47,49 @@ impl Tickets {
         Tickets::new(rand::random())
     }
 
-    fn issue(&self) -> String {
+    fn issue(&self, identity: &Identity) -> String {
         let expiry = self.now_ms() + LIFETIME.as_millis() as u64;
-        let mut ticket = expiry.to_le_bytes().to_vec();
-        ticket.extend_from_slice(hmac::sign(&self.key, &expiry.to_le_bytes()).as_ref());
-        BASE64_URL_SAFE_NO_PAD.encode(ticket)
+        let name = match identity {
+            Identity::Anyone | Identity::Fixed | Identity::Nobody => "",
+            Identity::Named(name) => name,
+        };
+        let content = [&expiry.to_le_bytes(), name.as_bytes()].concat();
+        BASE64_URL_SAFE_NO_PAD.encode([hmac::sign(&self.key, &content).as_ref(), &content].concat())
     }
 
-    /// Whether a ticket was issued here and has not expired.
-    fn are_valid(&self, ticket: &str) -> bool {
-        let Ok(ticket) = BASE64_URL_SAFE_NO_PAD.decode(ticket) else { return false };
-        let Some((expiry, signature)) = ticket.split_first_chunk::<EXPIRY_BYTES>() else { return false };
-        hmac::verify(&self.key, expiry, signature).is_ok() && self.now_ms() < u64::from_le_bytes(*expiry)
+    /// Whom a ticket was issued for, unless it was issued elsewhere or has expired.
+    fn read(&self, ticket: &str) -> Option<Identity> {
+        let ticket = BASE64_URL_SAFE_NO_PAD.decode(ticket).ok()?;
+        let (signature, content) = ticket.split_at_checked(SIGNATURE_BYTES)?;
+        let (expiry, name) = content.split_first_chunk::<EXPIRY_BYTES>()?;
+        hmac::verify(&self.key, content, signature).ok()?;
+        if self.now_ms() >= u64::from_le_bytes(*expiry) {
+            return None;
+        }
+        match std::str::from_utf8(name).ok()? {
+            "" => Some(Identity::Fixed),
+            name => Some(Identity::Named(name.into())),
+        }
     }
 
     fn now_ms(&self) -> u64 {
         self.started.elapsed().as_millis() as u64
     }
 
-    /// Whether a request has a ticket in its query. One that isn't valid is an error.
-    pub fn admit<B>(&self, request: &Request<B>) -> Result<bool, ApiError> {
+    /// Whom the ticket in a request's query was issued for, if it has one. One that isn't valid is an error.
+    pub fn admit<B>(&self, request: &Request<B>) -> Result<Option<Identity>, ApiError> {
         match Query::of(request).ticket() {
-            None => Ok(false),
-            Some(ticket) if self.are_valid(&ticket) => Ok(true),
-            Some(_) => Err(ApiError::ticket_invalid()),
+            None => Ok(None),
+            Some(ticket) => self.read(&ticket).map(Some).ok_or_else(ApiError::ticket_invalid),
         }
     }
 }
 
 /// A new ticket.
-pub(crate) fn create(api: &Api, request: Request<Incoming>) -> ApiResponse {
+pub(crate) fn create(api: &Api, caller: &Caller, request: Request<Incoming>) -> ApiResponse {
     // A body has no meaning and is not read.
     drop(BodyReader::split(api, request));
-    let ticket = Ticket { ticket: api.tickets.issue(), expires_in_seconds: LIFETIME.as_secs() };
+    let ticket = Ticket { ticket: api.tickets.issue(caller.identity()), expires_in_seconds: LIFETIME.as_secs() };
     let mut response = response::json(StatusCode::CREATED, &ticket);
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
@@ -88,30 +103,30 @@ mod tests {
     async fn a_ticket_is_valid_for_a_minute_and_for_its_broker() {
         let tickets = Tickets::new([1; 32]);
         tokio::time::advance(Duration::from_secs(1000)).await;
-        let ticket = tickets.issue();
-        assert!(tickets.are_valid(&ticket));
-        assert!(!Tickets::new([2; 32]).are_valid(&ticket));
+        let ticket = tickets.issue(&Identity::Fixed);
+        assert_eq!(tickets.read(&ticket), Some(Identity::Fixed));
+        assert!(Tickets::new([2; 32]).read(&ticket).is_none());
         tokio::time::advance(LIFETIME - Duration::from_millis(1)).await;
-        assert!(tickets.are_valid(&ticket));
+        assert_eq!(tickets.read(&ticket), Some(Identity::Fixed));
         tokio::time::advance(Duration::from_millis(1)).await;
-        assert!(!tickets.are_valid(&ticket));
+        assert!(tickets.read(&ticket).is_none());
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_was_not_issued_is_not_valid() {
         let tickets = Tickets::new([1; 32]);
-        let ticket = tickets.issue();
+        let ticket = tickets.issue(&Identity::Fixed);
         let bytes = BASE64_URL_SAFE_NO_PAD.decode(&ticket).unwrap();
         for bit in 0..bytes.len() * 8 {
             let mut changed = bytes.clone();
             changed[bit / 8] ^= 1 << (bit % 8);
-            assert!(!tickets.are_valid(&BASE64_URL_SAFE_NO_PAD.encode(changed)), "bit {bit}");
+            assert!(tickets.read(&BASE64_URL_SAFE_NO_PAD.encode(changed)).is_none(), "bit {bit}");
         }
         for length in 0..bytes.len() {
-            assert!(!tickets.are_valid(&BASE64_URL_SAFE_NO_PAD.encode(&bytes[..length])), "{length} bytes");
+            assert!(tickets.read(&BASE64_URL_SAFE_NO_PAD.encode(&bytes[..length])).is_none(), "{length} bytes");
         }
         for wrong in ["", "%", "ü", &format!("{ticket}A"), &format!("{ticket}=")] {
-            assert!(!tickets.are_valid(wrong), "{wrong}");
+            assert!(tickets.read(wrong).is_none(), "{wrong}");
         }
     }
 
@@ -119,10 +134,11 @@ mod tests {
     async fn a_request_has_a_valid_ticket_or_none() {
         let tickets = Tickets::new([1; 32]);
         let admit = |target: String| tickets.admit(&Request::builder().uri(target).body(()).unwrap());
-        assert!(
-            admit(format!("/subscribe?topic-name=t&ticket={}", tickets.issue())).is_ok_and(|has_ticket| has_ticket)
-        );
-        assert!(admit("/subscribe?topic-name=t".into()).is_ok_and(|has_ticket| !has_ticket));
+        for identity in [Identity::Fixed, Identity::Named("k".into())] {
+            let target = format!("/subscribe?topic-name=t&ticket={}", tickets.issue(&identity));
+            assert!(admit(target).is_ok_and(|found| found == Some(identity)));
+        }
+        assert!(admit("/subscribe?topic-name=t".into()).is_ok_and(|found| found.is_none()));
         assert!(admit("/subscribe?ticket=".into()).is_err());
         assert!(admit("/subscribe?ticket=x".into()).is_err());
     }

@@ -1,5 +1,6 @@
 //! `/topic`, `/topics`, `/trim` and `/offset`: what is known about topics and set for them, without their records.
 
+use crate::access::Caller;
 use crate::http::Api;
 use crate::http::body::BodyReader;
 use crate::http::error::ApiError;
@@ -153,11 +154,17 @@ pub(crate) async fn trim(api: &Api, request: Request<Incoming>) -> Result<ApiRes
     Ok(response::json(StatusCode::OK, &Trimmed { first_offset, next_offset }))
 }
 
-/// All topics, by name. Their list can have megabytes, so it lies in buffers of the pool.
-pub(crate) async fn topics<B>(api: &Api, peer: &Peer, request: &Request<B>) -> Result<ApiResponse, ApiError> {
+/// All topics that the caller may use, by name. Their list can have megabytes, so it lies in buffers of the pool.
+pub(crate) async fn topics<B>(
+    api: &Api,
+    peer: &Peer,
+    caller: &Caller,
+    request: &Request<B>,
+) -> Result<ApiResponse, ApiError> {
     let has_totals = Query::of(request).switch("totals")?;
     let mut topics = Topics { has_totals, topics: Vec::new() };
-    for topic in api.broker.topics() {
+    let is_seen = |topic: &Arc<Topic>| caller.grants().sees(&topic.status().name);
+    for topic in api.broker.topics().into_iter().filter(is_seen) {
         topic.open_partitions().await;
         // The log reports what can't be opened.
         let offsets = if has_totals { topic.all_offsets().await.ok() } else { None };

@@ -213,6 +213,8 @@ impl<S: AsyncRead + Unpin> Requests<S> {
                     None => return Ok(Read::Closed),
                 },
             };
+            let muted = self.client.session.unmuted().await;
+            self.incoming.paused(muted);
             if self.spot_of(&frame) != spot {
                 self.next = Some(frame);
                 return Ok(Read::Elsewhere);
@@ -242,6 +244,7 @@ impl<S: AsyncRead + Unpin> Requests<S> {
             // The connection is being closed.
             std::future::pending::<()>().await;
         }
+        self.client.check_key()?;
         let begun = self.begin(frame).await?;
         let is_sent = pending.send(begun).await.is_ok();
         self.login.check()?;
@@ -280,7 +283,7 @@ impl<S: AsyncRead + Unpin> Requests<S> {
         let response: Response = match request {
             Request::ApiVersions(_) => api_versions::respond(header.version).into(),
             Request::SaslHandshake(request) => self.login.handshake(sasl, header.version, &request).into(),
-            Request::SaslAuthenticate(request) => self.login.authenticate(sasl, &request).into(),
+            Request::SaslAuthenticate(request) => self.login.authenticate(client, &request).into(),
             Request::Metadata(request) => {
                 metadata::respond(client, header.version, request, &mut building).await.into()
             }

@@ -36,6 +36,8 @@ pub(super) enum ConnectionError {
     /// The client has a response that says so.
     #[error("a client could not authenticate: {reason}")]
     Login { reason: String },
+    #[error("the key that the client has authenticated with was removed")]
+    KeyRemoved,
     #[error(transparent)]
     Pool(#[from] PoolError),
     #[error(transparent)]

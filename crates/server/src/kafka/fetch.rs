@@ -132,7 +132,7 @@ async fn try_read(
     left: u64,
     is_first: bool,
 ) -> Result<Found, Refusal> {
-    let partition = partition_of(client, topic, wanted.partition).await?;
+    let partition = partition_of(client, Api::Fetch, topic, wanted.partition).await?;
     epochs::check(wanted.leader_epoch)?;
     let offset = in_range(&partition, wanted.offset).await?;
     let bytes_max = u64::try_from(wanted.bytes_max).unwrap_or_default().min(left);
@@ -203,7 +203,7 @@ async fn wait_for_more(client: &Client, asked: &FetchRequest, all: &All, until: 
         let (view, fetched) = (view(asked), &found.fetched);
         let seen = if view == View::Stored { fetched.next_offset } else { fetched.stable_offset } as u64;
         arrivals.push(async move {
-            if let Ok(partition) = partition_of(client, topic, wanted.partition).await {
+            if let Ok(partition) = partition_of(client, Api::Fetch, topic, wanted.partition).await {
                 partition.wait_as(seen, WAIT_MAX, view).await;
             }
         });
@@ -220,7 +220,10 @@ async fn wait_for_more(client: &Client, asked: &FetchRequest, all: &All, until: 
 async fn reply(client: &Client, header: &RequestHeader, all: All) -> Reply {
     let described = |found: &[Found]| found.iter().map(|found| found.fetched.clone()).collect();
     let topics: Vec<_> = all.topics.iter().map(|(topic, found)| (topic.clone(), described(found))).collect();
-    let FetchResponse { parts, .. } = response(header.version, ErrorCode::None.into(), &topics);
+    let caller = client.caller();
+    caller.read(all.bytes);
+    let throttle_ms = client.session.mute(caller.read_wait());
+    let FetchResponse { parts, .. } = response(header.version, ErrorCode::None.into(), throttle_ms, &topics);
     let found = all.topics.into_iter().flat_map(|(_, found)| found);
     let (mut body, mut holds_buffers) = (Vec::with_capacity(parts.len()), false);
     let mut parts = parts.into_iter().map(Bytes::from);

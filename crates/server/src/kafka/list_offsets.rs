@@ -6,11 +6,11 @@ use super::error::Refusal;
 use crate::convert::{ConvertError, DatedRecord, Wanted, find_time};
 use rawline_broker::limits::SEARCH_OBJECTS_MAX;
 use rawline_broker::{BatchKind, DatedBatch, Partition, ReadRequest, SearchBudget, View};
-use rawline_kafka::ErrorCode;
 use rawline_kafka::messages::{
     ListOffsetsPartition, ListOffsetsPartitionResponse, ListOffsetsRequest, ListOffsetsResponse,
     ListOffsetsTopicResponse,
 };
+use rawline_kafka::{Api, ErrorCode};
 use std::time::Duration;
 
 /// Stands for the offset after the last record.
@@ -73,7 +73,7 @@ async fn find(
     isolation_level: i8,
     budget: &mut SearchBudget,
 ) -> Result<At, Refusal> {
-    let partition = super::lookup::partition(client, topic, wanted.partition_index).await?;
+    let partition = super::lookup::partition(client, Api::ListOffsets, topic, wanted.partition_index).await?;
     epochs::check(wanted.current_leader_epoch)?;
     let offsets = partition.offsets();
     let at = |offset: u64| At { offset: offset as i64, timestamp_ms: -1 };

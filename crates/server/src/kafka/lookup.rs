@@ -1,19 +1,21 @@
-//! Finds topics and partitions by what requests call them: a name, or an id.
+//! Finds topics and partitions by what requests call them, a name or an id, for clients that may use them so.
 
 use super::Client;
 use super::error::Refusal;
 use rawline_broker::{Partition, Topic, TopicId};
-use rawline_kafka::ErrorCode;
 use rawline_kafka::messages::Uuid;
 use rawline_kafka::produce::TopicRef;
+use rawline_kafka::{Api, ErrorCode};
 use std::sync::Arc;
 
 /// What stands for no id.
 pub(super) const NO_ID: Uuid = Uuid([0; 16]);
 
 /// The topic with this id.
-pub(super) async fn topic_with_id(client: &Client, id: Uuid) -> Result<Arc<Topic>, Refusal> {
-    client.kafka.broker.topic_with_id(TopicId::from_bytes(id.0)).await?.ok_or_else(no_such_id)
+pub(super) async fn topic_with_id(client: &Client, api: Api, id: Uuid) -> Result<Arc<Topic>, Refusal> {
+    let topic = client.kafka.broker.topic_with_id(TopicId::from_bytes(id.0)).await?.ok_or_else(no_such_id)?;
+    client.may_use_topic(api, topic.topic_name())?;
+    Ok(topic)
 }
 
 /// What clients know a topic by.
@@ -22,17 +24,25 @@ pub(super) fn id_of(topic: &Topic) -> Uuid {
 }
 
 /// The partition of an existing topic.
-pub(super) async fn partition(client: &Client, topic: &str, number: i32) -> Result<Arc<Partition>, Refusal> {
+pub(super) async fn partition(client: &Client, api: Api, topic: &str, number: i32) -> Result<Arc<Partition>, Refusal> {
+    client.may_use_topic(api, topic)?;
     Ok(client.kafka.broker.partition(topic, checked(number)?).await?)
 }
 
 /// The partition of an existing topic, whatever the request calls it.
-pub(super) async fn partition_of(client: &Client, topic: &TopicRef, number: i32) -> Result<Arc<Partition>, Refusal> {
+pub(super) async fn partition_of(
+    client: &Client,
+    api: Api,
+    topic: &TopicRef,
+    number: i32,
+) -> Result<Arc<Partition>, Refusal> {
     match topic {
-        TopicRef::Name(name) => partition(client, name, number).await,
+        TopicRef::Name(name) => partition(client, api, name, number).await,
         TopicRef::Id(id) => {
             let found = client.kafka.broker.partition_with_id(TopicId::from_bytes(*id), checked(number)?).await?;
-            found.ok_or_else(no_such_id)
+            let found = found.ok_or_else(no_such_id)?;
+            client.may_use_topic(api, found.topic_name())?;
+            Ok(found)
         }
     }
 }

@@ -6,10 +6,10 @@ use super::lookup::{id_of, topic_with_id};
 use super::nodes::Node;
 use super::{Client, operations};
 use rawline_broker::{Topic, TopicError};
-use rawline_kafka::ErrorCode;
 use rawline_kafka::messages::{
     MetadataRequest, MetadataResponse, MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic,
 };
+use rawline_kafka::{Api, ErrorCode};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -41,8 +41,8 @@ pub(super) async fn respond(
             for topic in wanted {
                 let (name, topic) = match topic.name {
                     Some(name) => (name, None),
-                    None => match topic_with_id(client, topic.topic_id).await {
-                        Ok(topic) => (topic.status().name, Some(topic)),
+                    None => match topic_with_id(client, Api::Metadata, topic.topic_id).await {
+                        Ok(topic) => (topic.topic_name().to_owned(), Some(topic)),
                         Err(Refusal { code, .. }) => {
                             let (error_code, topic_id) = (code.into(), topic.topic_id);
                             unknown.push(MetadataResponseTopic { error_code, topic_id, ..Default::default() });
@@ -53,7 +53,7 @@ pub(super) async fn respond(
                 if names.insert(name.clone()) {
                     let topic = match topic {
                         Some(topic) => Ok(topic),
-                        None => find(client, &name, creates).await.map_err(Refusal::from),
+                        None => find(client, &name, creates).await,
                     };
                     found.push(Found { name, topic });
                 }
@@ -67,9 +67,10 @@ pub(super) async fn respond(
     let leader = client.leader();
     let mut topics: Vec<_> = found.into_iter().map(|found| described(found, leader)).collect();
     topics.extend(unknown);
+    let caller = client.caller();
     for topic in topics.iter_mut().filter(|topic| topic.error_code == i16::from(ErrorCode::None)) {
-        topic.topic_authorized_operations =
-            operations::asked(request.include_topic_authorized_operations, operations::OF_TOPICS);
+        let operations = operations::of_topic(caller.grants(), topic.name.as_deref().unwrap_or_default());
+        topic.topic_authorized_operations = operations::asked(request.include_topic_authorized_operations, operations);
     }
     let broker =
         |Node { id, host, port }: Node| MetadataResponseBroker { node_id: id, host, port: port.into(), rack: None };
@@ -80,7 +81,7 @@ pub(super) async fn respond(
         topics,
         cluster_authorized_operations: operations::asked(
             request.include_cluster_authorized_operations,
-            operations::OF_BROKERS,
+            operations::of_broker(client.caller().grants()),
         ),
         ..MetadataResponse::default()
     }
@@ -97,13 +98,22 @@ impl Client {
 }
 
 fn all(client: &Client) -> Vec<Found> {
-    let found = |topic: Arc<Topic>| Found { name: topic.status().name, topic: Ok(topic) };
-    client.kafka.broker.topics().into_iter().map(found).collect()
+    let caller = client.caller();
+    let is_seen = |topic: &Arc<Topic>| caller.grants().sees(topic.topic_name());
+    let found = |topic: Arc<Topic>| Found { name: topic.topic_name().to_owned(), topic: Ok(topic) };
+    client.kafka.broker.topics().into_iter().filter(is_seen).map(found).collect()
 }
 
-async fn find(client: &Client, name: &str, creates: bool) -> Result<Arc<Topic>, TopicError> {
+async fn find(client: &Client, name: &str, creates: bool) -> Result<Arc<Topic>, Refusal> {
+    client.may_use_topic(Api::Metadata, name)?;
     let broker = &client.kafka.broker;
-    if creates { broker.topic_or_create(name).await } else { broker.topic(name).await }
+    match broker.topic(name).await {
+        Err(TopicError::NotFound { .. }) if creates => {
+            client.may_create(Api::Metadata, name)?;
+            Ok(broker.topic_or_create(name).await?)
+        }
+        found => Ok(found?),
+    }
 }
 
 fn described(Found { name, topic }: Found, leader: i32) -> MetadataResponseTopic {

@@ -13,15 +13,17 @@ mod incoming;
 mod list_offsets;
 mod lookup;
 mod metadata;
+mod needs;
 mod nodes;
 mod operations;
 mod produce;
 mod producer_id;
 mod reply;
 mod sasl;
+mod session;
 mod transactions;
 
-use crate::api_keys::ApiKeys;
+use crate::access::{Access, Caller};
 use crate::net;
 use crate::net::listen::{Accepted, Listener};
 use crate::net::pace::{Paced, Waits};
@@ -33,6 +35,7 @@ use building::BUILDING_MAX;
 use rawline_broker::pool::Pool;
 use rawline_broker::{Broker, CommitThread};
 use sasl::Sasl;
+use session::Session;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -86,8 +89,8 @@ pub struct KafkaConfig {
     pub small_bytes_max: u64,
     /// TLS of all connections; plain TCP if this is `None`.
     pub tls: Option<Tls>,
-    /// The passwords of clients; if there are none, clients don't authenticate.
-    pub api_keys: ApiKeys,
+    /// Who may do what. The keys are the passwords of clients; if there are none, clients don't authenticate.
+    pub access: Access,
 }
 
 /// What the handlers of requests share.
@@ -115,6 +118,7 @@ pub(crate) struct Client {
     peer: Peer,
     /// The address that it has connected to.
     local: SocketAddr,
+    session: Session,
 }
 
 /// Serves the protocol until `stop` turns true; then completes the requests in flight and returns.
@@ -131,7 +135,7 @@ pub async fn serve(
     let (converting, building) = (Semaphore::new(CONVERTING_MAX), Semaphore::new(BUILDING_MAX));
     let searching = Semaphore::new(SEARCHING_MAX);
     let large = Arc::new(Semaphore::new(LARGE_MAX));
-    let sasl = Sasl::new(&config.api_keys);
+    let sasl = Sasl::new(&config.access);
     let kafka = Arc::new(Kafka {
         broker,
         pool,
@@ -162,7 +166,11 @@ pub async fn serve(
             };
             let stream = Paced::new(stream, waits, activity, kafka.pool.clone(), None);
             match local {
-                Ok(local) => connection::serve(Arc::new(Client { kafka, peer, local }), place, stream, address).await,
+                Ok(local) => {
+                    let access = &kafka.config.access;
+                    let session = Session::new(if access.is_open() { access.anyone() } else { Caller::nobody() });
+                    connection::serve(Arc::new(Client { kafka, peer, local, session }), place, stream, address).await;
+                }
                 // It has been closed since.
                 Err(error) => tracing::debug!(%error, "a connection without an address"),
             }

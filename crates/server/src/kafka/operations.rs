@@ -1,4 +1,6 @@
-//! What clients may do with topics, groups and the broker, if they ask: everything, as one bit for each operation.
+//! What clients may do with topics, groups and the broker, if they ask, as one bit for each operation.
+
+use crate::access::{Grants, Operation};
 
 /// Kafka's numbers of operations.
 const READ: i32 = 3;
@@ -12,24 +14,25 @@ const DESCRIBE_CONFIGS: i32 = 10;
 const ALTER_CONFIGS: i32 = 11;
 const IDEMPOTENT_WRITE: i32 = 12;
 
-/// The operations that topics know.
-pub(super) const OF_TOPICS: i32 = 1 << READ
-    | 1 << WRITE
-    | 1 << CREATE
-    | 1 << DELETE
-    | 1 << ALTER
-    | 1 << DESCRIBE
-    | 1 << DESCRIBE_CONFIGS
-    | 1 << ALTER_CONFIGS;
+/// What a client may do with a topic.
+pub(super) fn of_topic(grants: &Grants, name: &str) -> i32 {
+    const SEES: i32 = 1 << DESCRIBE | 1 << DESCRIBE_CONFIGS;
+    const ADMIN: i32 = SEES | 1 << CREATE | 1 << DELETE | 1 << ALTER | 1 << ALTER_CONFIGS;
+    let granted = [
+        (Operation::Read, SEES | 1 << READ),
+        (Operation::Write, SEES | 1 << WRITE | 1 << CREATE),
+        (Operation::Admin, ADMIN),
+    ];
+    granted.into_iter().filter(|(operation, _)| grants.allows(*operation, name)).fold(0, |all, (_, bits)| all | bits)
+}
 
-/// The operations that brokers know.
-pub(super) const OF_BROKERS: i32 = 1 << CREATE
-    | 1 << ALTER
-    | 1 << DESCRIBE
-    | 1 << CLUSTER_ACTION
-    | 1 << DESCRIBE_CONFIGS
-    | 1 << ALTER_CONFIGS
-    | 1 << IDEMPOTENT_WRITE;
+/// What a client may do with the broker.
+pub(super) fn of_broker(grants: &Grants) -> i32 {
+    let monitor = 1 << DESCRIBE | 1 << CLUSTER_ACTION | 1 << DESCRIBE_CONFIGS | 1 << ALTER | 1 << ALTER_CONFIGS;
+    let admin = if grants.admin.matches("") { 1 << CREATE } else { 0 };
+    let write = if grants.write.is_empty() { 0 } else { 1 << IDEMPOTENT_WRITE };
+    admin | write | if grants.monitor { monitor } else { 0 }
+}
 
 /// The operations that groups know.
 pub(super) const OF_GROUPS: i32 = 1 << READ | 1 << DELETE | 1 << DESCRIBE | 1 << DESCRIBE_CONFIGS | 1 << ALTER_CONFIGS;

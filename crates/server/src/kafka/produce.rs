@@ -51,6 +51,7 @@ pub(super) async fn receive<S: AsyncRead + Unpin>(
     left: u64,
 ) -> Result<Pending, ConnectionError> {
     let mut receiver = Receiver::new(client, header.version, left)?;
+    let bytes_all = left;
     let mut left = left;
     while left > 0 {
         let piece = incoming.piece(left).await?;
@@ -58,7 +59,10 @@ pub(super) async fn receive<S: AsyncRead + Unpin>(
         receiver.take(&piece, incoming).await?;
     }
     let (head, parts, bytes) = receiver.end()?;
-    Ok(begin(client, header, head.acks, parts, bytes).await)
+    let caller = client.caller();
+    caller.appended(bytes_all);
+    let throttle_ms = client.session.mute(caller.append_wait());
+    Ok(begin(client, header, (head.acks, throttle_ms), parts, bytes).await)
 }
 
 /// Receives one request.
@@ -74,6 +78,8 @@ struct Receiver<'a> {
     has_ended: bool,
     /// Whether the request's version is one of clients that have transactions of KIP-890.
     has_transactions: bool,
+    /// Whether the client may be the producer of the transaction, if there is one.
+    producer: Result<(), Refusal>,
     version: i16,
 }
 
@@ -94,6 +100,7 @@ impl<'a> Receiver<'a> {
             refused,
             has_ended,
             has_transactions,
+            producer: Ok(()),
             version,
         })
     }
@@ -107,7 +114,8 @@ impl<'a> Receiver<'a> {
         while let Some(event) = self.reader.next(&mut rest)? {
             match event {
                 Event::Head(head) => {
-                    if head.transactional_id.is_some() {
+                    if let Some(name) = &head.transactional_id {
+                        self.producer = self.client.may_be_producer(Api::Produce, name);
                         is_known_kind("Produce", self.version, TRANSACTIONS_FROM);
                     }
                     self.head = Some(head);
@@ -137,10 +145,18 @@ impl<'a> Receiver<'a> {
                 let message = format!("acks is {}; use 0, 1 or -1 (all)", head.acks);
                 Err(Refusal::new(ErrorCode::InvalidRequiredAcks, message))
             }
-            _ => Ok(Vec::new()),
+            _ => self.producer.clone().and_then(|()| self.may_append(&topic)).map(|()| Vec::new()),
         };
         let checker = RecordBatchChecker::new(self.client.kafka.config.batch_limits);
         self.open = Some(Open { part: Part { topic, partition, gathered: 0, batches }, checker });
+    }
+
+    /// Fails early if the topic is named and the client may not append to it: its bytes need no buffers.
+    fn may_append(&self, topic: &TopicRef) -> Result<(), Refusal> {
+        match topic {
+            TopicRef::Name(name) => self.client.may_use_topic(Api::Produce, name),
+            TopicRef::Id(_) => Ok(()),
+        }
     }
 
     /// Checks bytes and keeps them, unless the partition's batches are refused already.
@@ -199,7 +215,7 @@ impl<'a> Receiver<'a> {
 async fn begin(
     client: &Arc<Client>,
     header: RequestHeader,
-    acks: i16,
+    (acks, throttle_ms): (i16, i32),
     parts: Vec<Part>,
     mut bytes: VecDeque<Bytes>,
 ) -> Pending {
@@ -215,7 +231,7 @@ async fn begin(
         });
         names.push(topic);
     }
-    let mut all = join_all(appends).map(move |produced| respond(&header, acks, names, produced)).boxed();
+    let mut all = join_all(appends).map(move |produced| respond(&header, acks, throttle_ms, names, produced)).boxed();
     // Once: from here on their order is decided, and the next request can be read.
     match (&mut all).now_or_never() {
         Some(reply) => Pending::Ready(reply),
@@ -234,7 +250,7 @@ async fn begin_one(
     if client.is_led_elsewhere() {
         return Err(Refusal::new(ErrorCode::NotLeaderOrFollower, "another broker leads this partition"));
     }
-    let handle = partition_of(client, topic, number).await?;
+    let handle = partition_of(client, Api::Produce, topic, number).await?;
     let received = Received::of_record_batches(bytes, batches)?;
     let raw_bytes_max = client.kafka.config.batch_limits.raw_bytes_max;
     let received = keys::checked(&client.kafka.converting, &handle, received, raw_bytes_max).await?;
@@ -264,7 +280,13 @@ fn produced(partition: i32, appended: Result<(u64, u64), Refusal>) -> Produced {
     }
 }
 
-fn respond(header: &RequestHeader, acks: i16, names: Vec<Arc<TopicRef>>, produced: Vec<Produced>) -> Option<Reply> {
+fn respond(
+    header: &RequestHeader,
+    acks: i16,
+    throttle_ms: i32,
+    names: Vec<Arc<TopicRef>>,
+    produced: Vec<Produced>,
+) -> Option<Reply> {
     if acks == 0 {
         // Nobody waits for it, and one response too many would be taken for that to the next request.
         return None;
@@ -276,6 +298,6 @@ fn respond(header: &RequestHeader, acks: i16, names: Vec<Arc<TopicRef>>, produce
             _ => topics.push((TopicRef::clone(&name), vec![produced])),
         }
     }
-    let body = response(header.version, &topics, 0);
+    let body = response(header.version, &topics, throttle_ms);
     Some(Reply::new(header, Api::Produce, [body.into()]))
 }

@@ -1,10 +1,11 @@
 //! InitProducerId: ids for idempotent producers, and for those that have transactions.
 
 use super::Client;
+use super::error::Refusal;
 use super::transactions::{code_of, instance, is_known_kind};
 use rawline_broker::ProducerInstance;
-use rawline_kafka::ErrorCode;
 use rawline_kafka::messages::{InitProducerIdRequest, InitProducerIdResponse};
+use rawline_kafka::{Api, ErrorCode};
 use std::time::Duration;
 
 /// Clients whose transactions are of the kind that this broker has ask in this version.
@@ -20,6 +21,9 @@ pub(super) async fn respond(client: &Client, version: i16, request: &InitProduce
     }
     if let Some(name) = &request.transactional_id {
         return transactional(client, version, name, request).await;
+    }
+    if let Err(Refusal { code, .. }) = client.may_produce(Api::InitProducerId) {
+        return refused(code);
     }
     let producer_id = (rand::random::<u64>() >> 1) as i64;
     InitProducerIdResponse { producer_id, producer_epoch: 0, ..InitProducerIdResponse::default() }
@@ -37,6 +41,9 @@ async fn transactional(
     }
     if client.is_led_elsewhere() {
         return refused(ErrorCode::NotCoordinator);
+    }
+    if let Err(Refusal { code, .. }) = client.may_be_producer(Api::InitProducerId, name) {
+        return refused(code);
     }
     let timeout = Duration::from_millis(u64::try_from(request.transaction_timeout_ms).unwrap_or_default());
     let from = instance(request.producer_id, request.producer_epoch);

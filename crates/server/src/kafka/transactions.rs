@@ -4,9 +4,10 @@
 //! producer's next instance, so that a late batch can't get into the next transaction. Who ends it makes no difference.
 
 use super::Client;
+use super::error::Refusal;
 use rawline_broker::{Kind, ProducerInstance, TransactionError, TransactionProgress};
-use rawline_kafka::ErrorCode;
 use rawline_kafka::messages::{EndTxnRequest, EndTxnResponse};
+use rawline_kafka::{Api, ErrorCode};
 
 /// From this version of EndTxn on, the response has the id and the epoch that the producer goes on with. Older ones are
 /// served, too: engines end the transaction of a checkpoint with them, whichever client has written it. The next
@@ -44,6 +45,9 @@ pub(super) async fn end(client: &Client, version: i16, request: &EndTxnRequest) 
         return refused(ErrorCode::InvalidProducerIdMapping);
     };
     let name = &request.transactional_id;
+    if let Err(Refusal { code, .. }) = client.may_be_producer(Api::EndTxn, name) {
+        return refused(code);
+    }
     match carry_out(client, version, instance, request).await {
         // Older versions leave out both.
         Ok(ProducerInstance { id, epoch }) => {

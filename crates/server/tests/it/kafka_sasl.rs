@@ -9,7 +9,7 @@ use rawline_kafka::messages::{
     SaslHandshakeResponse,
 };
 use rawline_kafka::{Api, ErrorCode, Response};
-use rawline_server::ApiKeys;
+use rawline_server::Access;
 use rawline_server::http::{HttpConfig, Waits};
 use rawline_testkit::served::Served;
 use ring::{digest, hmac, pbkdf2};
@@ -20,8 +20,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 const KEYS: [&str; 2] = ["first key", "second key"];
 
 async fn served(keys: &[&str]) -> Served {
-    let api_keys = ApiKeys::new(keys.iter().map(|&key| key.to_owned()).collect());
-    Served::on(Arc::new(MemoryStore::new()), HttpConfig { api_keys, ..HttpConfig::default() }, 64 << 20).await
+    let access = Access::of_keys(keys.iter().map(|&key| key.to_owned()).collect());
+    Served::on(Arc::new(MemoryStore::new()), HttpConfig { access, ..HttpConfig::default() }, 64 << 20).await
 }
 
 async fn handshake(client: &mut Client, version: i16, mechanism: &str) -> SaslHandshakeResponse {
@@ -222,8 +222,8 @@ async fn a_broker_without_keys_authenticates_nobody() {
 #[tokio::test]
 async fn a_client_that_waits_loses_its_connection() {
     let waits = Waits { head: Duration::from_millis(300), ..Waits::default() };
-    let api_keys = ApiKeys::new(vec![KEYS[0].to_owned()]);
-    let config = HttpConfig { api_keys, waits, ..HttpConfig::default() };
+    let access = Access::of_keys(vec![KEYS[0].to_owned()]);
+    let config = HttpConfig { access, waits, ..HttpConfig::default() };
     let server = Served::on(Arc::new(MemoryStore::new()), config, 64 << 20).await;
     let mut authenticated = begin(&server, "PLAIN").await;
     assert_eq!(authenticate(&mut authenticated, b"\0me\0first key").await.error_code, 0);

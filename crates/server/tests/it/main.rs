@@ -10,6 +10,7 @@ mod failed_topic;
 mod failing_disk;
 mod groups;
 mod kafka;
+mod kafka_access;
 mod kafka_admin;
 mod kafka_consumer_groups;
 mod kafka_groups;

@@ -5,7 +5,7 @@
 use crate::support::{DEADLINE, connect, get, http, wait_until};
 use futures_util::{SinkExt, StreamExt};
 use rawline_broker::store::memory::MemoryStore;
-use rawline_server::ApiKeys;
+use rawline_server::Access;
 use rawline_server::http::HttpConfig;
 use rawline_testkit::served::Served;
 use serde_json::{Value, json};
@@ -233,7 +233,7 @@ async fn many_messages_arrive_once_and_in_order_and_no_client_gets_its_own() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_upgrade_needs_a_key_and_a_handshake() {
-    let config = HttpConfig { api_keys: ApiKeys::new(vec!["secret".into()]), ..HttpConfig::default() };
+    let config = HttpConfig { access: Access::of_keys(vec!["secret".into()]), ..HttpConfig::default() };
     let server = Served::on(Arc::new(MemoryStore::new()), config, 64 << 20).await;
     let url = format!("ws://{}/v1/messages/json", server.address);
     for (key, status) in [(None, 401), (Some("Bearer wrong"), 401), (Some("Bearer secret"), 101)] {

@@ -4,6 +4,7 @@
 //! For a member that leads, the broker divides the partitions.
 
 use super::read_json;
+use crate::access::{Caller, Operation};
 use crate::groups::new_member_id;
 use crate::groups::share::divide;
 use crate::http::Api;
@@ -35,7 +36,12 @@ pub(super) fn membership(member: String, instance: Option<String>, generation: u
 }
 
 /// Joins a group. Responds when all members have joined and their partitions are divided.
-pub(crate) async fn join(api: &Api, peer: &Peer, request: Request<Incoming>) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn join(
+    api: &Api,
+    peer: &Peer,
+    caller: &Caller,
+    request: Request<Incoming>,
+) -> Result<ApiResponse, ApiError> {
     let (request, mut body) = BodyReader::split(api, request);
     let group: Arc<str> = Query::of(&request).group()?.into();
     let request: JoinRequest = read_json(&mut body, r#"{"topics":["T"]}"#).await?;
@@ -43,6 +49,7 @@ pub(crate) async fn join(api: &Api, peer: &Peer, request: Request<Incoming>) -> 
         let message = format!("{} topics; name 1 to {TOPICS_MAX}", request.topics.len());
         return Err(ApiError::new(code::GROUP_INVALID, message));
     }
+    request.topics.iter().try_for_each(|topic| caller.grants().topic(Operation::Read, topic))?;
     let _permit = api.waits.try_acquire().map_err(|_| {
         let message = "too many requests wait; retry, or use fewer connections";
         ApiError::new(code::WAITS_TOO_MANY, message)

@@ -2,6 +2,7 @@
 
 pub(crate) mod member;
 
+use crate::access::{Caller, Operation};
 use crate::http::Api;
 use crate::http::body::BodyReader;
 use crate::http::error::ApiError;
@@ -40,32 +41,38 @@ async fn read_json<T: DeserializeOwned>(body: &mut BodyReader, form: &str) -> Re
         .map_err(|error| ApiError::new(code::GROUP_INVALID, format!("send a JSON object such as {form}: {error}")))
 }
 
-/// All groups, by name.
-pub(crate) async fn groups(api: &Api, peer: &Peer) -> Result<ApiResponse, ApiError> {
+/// All groups that the caller may use, by name.
+pub(crate) async fn groups(api: &Api, peer: &Peer, caller: &Caller) -> Result<ApiResponse, ApiError> {
     let summary = |(name, status): (Arc<str>, GroupStatus)| GroupSummary {
         name: name.to_string(),
         state: shown(status.state),
         members: status.members.len() as u64,
     };
-    let groups = api.broker.groups().into_iter().map(summary).collect();
+    let is_seen = |(name, _): &(Arc<str>, GroupStatus)| caller.grants().group(name).is_ok();
+    let groups = api.broker.groups().into_iter().filter(is_seen).map(summary).collect();
     render::value(api, peer, &GroupList { groups }).await
 }
 
-/// One group.
-pub(crate) async fn group(api: &Api, peer: &Peer, request: Request<Incoming>) -> Result<ApiResponse, ApiError> {
+/// One group, with the topics that the caller may use.
+pub(crate) async fn group(
+    api: &Api,
+    peer: &Peer,
+    caller: &Caller,
+    request: Request<Incoming>,
+) -> Result<ApiResponse, ApiError> {
     let name = Query::of(&request).group()?.into_owned();
     let Some(status) = api.broker.group(&name) else { return Err(ApiError::group_not_found(&name)) };
     let info = GroupInfo {
         state: shown(status.state),
         strategy: status.protocol,
-        members: status.members.iter().map(|member| member_info(&status.protocol_type, member)).collect(),
-        offsets: offsets(api, &name).await?,
+        members: status.members.iter().map(|member| member_info(caller, &status.protocol_type, member)).collect(),
+        offsets: offsets(api, caller, &name).await?,
         name,
     };
     render::value(api, peer, &info).await
 }
 
-fn member_info(protocol_type: &str, member: &MemberStatus) -> MemberInfo {
+fn member_info(caller: &Caller, protocol_type: &str, member: &MemberStatus) -> MemberInfo {
     let shares: Vec<(String, Vec<u32>)> = match &member.share {
         MemberShare::Consumer(share) => {
             share.assigned.iter().map(|of| (of.name.to_string(), of.partitions.clone())).collect()
@@ -77,7 +84,8 @@ fn member_info(protocol_type: &str, member: &MemberStatus) -> MemberInfo {
             assignment.assigned_partitions.into_iter().map(|of| (of.topic, numbers(of.partitions))).collect()
         }
     };
-    let partitions = shares.into_iter().flat_map(|(topic, numbers)| {
+    let seen = shares.into_iter().filter(|(topic, _)| caller.grants().sees(topic));
+    let partitions = seen.flat_map(|(topic, numbers)| {
         numbers.into_iter().map(move |partition| GroupPartition { topic: topic.clone(), partition })
     });
     MemberInfo {
@@ -89,10 +97,13 @@ fn member_info(protocol_type: &str, member: &MemberStatus) -> MemberInfo {
     }
 }
 
-async fn offsets(api: &Api, group: &str) -> Result<Vec<GroupOffset>, ApiError> {
+async fn offsets(api: &Api, caller: &Caller, group: &str) -> Result<Vec<GroupOffset>, ApiError> {
     let mut ends: BTreeMap<Arc<str>, Vec<u64>> = BTreeMap::new();
     let mut offsets = Vec::new();
     for (topic, partition, committed) in api.broker.committed_offsets(group) {
+        if !caller.grants().sees(&topic) {
+            continue;
+        }
         if !ends.contains_key(&topic) {
             let all = api.broker.topic(&topic).await?.all_offsets().await?;
             ends.insert(topic.clone(), all.into_iter().map(|offsets| offsets.end).collect());
@@ -114,11 +125,12 @@ async fn offsets(api: &Api, group: &str) -> Result<Vec<GroupOffset>, ApiError> {
 }
 
 /// Commits offsets: of a member, or of a group that has none.
-pub(crate) async fn commit(api: &Api, request: Request<Incoming>) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn commit(api: &Api, caller: &Caller, request: Request<Incoming>) -> Result<ApiResponse, ApiError> {
     let (request, mut body) = BodyReader::split(api, request);
     let name: Arc<str> = Query::of(&request).group()?.into();
     let form = r#"{"member":"ID","generation":1,"offsets":[{"topic":"T","partition":0,"offset":5}]}"#;
     let request: CommitRequest = read_json(&mut body, form).await?;
+    request.offsets.iter().try_for_each(|one| caller.grants().topic(Operation::Read, &one.topic))?;
     let membership = match (request.member, request.generation) {
         (Some(member), Some(generation)) => Some(member::membership(member, request.instance, generation)),
         (None, None) => None,

@@ -10,6 +10,8 @@ mod encode;
 mod exchange;
 mod head;
 
+use crate::access::Operation;
+use crate::http::auth::Session;
 use crate::http::{Api, browser};
 use crate::net::activity::Activity;
 use crate::net::peer::Peer;
@@ -38,6 +40,7 @@ pub(crate) fn begins(received: &[u8]) -> bool {
 pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
     api: &Api,
     peer: &Peer,
+    session: &Session,
     activity: &Activity,
     stream: &mut S,
     front: Vec<u8>,
@@ -46,7 +49,7 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
     let mut received = front;
     received.reserve(BUFFER_BYTES.saturating_sub(received.len()));
     loop {
-        let (appends, next) = arrived(api, &received);
+        let (appends, next) = arrived(api, session, &received);
         if !appends.is_empty() {
             if !activity.begin() {
                 return None;
@@ -92,13 +95,13 @@ enum Next {
 }
 
 /// The small appends at the beginning of what has arrived, and what follows them.
-fn arrived<'a>(api: &Api, received: &'a [u8]) -> (Vec<SmallAppend<'a>>, Next) {
+fn arrived<'a>(api: &Api, session: &Session, received: &'a [u8]) -> (Vec<SmallAppend<'a>>, Next) {
     let mut appends = Vec::new();
     let mut rest = received;
     loop {
         match head::find(rest, BUFFER_BYTES) {
             _ if rest.is_empty() => return (appends, Next::Partial { is_head_whole: false }),
-            Found::Append(append) if is_admitted(api, &append) => {
+            Found::Append(append) if is_admitted(api, session, &append) => {
                 let Some((_, after)) = rest.split_at_checked(append.bytes) else {
                     unreachable!("{append:?} in {} bytes", rest.len())
                 };
@@ -111,15 +114,21 @@ fn arrived<'a>(api: &Api, received: &'a [u8]) -> (Vec<SmallAppend<'a>>, Next) {
     }
 }
 
-/// Whether the request may be sent here, as `crate::http::admit` decides it for all others.
-fn is_admitted(api: &Api, append: &SmallAppend<'_>) -> bool {
+/// Whether the request may be sent here, as `crate::http::admit` decides it for all others. What isn't admitted goes to
+/// the library, which says why.
+fn is_admitted(api: &Api, session: &Session, append: &SmallAppend<'_>) -> bool {
     let is_forwarded = api.broker.cluster().is_some_and(|cluster| cluster.is_owned_by_other());
     if is_forwarded || append.body.len() as u64 > api.config.request_bytes_max {
         return false;
     }
-    if api.config.api_keys.is_empty() {
-        !api.is_local || browser::is_loopback(append.host)
-    } else {
-        api.config.api_keys.allow(append.authorization)
+    let access = &api.config.access;
+    if access.is_open() {
+        return !api.is_local || browser::is_loopback(append.host);
     }
+    let Ok(caller) = session.caller(access, append.authorization) else { return false };
+    let is_admitted = caller.grants().allows(Operation::Write, append.topic) && caller.append_wait().is_zero();
+    if is_admitted {
+        caller.appended(append.body.len() as u64);
+    }
+    is_admitted
 }

@@ -36,6 +36,19 @@ pub(super) struct Size {
 impl Wanted {
     /// Waits for what comes next. May be dropped while it waits.
     pub async fn next(&mut self, api: &Api) -> Result<Event, ApiError> {
+        let caller = self.caller.clone();
+        tokio::select! {
+            biased;
+            () = caller.ended() => Err(key_changed()),
+            event = self.next_within_quota(api) => event,
+        }
+    }
+
+    async fn next_within_quota(&mut self, api: &Api) -> Result<Event, ApiError> {
+        let wait = self.caller.read_wait();
+        if !wait.is_zero() {
+            tokio::time::sleep(wait).await;
+        }
         Ok(self.subscription.next(&api.broker).await?)
     }
 
@@ -110,4 +123,9 @@ pub(super) fn all(offset: u64, unpacked_bytes_max: u64) -> select::Wanted {
 /// The error of a subscription that ends with the broker.
 pub(super) fn stopping() -> ApiError {
     ApiError::new(code::SHUTTING_DOWN, "the broker is shutting down; resume from the cursor when it is running again")
+}
+
+/// The error of a subscription whose caller may not have the same grants any more.
+pub(crate) fn key_changed() -> ApiError {
+    ApiError::new(code::KEY_CHANGED, "this key was changed or removed; resume from the cursor with a key that counts")
 }

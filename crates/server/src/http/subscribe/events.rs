@@ -203,6 +203,7 @@ impl Events {
         let bytes = text.buffer.0.bytes();
         self.pieces.extend(text.buffer.0.freeze());
         self.api.metrics.subscriptions.delivered(count, bytes);
+        self.wanted.caller.read(bytes);
         self.wanted.subscription.delivered(records, end, next_offset.max(end));
         let is_told = count > 0 && group.has_ids() && self.wanted.filter.is_none();
         if count > 0 && !group.has_ids() {

@@ -6,13 +6,14 @@
 
 mod control;
 mod cursor;
-mod deliver;
+pub(crate) mod deliver;
 mod events;
-mod query;
+pub(crate) mod query;
 mod selected;
 mod socket;
 mod sse;
 
+use crate::access::Caller;
 use crate::http::Api;
 use crate::http::error::ApiError;
 use crate::http::response::ApiResponse;
@@ -30,14 +31,21 @@ const SILENCE_MAX: Duration = Duration::from_secs(15);
 
 /// What a subscriber wants.
 struct Wanted {
+    /// Whose grants and quota count.
+    caller: Arc<Caller>,
     subscription: Subscription,
     /// Which values of the topics; other topics are left out.
     filter: Option<Filter>,
 }
 
 /// Begins a subscription.
-pub(crate) async fn subscribe<B>(api: &Arc<Api>, peer: &Peer, request: &Request<B>) -> Result<ApiResponse, ApiError> {
-    let wanted = query::read(api, request).await?;
+pub(crate) async fn subscribe<B>(
+    api: &Arc<Api>,
+    peer: &Peer,
+    caller: &Arc<Caller>,
+    request: &Request<B>,
+) -> Result<ApiResponse, ApiError> {
+    let wanted = query::read(api, caller, request).await?;
     match is_upgrade(request.headers()) {
         true => socket::connect(api, request, wanted),
         false => events::response(api, peer, request.method(), wanted),

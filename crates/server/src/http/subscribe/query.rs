@@ -1,6 +1,7 @@
 //! The query of a subscription. Whatever is wrong with it is said before anything is delivered.
 
 use super::Wanted;
+use crate::access::{Caller, Operation};
 use crate::http::Api;
 use crate::http::error::ApiError;
 use crate::http::query::Query;
@@ -12,6 +13,7 @@ use rawline_contract::subscription::InTopic;
 use rawline_contract::{Cursor, Payload, code, header};
 use rawline_value::Filter;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Maximum number of names and prefixes: each new topic is compared with them.
 const TOPICS_MAX: usize = 1024;
@@ -20,7 +22,7 @@ const TOPICS_MAX: usize = 1024;
 const LAG_MAX_IF_SKIPPING: u64 = 65_536;
 
 /// Reads the request, and begins the subscription.
-pub(super) async fn read<B>(api: &Api, request: &Request<B>) -> Result<Wanted, ApiError> {
+pub(super) async fn read<B>(api: &Api, caller: &Arc<Caller>, request: &Request<B>) -> Result<Wanted, ApiError> {
     let query = Query::of(request);
     let mut names = query.all("topic-name");
     names.sort_unstable();
@@ -36,6 +38,12 @@ pub(super) async fn read<B>(api: &Api, request: &Request<B>) -> Result<Wanted, A
             return Err(invalid(format!("{count} topics and prefixes; subscribe to at most {TOPICS_MAX} at once")));
         }
         _ => {}
+    }
+    names.iter().try_for_each(|name| caller.grants().topic(Operation::Read, name))?;
+    let prefixes = granted(api, caller, prefixes, &mut names).await?;
+    if names.is_empty() && prefixes.is_empty() {
+        let message = "none of the topics that this key may read exists yet; subscribe when one does";
+        return Err(ApiError::new(code::TOPIC_NOT_FOUND, message));
     }
     let partition = match query.text("partition") {
         None => None,
@@ -76,7 +84,7 @@ pub(super) async fn read<B>(api: &Api, request: &Request<B>) -> Result<Wanted, A
         }
     }
     let subscription = api.broker.subscribe(request_of).await?;
-    Ok(Wanted { subscription, filter })
+    Ok(Wanted { caller: caller.clone(), subscription, filter })
 }
 
 fn prefixes(query: &Query<'_>) -> Result<Vec<String>, ApiError> {
@@ -90,6 +98,31 @@ fn prefixes(query: &Query<'_>) -> Result<Vec<String>, ApiError> {
         ))),
         None => Ok(prefixes),
     }
+}
+
+/// The prefixes, as far as the caller may read all their topics. Of the others, those topics that it may read by name
+/// and that exist are added to `names`.
+pub(crate) async fn granted(
+    api: &Api,
+    caller: &Caller,
+    asked: Vec<String>,
+    names: &mut Vec<String>,
+) -> Result<Vec<String>, ApiError> {
+    let mut prefixes = Vec::with_capacity(asked.len());
+    for prefix in asked {
+        let (granted, single) = caller.grants().readable(&prefix)?;
+        prefixes.extend(granted);
+        for name in single {
+            if api.broker.topic(&name).await.is_ok() {
+                names.push(name);
+            }
+        }
+    }
+    for list in [names, &mut prefixes] {
+        list.sort_unstable();
+        list.dedup();
+    }
+    Ok(prefixes)
 }
 
 fn filter(query: &Query<'_>) -> Result<Option<Filter>, ApiError> {

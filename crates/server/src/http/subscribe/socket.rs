@@ -56,7 +56,7 @@ impl Ended {
     fn of(error: ApiError) -> Ended {
         let code = match error.code() {
             code if code == code::SHUTTING_DOWN => CloseCode::Away,
-            code if code == code::SUBSCRIBER_SLOW => CloseCode::Again,
+            code if code == code::SUBSCRIBER_SLOW || code == code::KEY_CHANGED => CloseCode::Again,
             code if code == code::TOPIC_NOT_FOUND => CloseCode::Normal,
             _ => CloseCode::Error,
         };
@@ -156,6 +156,7 @@ async fn stored(
     let Joined { pieces, holds_buffers } = join::join(peer, pieces).await;
     socket.send(FrameKind::Binary, pieces, holds_buffers).await.ok()?;
     api.metrics.subscriptions.delivered(end_offset - records.offset, bytes);
+    wanted.caller.read(bytes);
     wanted.subscription.delivered(records, end_offset, next_offset);
     Some(())
 }
@@ -178,6 +179,7 @@ async fn filtered(
     if found.records > 0 {
         socket.send_frames(found.frames, true).await.ok()?;
         api.metrics.subscriptions.delivered(found.records, found.bytes);
+        wanted.caller.read(found.bytes);
     }
     wanted.subscription.delivered(records, found.end_offset, next_offset.max(found.end_offset));
     Some(Ok(()))

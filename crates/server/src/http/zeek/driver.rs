@@ -5,10 +5,12 @@ use super::message;
 use super::publish::Groups;
 use super::session::{Action, Session, error};
 use super::topic;
+use crate::access::Caller;
 use crate::http::error::ApiError;
 use crate::http::render::{self, Buffer};
 use crate::http::response::ApiResponse;
 use crate::http::select::{self, Wanted};
+use crate::http::subscribe::deliver::key_changed;
 use crate::http::websocket::{CloseCode, FrameKind, Message, WebSocket, upgrade};
 use crate::http::{Api, long_poll};
 use crate::net::peer::Peer;
@@ -18,6 +20,7 @@ use rawline_broker::pool::Gathered;
 use rawline_broker::subscriptions::Records;
 use rawline_broker::{ReadError, ReadRequest};
 use std::io::Write;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Messages, and bytes of their values, that are published together: those that have arrived.
@@ -36,9 +39,10 @@ const RECORD_BYTES_MAX: usize = 1 << 20;
 const JSON_FACTOR: u64 = 48;
 
 /// The response to the upgrade.
-pub(crate) fn connect<B>(api: &Api, request: &Request<B>) -> Result<ApiResponse, ApiError> {
+pub(crate) fn connect<B>(api: &Api, caller: &Arc<Caller>, request: &Request<B>) -> Result<ApiResponse, ApiError> {
+    let caller = caller.clone();
     upgrade(api, request, None, |api, peer, mut socket| async move {
-        let end = run(&api, &peer, &mut socket).await;
+        let end = run(&api, &peer, &caller, &mut socket).await;
         if let Some((code, reason)) = end {
             socket.close(code, &reason).await;
         }
@@ -46,20 +50,22 @@ pub(crate) fn connect<B>(api: &Api, request: &Request<B>) -> Result<ApiResponse,
 }
 
 /// Runs until the connection is to be closed; `None` if it has ended.
-async fn run(api: &Api, peer: &Peer, socket: &mut WebSocket) -> Option<(CloseCode, String)> {
+async fn run(api: &Api, peer: &Peer, caller: &Caller, socket: &mut WebSocket) -> Option<(CloseCode, String)> {
     let mut session = Session::new(endpoint());
     let mut feed = Feed::default();
     let mut stopping = api.stopping.clone();
     loop {
+        let (append_wait, read_wait) = (caller.append_wait(), caller.read_wait());
         tokio::select! {
-            message = socket.receive() => {
-                if let Some(end) = take(api, peer, socket, &mut session, &mut feed, message?).await? {
+            () = caller.ended() => return Some((CloseCode::Again, key_changed().to_string())),
+            message = after(append_wait, socket.receive()) => {
+                if let Some(end) = take(api, peer, caller, socket, &mut session, &mut feed, message?).await? {
                     return Some(end);
                 }
             }
-            records = feed.next(api) => {
+            records = after(read_wait, feed.next(api)) => {
                 let delivered = match records {
-                    Ok(records) => deliver(api, peer, socket, &mut feed, &records).await,
+                    Ok(records) => deliver(api, peer, caller, socket, &mut feed, &records).await,
                     Err(error) => Err(error),
                 };
                 match delivered {
@@ -74,10 +80,19 @@ async fn run(api: &Api, peer: &Peer, socket: &mut WebSocket) -> Option<(CloseCod
     }
 }
 
+/// Does something after the caller's quota has room.
+async fn after<T>(wait: Duration, work: impl Future<Output = T>) -> T {
+    if !wait.is_zero() {
+        tokio::time::sleep(wait).await;
+    }
+    work.await
+}
+
 /// Takes a message and those that have arrived after it. `Some(Some(_))` closes the connection; `None` if it has ended.
 async fn take(
     api: &Api,
     peer: &Peer,
+    caller: &Caller,
     socket: &mut WebSocket,
     session: &mut Session,
     feed: &mut Feed,
@@ -92,7 +107,7 @@ async fn take(
             Action::Send(text) => replies.push(text),
             Action::Publish { message, input } => published.push(message, input),
             Action::Subscribe { prefixes, ack } => {
-                match Feed::new(api, prefixes).await {
+                match Feed::new(api, caller, prefixes).await {
                     Ok(new) => *feed = new,
                     Err(error) => {
                         end = Some((CloseCode::Error, error.to_string()));
@@ -114,7 +129,7 @@ async fn take(
             }
         }
     }
-    let appends = published.groups.iter().map(|group| group.append(api, peer));
+    let appends = published.groups.iter().map(|group| group.append(api, peer, caller));
     for (group, result) in published.groups.iter().zip(join_all(appends).await) {
         match result {
             Ok((name, offsets)) => feed.published(name, &group.topic, offsets),
@@ -136,6 +151,7 @@ async fn take(
 async fn deliver(
     api: &Api,
     peer: &Peer,
+    caller: &Caller,
     socket: &mut WebSocket,
     feed: &mut Feed,
     records: &Records,
@@ -202,6 +218,7 @@ async fn deliver(
     }
     drop(selected);
     api.metrics.returned(count, frames.0.bytes());
+    caller.read(frames.0.bytes());
     let is_open = socket.send_frames(frames.0.freeze(), true).await.is_ok();
     // Without progress there is nothing more: the next commit wakes it.
     feed.delivered(records, next, if next > offset { next_offset.max(next) } else { next });

@@ -3,8 +3,10 @@
 //! It holds no records. What it delivers is read from the log, so a slow client costs one read.
 
 use super::topic;
+use crate::access::Caller;
 use crate::http::Api;
 use crate::http::error::ApiError;
+use crate::http::subscribe::query::granted;
 use crate::http::topics;
 use rawline_broker::subscriptions::{Event, Records, Slow, Subscribe, Subscription};
 use rawline_contract::Payload;
@@ -22,16 +24,19 @@ pub(super) struct Feed {
 }
 
 impl Feed {
-    /// From the end of the topics that exist now, and the first record of those that come later.
-    pub async fn new(api: &Api, prefixes: Vec<String>) -> Result<Feed, ApiError> {
+    /// From the end of the topics that exist now, and the first record of those that come later; of topics that the
+    /// caller may read.
+    pub async fn new(api: &Api, caller: &Caller, prefixes: Vec<String>) -> Result<Feed, ApiError> {
         if prefixes.is_empty() {
             return Ok(Feed::default());
         }
         let mut names: Vec<String> = prefixes.iter().map(|prefix| topic::name_prefix(prefix)).collect();
         names.sort_unstable();
         names.dedup();
+        let mut single = Vec::new();
+        let names = granted(api, caller, names, &mut single).await?;
         let subscribe = Subscribe {
-            names: Vec::new(),
+            names: single,
             prefixes: names,
             partition: None,
             after_us: None,
@@ -60,7 +65,9 @@ impl Feed {
                     subscription.delivered(&records, end, end);
                 }
                 Event::Deleted { topic } => drop(self.own.remove(&*topic)),
-                event @ (Event::Ended | Event::TooSlow { .. }) => unreachable!("{event:?} of prefixes without a limit"),
+                // All topics that the caller may read were deleted.
+                Event::Ended => return std::future::pending().await,
+                event @ Event::TooSlow { .. } => unreachable!("{event:?} without a limit"),
             }
         }
     }

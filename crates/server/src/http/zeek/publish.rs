@@ -2,6 +2,7 @@
 
 use super::message::DataMessage;
 use super::topic;
+use crate::access::{Caller, Operation};
 use crate::http::Api;
 use crate::http::append::store;
 use crate::http::body::Length;
@@ -45,10 +46,12 @@ impl Groups {
 
 impl Group {
     /// Appends the values; returns their topic's name and their offsets.
-    pub async fn append(&self, api: &Api, peer: &Peer) -> Result<(String, Range<u64>), ApiError> {
+    pub async fn append(&self, api: &Api, peer: &Peer, caller: &Caller) -> Result<(String, Range<u64>), ApiError> {
         let name = topic::encode(&self.topic);
+        caller.grants().topic(Operation::Write, &name)?;
         let partition = topic_of_values(api, &name).await?;
         let bytes = self.values.iter().map(|value| value.len() as u64).sum();
+        caller.appended(bytes);
         let mut draft = BatchDraft::new(api, peer, Length::Whole(bytes), self.values.len() as u32).await?;
         for value in &self.values {
             draft.add_size(value.len() as u32).await?;

@@ -5,12 +5,12 @@ use super::settings::{self, Change};
 use super::{Subjects, each, outcome};
 use crate::kafka::error::{ConnectionError, Refusal};
 use crate::kafka::{Client, KafkaConfig};
-use rawline_kafka::ErrorCode;
 use rawline_kafka::messages::{
     AlterConfigsRequest, AlterConfigsResource, AlterConfigsResourceResponse, AlterConfigsResponse,
     IncrementalAlterConfigsRequest, IncrementalAlterConfigsResource, IncrementalAlterConfigsResponse,
     IncrementalAlterableConfig,
 };
+use rawline_kafka::{Api, ErrorCode};
 use serde_json::{Map, Value};
 
 /// Kafka's numbers of operations on a setting.
@@ -38,7 +38,7 @@ pub(super) async fn replace(
         resource_name: resource.resource_name,
     };
     let all = request.resources.into_iter().map(wanted).collect();
-    let responses = alter(client, all, request.validate_only).await?;
+    let responses = alter(client, Api::AlterConfigs, all, request.validate_only).await?;
     Ok(AlterConfigsResponse { responses, ..AlterConfigsResponse::default() })
 }
 
@@ -61,7 +61,7 @@ pub(super) async fn change(
         resource_name: resource.resource_name,
     };
     let all = request.resources.into_iter().map(wanted).collect();
-    let responses = alter(client, all, request.validate_only).await?;
+    let responses = alter(client, Api::IncrementalAlterConfigs, all, request.validate_only).await?;
     Ok(IncrementalAlterConfigsResponse { responses, ..IncrementalAlterConfigsResponse::default() })
 }
 
@@ -81,15 +81,17 @@ fn changing(config: &KafkaConfig, wanted: &IncrementalAlterableConfig) -> Result
 
 async fn alter(
     client: &Client,
+    api: Api,
     all: Vec<Alteration>,
     validate_only: bool,
 ) -> Result<Vec<AlterConfigsResourceResponse>, ConnectionError> {
     let subjects = Subjects::of(all.iter().map(|one| (one.resource_type, one.resource_name.clone())))?;
-    Ok(each(all, |one| alter_one(client, one, &subjects, validate_only)).await)
+    Ok(each(all, |one| alter_one(client, api, one, &subjects, validate_only)).await)
 }
 
 async fn alter_one(
     client: &Client,
+    api: Api,
     wanted: Alteration,
     subjects: &Subjects<(i8, String)>,
     validate_only: bool,
@@ -97,9 +99,10 @@ async fn alter_one(
     let Alteration { resource_type, resource_name, changes } = wanted;
     let resource = (resource_type, resource_name);
     let changed = match subjects.check(&resource) {
-        Ok(()) => try_alter(client, &resource, changes, validate_only).await,
+        Ok(()) => try_alter(client, api, &resource, changes, validate_only).await,
         Err(refusal) => Err(refusal),
     };
+    let changed = if validate_only { changed } else { client.audited("topic.alter", &resource.1, changed) };
     let (error_code, error_message) = outcome(changed);
     let (resource_type, resource_name) = resource;
     AlterConfigsResourceResponse { error_code, error_message, resource_type, resource_name }
@@ -107,11 +110,12 @@ async fn alter_one(
 
 async fn try_alter(
     client: &Client,
+    api: Api,
     (kind, name): &(i8, String),
     changes: Result<Map<String, Value>, Refusal>,
     validate_only: bool,
 ) -> Result<(), Refusal> {
-    let Resource::Topic(topic) = Resource::find(client, *kind, name).await? else {
+    let Resource::Topic(topic) = Resource::find(client, api, *kind, name).await? else {
         let message = "a broker's settings can't be changed while it runs; start it with others";
         return Err(Refusal::new(ErrorCode::InvalidRequest, message));
     };

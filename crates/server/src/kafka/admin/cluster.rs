@@ -30,7 +30,7 @@ pub(super) fn describe(client: &Client, request: &DescribeClusterRequest) -> Des
         brokers: client.nodes().into_iter().map(broker).collect(),
         cluster_authorized_operations: operations::asked(
             request.include_cluster_authorized_operations,
-            operations::OF_BROKERS,
+            operations::of_broker(client.caller().grants()),
         ),
         ..DescribeClusterResponse::default()
     }

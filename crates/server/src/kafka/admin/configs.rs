@@ -6,11 +6,11 @@ use crate::kafka::Client;
 use crate::kafka::building::Building;
 use crate::kafka::error::{ConnectionError, Refusal};
 use rawline_broker::Topic;
-use rawline_kafka::ErrorCode;
 use rawline_kafka::messages::{
     DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResourceResult, DescribeConfigsResponse,
     DescribeConfigsResult, DescribeConfigsSynonym,
 };
+use rawline_kafka::{Api, ErrorCode};
 use std::sync::Arc;
 
 /// Kafka's numbers of what has settings.
@@ -30,7 +30,11 @@ pub(super) enum Resource {
 }
 
 impl Resource {
-    pub async fn find(client: &Client, kind: i8, name: &str) -> Result<Resource, Refusal> {
+    pub async fn find(client: &Client, api: Api, kind: i8, name: &str) -> Result<Resource, Refusal> {
+        match kind {
+            TOPIC => client.may_use_topic(api, name)?,
+            _ => client.may_monitor(api)?,
+        }
         match kind {
             TOPIC => Ok(Resource::Topic(client.kafka.broker.topic(name).await?)),
             BROKER if name.is_empty() => Ok(Resource::AllBrokers),
@@ -79,11 +83,12 @@ pub(super) async fn describe(
 
 /// Those of its settings that are asked for.
 async fn settings_of(client: &Client, resource: &DescribeConfigsResource) -> Result<Vec<Described>, Refusal> {
-    let mut found = match Resource::find(client, resource.resource_type, &resource.resource_name).await? {
-        Resource::Topic(topic) => settings::of_topic(&client.kafka.config, &topic.settings()),
-        Resource::Broker => settings::of_broker(client),
-        Resource::AllBrokers => Vec::new(),
-    };
+    let mut found =
+        match Resource::find(client, Api::DescribeConfigs, resource.resource_type, &resource.resource_name).await? {
+            Resource::Topic(topic) => settings::of_topic(&client.kafka.config, &topic.settings()),
+            Resource::Broker => settings::of_broker(client),
+            Resource::AllBrokers => Vec::new(),
+        };
     // As in Kafka, no name stands for all.
     let wanted = resource.configuration_keys.as_deref().unwrap_or_default();
     found.retain(|setting| wanted.is_empty() || wanted.iter().any(|name| name == setting.name));

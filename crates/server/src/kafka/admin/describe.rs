@@ -6,6 +6,7 @@ use crate::kafka::lookup::id_of;
 use crate::kafka::metadata::EPOCH;
 use crate::kafka::{Client, operations};
 use rawline_broker::Topic;
+use rawline_kafka::Api;
 use rawline_kafka::messages::{
     DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse, DescribeTopicPartitionsResponsePartition,
     DescribeTopicPartitionsResponseTopic, TopicPartitionsCursor,
@@ -26,7 +27,9 @@ pub(super) async fn respond(
         true => {
             let topics = client.kafka.broker.topics();
             building.begin(topics.len() + limit as usize).await;
-            topics.iter().map(|topic| topic.status().name).collect()
+            let caller = client.caller();
+            let names = topics.iter().map(|topic| topic.topic_name().to_owned());
+            names.filter(|name| caller.grants().sees(name)).collect()
         }
         false => {
             building.begin(topics.len() + limit as usize).await;
@@ -62,10 +65,13 @@ struct Page {
 impl Page {
     /// Adds a topic's partitions from `first` on, as far as there is room.
     async fn add(&mut self, client: &Client, name: String, first: u32) {
-        let (topic_id, partitions) = match client.kafka.broker.topic(&name).await {
+        let found = match client.may_use_topic(Api::DescribeTopicPartitions, &name) {
+            Ok(()) => client.kafka.broker.topic(&name).await.map_err(Refusal::from),
+            Err(refusal) => Err(refusal),
+        };
+        let (topic_id, partitions) = match found {
             Ok(topic) => (id_of(&topic), self.take(&topic, &name, first, client.leader())),
-            Err(error) => {
-                let Refusal { code, message } = error.into();
+            Err(Refusal { code, message }) => {
                 tracing::debug!(topic = name, message, "a client asks for a topic in vain");
                 return self.topics.push(DescribeTopicPartitionsResponseTopic {
                     error_code: code.into(),
@@ -77,12 +83,13 @@ impl Page {
         if partitions.is_empty() && self.next.is_some() {
             return;
         }
+        // The request can't say whether they are wanted.
+        let topic_authorized_operations = operations::of_topic(client.caller().grants(), &name);
         self.topics.push(DescribeTopicPartitionsResponseTopic {
             name: Some(name),
             topic_id,
             partitions,
-            // The request can't say whether they are wanted.
-            topic_authorized_operations: operations::OF_TOPICS,
+            topic_authorized_operations,
             ..DescribeTopicPartitionsResponseTopic::default()
         });
     }

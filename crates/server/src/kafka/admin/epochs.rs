@@ -4,11 +4,11 @@ use crate::kafka::Client;
 use crate::kafka::error::Refusal;
 use crate::kafka::lookup::partition;
 use crate::kafka::metadata::EPOCH;
-use rawline_kafka::ErrorCode;
 use rawline_kafka::messages::{
     EpochEndOffset, OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse, OffsetForLeaderPartition,
     OffsetForLeaderTopicResult,
 };
+use rawline_kafka::{Api, ErrorCode};
 
 pub(super) async fn respond(client: &Client, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse {
     let mut topics = Vec::with_capacity(request.topics.len());
@@ -39,7 +39,7 @@ async fn of_partition(client: &Client, topic: &str, asked: &OffsetForLeaderParti
 /// The offset after the epoch's last record; `None` if no leader has had the epoch.
 async fn end_of(client: &Client, topic: &str, asked: &OffsetForLeaderPartition) -> Result<Option<u64>, Refusal> {
     check(asked.current_leader_epoch)?;
-    let end = partition(client, topic, asked.partition).await?.offsets().end;
+    let end = partition(client, Api::OffsetForLeaderEpoch, topic, asked.partition).await?.offsets().end;
     Ok((asked.leader_epoch == EPOCH).then_some(end))
 }
 

@@ -2,8 +2,10 @@
 
 use crate::kafka::Client;
 use crate::kafka::building::Building;
+use crate::kafka::error::Refusal;
 use rawline_broker::limits::TOPIC_PARTITIONS_MAX;
 use rawline_broker::{Topic, TopicError};
+use rawline_kafka::Api;
 use rawline_kafka::messages::{
     DescribeLogDirsPartition, DescribeLogDirsRequest, DescribeLogDirsResponse, DescribeLogDirsResult,
     DescribeLogDirsTopic,
@@ -18,6 +20,9 @@ pub(super) async fn describe(
     request: DescribeLogDirsRequest,
     building: &mut Building<'_>,
 ) -> DescribeLogDirsResponse {
+    if let Err(Refusal { code, .. }) = client.may_monitor(Api::DescribeLogDirs) {
+        return DescribeLogDirsResponse { error_code: code.into(), ..DescribeLogDirsResponse::default() };
+    }
     // Sizes are found for all partitions of a topic, whichever are asked for.
     let topics = request.topics.as_ref().map_or_else(|| client.kafka.broker.topics().len(), Vec::len);
     building.begin(topics.saturating_mul(TOPIC_PARTITIONS_MAX as usize)).await;

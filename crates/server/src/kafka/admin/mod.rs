@@ -17,8 +17,8 @@ use super::Client;
 use super::building::Building;
 use super::error::{ConnectionError, Refusal};
 use futures_util::stream::{self, StreamExt};
-use rawline_kafka::ErrorCode;
 use rawline_kafka::messages::{ListPartitionReassignmentsResponse, Request, Response};
+use rawline_kafka::{Api, ErrorCode};
 use std::collections::BTreeSet;
 
 /// Maximum number of topics in a request whose response has kilobytes for each.
@@ -49,7 +49,11 @@ pub(super) async fn respond(
         Request::ListTransactions(request) => transactions::list(client, request, building).await.into(),
         Request::DescribeLogDirs(request) => log_dirs::describe(client, request, building).await.into(),
         // There is no other broker to which a partition could move.
-        Request::ListPartitionReassignments(_) => ListPartitionReassignmentsResponse::default().into(),
+        Request::ListPartitionReassignments(_) => {
+            let (error_code, error_message) = outcome(client.may_monitor(Api::ListPartitionReassignments));
+            let response = ListPartitionReassignmentsResponse::default();
+            ListPartitionReassignmentsResponse { error_code, error_message, ..response }.into()
+        }
         _ => return Ok(None),
     }))
 }

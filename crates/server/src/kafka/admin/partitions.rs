@@ -4,10 +4,10 @@ use super::{Subjects, each, outcome, settings};
 use crate::kafka::Client;
 use crate::kafka::error::{ConnectionError, Refusal};
 use rawline_broker::limits::TOPIC_PARTITIONS_MAX;
-use rawline_kafka::ErrorCode;
 use rawline_kafka::messages::{
     CreatePartitionsRequest, CreatePartitionsResponse, CreatePartitionsTopic, CreatePartitionsTopicResult,
 };
+use rawline_kafka::{Api, ErrorCode};
 use serde_json::Map;
 
 pub(super) async fn create(
@@ -26,7 +26,9 @@ async fn create_one(
     subjects: &Subjects<String>,
     validate_only: bool,
 ) -> CreatePartitionsTopicResult {
-    let (error_code, error_message) = outcome(try_create(client, &topic, subjects, validate_only).await);
+    let created = try_create(client, &topic, subjects, validate_only).await;
+    let created = if validate_only { created } else { client.audited("topic.alter", &topic.name, created) };
+    let (error_code, error_message) = outcome(created);
     CreatePartitionsTopicResult { name: topic.name, error_code, error_message }
 }
 
@@ -37,6 +39,7 @@ async fn try_create(
     validate_only: bool,
 ) -> Result<(), Refusal> {
     subjects.check(&wanted.name)?;
+    client.may_use_topic(Api::CreatePartitions, &wanted.name)?;
     let topic = client.kafka.broker.topic(&wanted.name).await?;
     let partitions = checked(wanted.count)?;
     let added = match partitions.checked_sub(topic.partitions()) {

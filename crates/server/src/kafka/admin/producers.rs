@@ -6,11 +6,11 @@ use crate::kafka::building::Building;
 use crate::kafka::error::{ConnectionError, Refusal};
 use crate::kafka::lookup::partition;
 use rawline_broker::{Kind, PartitionProducer};
-use rawline_kafka::ErrorCode;
 use rawline_kafka::messages::{
     DescribeProducersPartitionResponse, DescribeProducersRequest, DescribeProducersResponse,
     DescribeProducersTopicResponse, ProducerState,
 };
+use rawline_kafka::{Api, ErrorCode};
 
 /// Maximum number of producers in a response: those of a hundred partitions that have as many as they remember.
 const PRODUCERS_MAX: usize = 100_000;
@@ -47,7 +47,7 @@ async fn of_partition(
     number: i32,
     producers_max: usize,
 ) -> Result<Vec<PartitionProducer>, Refusal> {
-    let found = partition(client, topic, number).await?.producers().await.map_err(|error| {
+    let found = partition(client, Api::DescribeProducers, topic, number).await?.producers().await.map_err(|error| {
         let code = match error.kind {
             Kind::TellHuman => ErrorCode::KafkaStorageError,
             _ => ErrorCode::NotLeaderOrFollower,

@@ -4,11 +4,11 @@ use super::each;
 use crate::kafka::Client;
 use crate::kafka::error::Refusal;
 use crate::kafka::lookup::partition;
-use rawline_kafka::ErrorCode;
 use rawline_kafka::messages::{
     DeleteRecordsPartition, DeleteRecordsPartitionResult, DeleteRecordsRequest, DeleteRecordsResponse,
     DeleteRecordsTopic, DeleteRecordsTopicResult,
 };
+use rawline_kafka::{Api, ErrorCode};
 
 /// Stands for the offset after the last record.
 const ALL: i64 = -1;
@@ -26,7 +26,7 @@ async fn of_topic(client: &Client, topic: DeleteRecordsTopic) -> DeleteRecordsTo
 
 async fn of_partition(client: &Client, topic: &str, wanted: DeleteRecordsPartition) -> DeleteRecordsPartitionResult {
     let partition_index = wanted.partition_index;
-    match trim(client, topic, wanted).await {
+    match client.audited("topic.truncate", topic, trim(client, topic, wanted).await) {
         Ok(first_offset) => DeleteRecordsPartitionResult {
             partition_index,
             low_watermark: first_offset as i64,
@@ -41,7 +41,7 @@ async fn of_partition(client: &Client, topic: &str, wanted: DeleteRecordsPartiti
 
 /// Returns the partition's first offset.
 async fn trim(client: &Client, topic: &str, wanted: DeleteRecordsPartition) -> Result<u64, Refusal> {
-    let partition = partition(client, topic, wanted.partition_index).await?;
+    let partition = partition(client, Api::DeleteRecords, topic, wanted.partition_index).await?;
     let before = match wanted.offset {
         ALL => partition.offsets().end,
         offset => u64::try_from(offset)

@@ -3,13 +3,13 @@
 use super::{Subjects, each, outcome, partitions, settings};
 use crate::kafka::Client;
 use crate::kafka::error::{ConnectionError, Refusal};
-use crate::kafka::lookup::{NO_ID, id_of, no_such_id};
+use crate::kafka::lookup::{NO_ID, id_of, no_such_id, topic_with_id};
 use rawline_broker::{Settings, TopicError, TopicId, check_name};
-use rawline_kafka::ErrorCode;
 use rawline_kafka::messages::{
     CreatableTopic, CreatableTopicConfigs, CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse,
     DeletableTopicResult, DeleteTopicState, DeleteTopicsRequest, DeleteTopicsResponse, Uuid,
 };
+use rawline_kafka::{Api, ErrorCode};
 
 /// Stands for the broker's default in place of a number.
 const DEFAULT: i32 = -1;
@@ -40,7 +40,8 @@ async fn create_one(
     subjects: &Subjects<String>,
     validate_only: bool,
 ) -> CreatableTopicResult {
-    match try_create(client, &topic, subjects, validate_only).await {
+    let created = try_create(client, &topic, subjects, validate_only).await;
+    match if validate_only { created } else { client.audited("topic.create", &topic.name, created) } {
         Ok(Created { topic_id, partitions, configs }) => CreatableTopicResult {
             name: topic.name,
             topic_id,
@@ -70,6 +71,7 @@ async fn try_create(
 ) -> Result<Created, Refusal> {
     let (name, config) = (&topic.name, &client.kafka.config);
     subjects.check(name)?;
+    client.may_use_topic(Api::CreateTopics, name)?;
     check_name(name)?;
     let partitions = partitions_of(client, topic)?;
     let values = topic.configs.iter().map(|wanted| (wanted.name.as_str(), wanted.value.as_deref()));
@@ -156,6 +158,10 @@ async fn delete_one(
         Ok(()) => try_delete(client, &topic).await,
         Err(refusal) => Err(refusal),
     };
+    let deleted = match deleted {
+        Ok((name, id)) => client.audited("topic.delete", &name.clone(), Ok((name, id))),
+        Err(refusal) => client.audited("topic.delete", topic.name.as_deref().unwrap_or_default(), Err(refusal)),
+    };
     let (name, topic_id, deleted) = match deleted {
         Ok((name, id)) => (Some(name), id, Ok(())),
         Err(refusal) => (topic.name, topic.topic_id, Err(refusal)),
@@ -169,9 +175,11 @@ async fn try_delete(client: &Client, topic: &DeleteTopicState) -> Result<(String
     let broker = &client.kafka.broker;
     let Some(name) = &topic.name else {
         let id = TopicId::from_bytes(topic.topic_id.0);
+        topic_with_id(client, Api::DeleteTopics, topic.topic_id).await?;
         let name = broker.delete_topic_with_id(id).await?.ok_or_else(no_such_id)?;
         return Ok((name, topic.topic_id));
     };
+    client.may_use_topic(Api::DeleteTopics, name)?;
     // A topic that can't be opened can be deleted.
     let id = broker.topic(name).await.map_or(NO_ID, |topic| id_of(&topic));
     broker.delete_topic(name).await?;

@@ -3,14 +3,14 @@
 use super::Subjects;
 use crate::kafka::Client;
 use crate::kafka::building::Building;
-use crate::kafka::error::ConnectionError;
+use crate::kafka::error::{ConnectionError, Refusal};
 use crate::kafka::transactions::code_of;
 use rawline_broker::{NamedPartitions, TransactionProgress, TransactionalProducer};
-use rawline_kafka::ErrorCode;
 use rawline_kafka::messages::{
     DescribeTransactionsRequest, DescribeTransactionsResponse, DescribedTransaction, DescribedTransactionTopic,
     ListTransactionsRequest, ListTransactionsResponse, ListedTransaction,
 };
+use rawline_kafka::{Api, ErrorCode};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -45,7 +45,11 @@ pub(super) async fn list(
         request.state_filters.into_iter().partition(|filter| STATES.contains(&filter.as_str()));
     let ids: BTreeSet<i64> = request.producer_id_filters.into_iter().collect();
     let open_for = u64::try_from(request.duration_filter).ok().map(Duration::from_millis);
+    let caller = client.caller();
     let is_wanted = move |producer: &TransactionalProducer| {
+        if caller.grants().producer(&producer.name).is_err() {
+            return false;
+        }
         let is_state = known.is_empty() || known.iter().any(|filter| filter == state(producer.progress));
         is_state && (ids.is_empty() || ids.contains(&(producer.id as i64)))
     };
@@ -81,6 +85,11 @@ pub(super) async fn describe(
     building.begin(usize::MAX).await;
     let mut transaction_states = Vec::with_capacity(names.len());
     for name in names {
+        if let Err(Refusal { code, .. }) = client.may_be_producer(Api::DescribeTransactions, &name) {
+            let (error_code, transactional_id) = (code.into(), name);
+            transaction_states.push(DescribedTransaction { error_code, transactional_id, ..Default::default() });
+            continue;
+        }
         let found = match client.kafka.broker.transactional_producer(&name).await {
             Ok(None) if name.is_empty() => Err(ErrorCode::InvalidRequest),
             Ok(found) => found.ok_or(ErrorCode::TransactionalIdNotFound),

@@ -8,7 +8,6 @@ use rawline_broker::{
     Assignor, ConsumerHeartbeat, GroupError, GroupStatus, Identity, Kept, Leaving, MemberShare, MemberStatus,
     OffsetError, Partitions, TopicId, TopicShare,
 };
-use rawline_kafka::ErrorCode;
 use rawline_kafka::frame::RequestHeader;
 use rawline_kafka::messages::{
     ConsumerGroupAssignment, ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse,
@@ -16,6 +15,7 @@ use rawline_kafka::messages::{
     ConsumerGroupHeartbeatResponse, ConsumerGroupTopicPartitions, DescribedConsumerGroup, DescribedConsumerGroupMember,
     Uuid,
 };
+use rawline_kafka::{Api, ErrorCode};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -65,6 +65,10 @@ fn beat(
     request: ConsumerGroupHeartbeatRequest,
 ) -> Result<(i32, Option<Kept>), Refusal> {
     check(&request)?;
+    client.may_use_group(Api::ConsumerGroupHeartbeat, &request.group_id)?;
+    for topic in request.subscribed_topic_names.iter().flatten() {
+        client.may_use_topic(Api::ConsumerGroupHeartbeat, topic)?;
+    }
     let assignor = request.server_assignor.as_deref().map(assignor_named).transpose()?;
     let broker = &client.kafka.broker;
     let epoch = request.member_epoch;
@@ -176,8 +180,14 @@ fn assignment(share: &Partitions) -> ConsumerGroupAssignment {
 
 pub(super) fn describe(client: &Client, request: ConsumerGroupDescribeRequest) -> ConsumerGroupDescribeResponse {
     let authorized_operations = operations::asked(request.include_authorized_operations, operations::OF_GROUPS);
-    let described = |group_id: String| match client.kafka.broker.group(&group_id) {
-        Some(GroupStatus { epochs: Some((group_epoch, assignment_epoch)), state, protocol, members, .. }) => {
+    let described = |group_id: String| match manage::allowed(client, Api::ConsumerGroupDescribe, &group_id) {
+        Err(Refusal { code, message }) => DescribedConsumerGroup {
+            error_code: code.into(),
+            error_message: Some(message),
+            group_id,
+            ..DescribedConsumerGroup::default()
+        },
+        Ok(Some(GroupStatus { epochs: Some((group_epoch, assignment_epoch)), state, protocol, members, .. })) => {
             DescribedConsumerGroup {
                 group_state: manage::name_of(state).to_owned(),
                 group_epoch: group_epoch as i32,
@@ -189,7 +199,7 @@ pub(super) fn describe(client: &Client, request: ConsumerGroupDescribeRequest) -
                 ..DescribedConsumerGroup::default()
             }
         }
-        found => DescribedConsumerGroup {
+        Ok(found) => DescribedConsumerGroup {
             error_code: ErrorCode::GroupIdNotFound.into(),
             error_message: Some(match found {
                 Some(_) => format!("Group {group_id} is not a consumer group."),

@@ -1,13 +1,14 @@
 //! DescribeGroups, ListGroups, DeleteGroups.
 
 use super::code_of_offset;
+use crate::kafka::error::Refusal;
 use crate::kafka::{Client, operations};
 use rawline_broker::{GroupState, GroupStatus, MemberShare, MemberStatus};
-use rawline_kafka::ErrorCode;
 use rawline_kafka::messages::{
     DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse, DescribeGroupsRequest, DescribeGroupsResponse,
     DescribedGroup, DescribedGroupMember, ListGroupsRequest, ListGroupsResponse, ListedGroup,
 };
+use rawline_kafka::{Api, ErrorCode};
 use std::collections::BTreeSet;
 
 /// From this version on, a group that doesn't exist is an error.
@@ -28,9 +29,15 @@ pub(super) fn name_of(state: GroupState) -> &'static str {
 pub(super) fn describe(client: &Client, version: i16, request: DescribeGroupsRequest) -> DescribeGroupsResponse {
     let authorized_operations = operations::asked(request.include_authorized_operations, operations::OF_GROUPS);
     let unknown = if version >= UNKNOWN_FROM { ErrorCode::GroupIdNotFound } else { ErrorCode::None };
-    let described = |group_id: String| match client.kafka.broker.group(&group_id) {
+    let described = |group_id: String| match allowed(client, Api::DescribeGroups, &group_id) {
+        Err(Refusal { code, message }) => DescribedGroup {
+            error_code: code.into(),
+            error_message: Some(message),
+            group_id,
+            ..DescribedGroup::default()
+        },
         // Another request describes it.
-        Some(GroupStatus { epochs: Some(_), .. }) => DescribedGroup {
+        Ok(Some(GroupStatus { epochs: Some(_), .. })) => DescribedGroup {
             error_code: unknown.into(),
             error_message: (version >= UNKNOWN_FROM).then(|| format!("Group {group_id} is not a classic group.")),
             group_state: "Dead".to_owned(),
@@ -38,7 +45,7 @@ pub(super) fn describe(client: &Client, version: i16, request: DescribeGroupsReq
             authorized_operations,
             ..DescribedGroup::default()
         },
-        Some(status) => DescribedGroup {
+        Ok(Some(status)) => DescribedGroup {
             group_state: name_of(status.state).to_owned(),
             protocol_type: status.protocol_type,
             protocol_data: status.protocol,
@@ -47,7 +54,7 @@ pub(super) fn describe(client: &Client, version: i16, request: DescribeGroupsReq
             authorized_operations,
             ..DescribedGroup::default()
         },
-        None => DescribedGroup {
+        Ok(None) => DescribedGroup {
             error_code: unknown.into(),
             error_message: (version >= UNKNOWN_FROM).then(|| format!("there is no group {group_id:?}")),
             group_state: "Dead".to_owned(),
@@ -60,6 +67,12 @@ pub(super) fn describe(client: &Client, version: i16, request: DescribeGroupsReq
     let names: BTreeSet<String> = request.groups.into_iter().collect();
     let groups = names.into_iter().map(described).collect();
     DescribeGroupsResponse { groups, ..DescribeGroupsResponse::default() }
+}
+
+/// The group, if it exists and the client may use it.
+pub(super) fn allowed(client: &Client, api: Api, group: &str) -> Result<Option<GroupStatus>, Refusal> {
+    client.may_use_group(api, group)?;
+    Ok(client.kafka.broker.group(group))
 }
 
 fn member(member: &MemberStatus) -> DescribedGroupMember {
@@ -81,7 +94,9 @@ pub(super) fn list(client: &Client, request: &ListGroupsRequest) -> ListGroupsRe
     let is_wanted = |wanted: &[String], found: &str| {
         wanted.is_empty() || wanted.iter().any(|wanted| wanted.eq_ignore_ascii_case(found))
     };
-    let groups = client.kafka.broker.groups().into_iter().filter_map(|(name, status)| {
+    let caller = client.caller();
+    let seen = client.kafka.broker.groups().into_iter().filter(|(name, _)| caller.grants().group(name).is_ok());
+    let groups = seen.filter_map(|(name, status)| {
         let state = name_of(status.state);
         let group_type = if status.epochs.is_some() { "consumer" } else { "classic" };
         let is_listed = is_wanted(&request.states_filter, state) && is_wanted(&request.types_filter, group_type);
@@ -98,8 +113,15 @@ pub(super) fn list(client: &Client, request: &ListGroupsRequest) -> ListGroupsRe
 pub(super) async fn delete(client: &Client, request: DeleteGroupsRequest) -> DeleteGroupsResponse {
     let mut results = Vec::with_capacity(request.groups_names.len());
     for group_id in request.groups_names {
-        let deleted = client.kafka.broker.delete_group(&group_id.as_str().into()).await;
-        let error_code = deleted.map_or_else(|error| code_of_offset(&error), |()| ErrorCode::None).into();
+        let deleted = match client.may_use_group(Api::DeleteGroups, &group_id) {
+            Ok(()) => {
+                let deleted = client.kafka.broker.delete_group(&group_id.as_str().into()).await;
+                deleted.map_err(|error| Refusal::new(code_of_offset(&error), error.to_string()))
+            }
+            Err(refusal) => Err(refusal),
+        };
+        let deleted = client.audited("group.delete", &group_id, deleted);
+        let error_code = deleted.map_or_else(|refusal| refusal.code, |()| ErrorCode::None).into();
         results.push(DeletableGroupResult { group_id, error_code });
     }
     DeleteGroupsResponse { results, ..DeleteGroupsResponse::default() }

@@ -3,13 +3,14 @@
 use super::code_of;
 use crate::groups::new_member_id;
 use crate::kafka::Client;
+use crate::kafka::error::Refusal;
 use rawline_broker::{GroupError, Identity, Join, Joined, Membership, Outcome};
-use rawline_kafka::ErrorCode;
 use rawline_kafka::frame::RequestHeader;
 use rawline_kafka::messages::{
     HeartbeatRequest, HeartbeatResponse, JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember,
     LeaveGroupRequest, LeaveGroupResponse, LeavingMember, LeftMember, SyncGroupRequest, SyncGroupResponse,
 };
+use rawline_kafka::{Api, ErrorCode};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,6 +43,9 @@ pub(super) fn join(
     let (client, version) = (client.clone(), header.version);
     let name = header.client_id.clone().unwrap_or_default();
     async move {
+        if let Err(Refusal { code, .. }) = client.may_use_group(Api::JoinGroup, &request.group_id) {
+            return JoinGroupResponse { error_code: code.into(), ..JoinGroupResponse::default() };
+        }
         let session = duration(request.session_timeout_ms);
         let rebalance = if request.rebalance_timeout_ms < 0 { session } else { duration(request.rebalance_timeout_ms) };
         let group: Arc<str> = request.group_id.into();
@@ -112,6 +116,9 @@ pub(super) fn sync(
 ) -> impl Future<Output = SyncGroupResponse> + Send + use<> {
     let client = client.clone();
     async move {
+        if let Err(Refusal { code, .. }) = client.may_use_group(Api::SyncGroup, &request.group_id) {
+            return SyncGroupResponse { error_code: code.into(), ..SyncGroupResponse::default() };
+        }
         if !is_of_group(&client, &request) {
             let error_code = ErrorCode::InconsistentGroupProtocol.into();
             return SyncGroupResponse { error_code, ..SyncGroupResponse::default() };
@@ -149,12 +156,18 @@ fn code(done: Result<(), GroupError>) -> i16 {
 }
 
 pub(super) fn heartbeat(client: &Client, request: HeartbeatRequest) -> HeartbeatResponse {
+    if let Err(Refusal { code, .. }) = client.may_use_group(Api::Heartbeat, &request.group_id) {
+        return HeartbeatResponse { error_code: code.into(), ..HeartbeatResponse::default() };
+    }
     let sync = of(request.member_id, request.group_instance_id, request.generation_id);
     let error_code = code(client.kafka.broker.heartbeat(&request.group_id, &sync));
     HeartbeatResponse { error_code, ..HeartbeatResponse::default() }
 }
 
 pub(super) fn leave(client: &Client, version: i16, request: LeaveGroupRequest) -> LeaveGroupResponse {
+    if let Err(Refusal { code, .. }) = client.may_use_group(Api::LeaveGroup, &request.group_id) {
+        return LeaveGroupResponse { error_code: code.into(), ..LeaveGroupResponse::default() };
+    }
     let leave = |member: &str, instance: Option<&str>| {
         code(client.kafka.broker.leave_group(&request.group_id, member, instance))
     };

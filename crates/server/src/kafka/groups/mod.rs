@@ -7,6 +7,7 @@ mod member;
 mod offsets;
 
 use super::Client;
+use super::error::Refusal;
 use super::reply::{Pending, Reply};
 use super::transactions;
 use futures_util::future::FutureExt;
@@ -95,12 +96,27 @@ fn later<R: Into<Response>>(
     }
 }
 
+/// Kafka's numbers of what has a coordinator.
+const GROUP: i8 = 0;
+const TRANSACTION: i8 = 1;
+
+/// Fails unless the client may use the group, or be the producer.
+fn may_find(client: &Client, kind: i8, key: &str) -> Result<(), Refusal> {
+    match kind {
+        GROUP => client.may_use_group(Api::FindCoordinator, key),
+        TRANSACTION => client.may_be_producer(Api::FindCoordinator, key),
+        _ => Ok(()),
+    }
+}
+
 /// The broker that leads all partitions coordinates all groups and transactions.
 fn find(client: &Client, version: i16, request: FindCoordinatorRequest) -> FindCoordinatorResponse {
-    const GROUP: i8 = 0;
-    const TRANSACTION: i8 = 1;
     let refused = |code: ErrorCode, message: String| (code.into(), Some(message));
     let (error_code, error_message) = match request.key_type {
+        GROUP | TRANSACTION if version < 4 => match may_find(client, request.key_type, &request.key) {
+            Ok(()) => (ErrorCode::None.into(), None),
+            Err(Refusal { code, message }) => refused(code, message),
+        },
         GROUP | TRANSACTION => (ErrorCode::None.into(), None),
         other => refused(
             ErrorCode::InvalidRequest,
@@ -124,13 +140,19 @@ fn find(client: &Client, version: i16, request: FindCoordinatorRequest) -> FindC
             coordinators,
         };
     }
-    let coordinator = |key| Coordinator {
-        key,
-        node_id,
-        host: host.clone(),
-        port: port.into(),
-        error_code,
-        error_message: error_message.clone(),
+    let coordinator = |key: String| match may_find(client, request.key_type, &key) {
+        Err(Refusal { code, message }) => {
+            let (node_id, error_code) = (-1, code.into());
+            Coordinator { key, node_id, error_code, error_message: Some(message), ..Coordinator::default() }
+        }
+        Ok(()) => Coordinator {
+            key,
+            node_id,
+            host: host.clone(),
+            port: port.into(),
+            error_code,
+            error_message: error_message.clone(),
+        },
     };
     let coordinators = request.coordinator_keys.into_iter().map(coordinator).collect();
     FindCoordinatorResponse { coordinators, ..FindCoordinatorResponse::default() }

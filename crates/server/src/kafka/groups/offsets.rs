@@ -6,7 +6,6 @@ use crate::kafka::error::Refusal;
 use crate::kafka::lookup::{NO_ID, id_of, topic_with_id};
 use crate::kafka::transactions::{instance, is_known_kind};
 use rawline_broker::{Commit, Committed, GroupError, GroupStatus, MemberShare, Membership, OffsetError};
-use rawline_kafka::ErrorCode;
 use rawline_kafka::messages::{
     CONSUMER_PROTOCOL, ConsumerSubscription, OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitResponse,
     OffsetCommitResponsePartition, OffsetCommitResponseTopic, OffsetDeleteRequest, OffsetDeleteResponse,
@@ -15,6 +14,7 @@ use rawline_kafka::messages::{
     OffsetFetchResponseTopic, TxnOffsetCommitRequest, TxnOffsetCommitRequestPartition, TxnOffsetCommitRequestTopic,
     TxnOffsetCommitResponse, TxnOffsetCommitResponsePartition, TxnOffsetCommitResponseTopic, Uuid,
 };
+use rawline_kafka::{Api, ErrorCode};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
@@ -31,11 +31,11 @@ fn code(done: &Result<(), OffsetError>) -> i16 {
     done.as_ref().map_or_else(code_of_offset, |()| ErrorCode::None).into()
 }
 
-/// The name of a topic, as a request of this version calls it.
-async fn name_of(client: &Client, version: i16, name: &str, id: Uuid) -> Result<Arc<str>, Refusal> {
+/// The name of a topic, as a request of this version calls it, if the client may use it.
+async fn name_of(client: &Client, api: Api, version: i16, name: &str, id: Uuid) -> Result<Arc<str>, Refusal> {
     match version < IDS_FROM {
-        true => Ok(name.into()),
-        false => Ok(topic_with_id(client, id).await?.status().name.into()),
+        true => client.may_use_topic(api, name).map(|()| name.into()),
+        false => Ok(topic_with_id(client, api, id).await?.topic_name().into()),
     }
 }
 
@@ -45,10 +45,14 @@ pub(super) async fn commit(client: &Client, version: i16, request: OffsetCommitR
     let is_member = generation >= 0 || !request.member_id.is_empty();
     let membership: Option<Membership> =
         is_member.then(|| member::of(request.member_id, request.group_instance_id, generation));
+    let group_is_allowed = client.may_use_group(Api::OffsetCommit, &group);
     let mut commits = Vec::new();
     let mut names = Vec::with_capacity(request.topics.len());
     for topic in &request.topics {
-        let name = name_of(client, version, &topic.name, topic.topic_id).await;
+        let name = match &group_is_allowed {
+            Ok(()) => name_of(client, Api::OffsetCommit, version, &topic.name, topic.topic_id).await,
+            Err(refusal) => Err(refusal.clone()),
+        };
         names.push(name.as_ref().map(drop).map_err(|refusal| refusal.code));
         let Ok(name) = name else { continue };
         commits.extend(topic.partitions.iter().filter_map(|partition| {
@@ -102,6 +106,7 @@ pub(super) async fn commit_in_transaction(
     version: i16,
     request: TxnOffsetCommitRequest,
 ) -> TxnOffsetCommitResponse {
+    let is_allowed = may_commit(client, &request);
     let group: Arc<str> = request.group_id.into();
     let generation = request.generation_id;
     let is_member = generation >= 0 || !request.member_id.is_empty();
@@ -109,6 +114,7 @@ pub(super) async fn commit_in_transaction(
         is_member.then(|| member::of(request.member_id, request.group_instance_id, generation));
     let producer = instance(request.producer_id, request.producer_epoch);
     let refused = match (is_known_kind("TxnOffsetCommit", version, TRANSACTIONS_FROM), producer) {
+        _ if is_allowed.is_err() => is_allowed.err().map(|refusal| refusal.code),
         (false, _) => Some(ErrorCode::UnsupportedVersion),
         (true, None) => Some(ErrorCode::InvalidProducerIdMapping),
         (true, Some(_)) => None,
@@ -148,9 +154,19 @@ pub(super) async fn commit_in_transaction(
     TxnOffsetCommitResponse { topics: topics.collect(), ..TxnOffsetCommitResponse::default() }
 }
 
+/// Fails unless the client may commit all these offsets in the transaction: they are committed together or not at all.
+fn may_commit(client: &Client, request: &TxnOffsetCommitRequest) -> Result<(), Refusal> {
+    client.may_be_producer(Api::TxnOffsetCommit, &request.transactional_id)?;
+    client.may_use_group(Api::TxnOffsetCommit, &request.group_id)?;
+    request.topics.iter().try_for_each(|topic| client.may_use_topic(Api::TxnOffsetCommit, &topic.name))
+}
+
 pub(super) async fn fetch(client: &Client, version: i16, request: OffsetFetchRequest) -> OffsetFetchResponse {
     let require_stable = request.require_stable;
     if version < GROUPS_FROM {
+        if let Err(Refusal { code, .. }) = client.may_use_group(Api::OffsetFetch, &request.group_id) {
+            return refused_group(code, request.topics);
+        }
         let topics = fetched(client, version, &request.group_id, request.topics, require_stable).await;
         return OffsetFetchResponse { topics, ..OffsetFetchResponse::default() };
     }
@@ -159,8 +175,9 @@ pub(super) async fn fetch(client: &Client, version: i16, request: OffsetFetchReq
     let mut groups = Vec::new();
     for group in request.groups {
         if seen.insert(group.group_id.clone()) {
-            if let Err(error) = check_member(client, &group) {
-                let (group_id, error_code) = (group.group_id, code_of(&error).into());
+            let allowed = client.may_use_group(Api::OffsetFetch, &group.group_id).map_err(|refusal| refusal.code);
+            if let Err(code) = allowed.and_then(|()| check_member(client, &group).map_err(|error| code_of(&error))) {
+                let (group_id, error_code) = (group.group_id, code.into());
                 groups.push(OffsetFetchResponseGroup { group_id, error_code, ..OffsetFetchResponseGroup::default() });
                 continue;
             }
@@ -170,6 +187,23 @@ pub(super) async fn fetch(client: &Client, version: i16, request: OffsetFetchReq
         }
     }
     OffsetFetchResponse { groups, ..OffsetFetchResponse::default() }
+}
+
+/// To a client of an older version that may not use the group. The oldest find errors at the partitions only.
+fn refused_group(code: ErrorCode, asked: Option<Vec<OffsetFetchRequestTopic>>) -> OffsetFetchResponse {
+    let partition = |partition_index| OffsetFetchResponsePartition {
+        partition_index,
+        committed_offset: -1,
+        metadata: Some(String::new()),
+        error_code: code.into(),
+        ..OffsetFetchResponsePartition::default()
+    };
+    let topics = asked.unwrap_or_default().into_iter().map(|topic| OffsetFetchResponseTopic {
+        partitions: topic.partition_indexes.into_iter().map(partition).collect(),
+        name: topic.name,
+        topic_id: topic.topic_id,
+    });
+    OffsetFetchResponse { error_code: code.into(), topics: topics.collect(), ..OffsetFetchResponse::default() }
 }
 
 /// A member of a consumer group that says who it is must have the group's epoch, so that it doesn't begin at an offset
@@ -224,9 +258,9 @@ async fn offsets_of(
         ),
         ..OffsetFetchResponsePartition::default()
     };
-    let mut topics = Vec::new();
+    let (mut topics, caller) = (Vec::new(), client.caller());
     let Some(asked) = asked else {
-        for (name, committed) in &by_topic {
+        for (name, committed) in by_topic.iter().filter(|(name, _)| caller.grants().sees(name)) {
             let topic_id = match version < IDS_FROM {
                 true => NO_ID,
                 false => match client.kafka.broker.topic(name).await {
@@ -242,7 +276,7 @@ async fn offsets_of(
     };
     let mut wanted: BTreeMap<Arc<str>, (Uuid, BTreeSet<i32>)> = BTreeMap::new();
     for OffsetFetchRequestTopic { name, topic_id, partition_indexes } in asked {
-        match name_of(client, version, &name, topic_id).await {
+        match name_of(client, Api::OffsetFetch, version, &name, topic_id).await {
             Ok(name) => wanted.entry(name).or_insert((topic_id, BTreeSet::new())).1.extend(partition_indexes),
             Err(Refusal { code, .. }) => {
                 let error_code = code.into();
@@ -276,6 +310,9 @@ pub(super) async fn delete(client: &Client, request: OffsetDeleteRequest) -> Off
     let group: Arc<str> = request.group_id.into();
     let broker = &client.kafka.broker;
     let refused = |code: ErrorCode| OffsetDeleteResponse { error_code: code.into(), ..OffsetDeleteResponse::default() };
+    if let Err(Refusal { code, .. }) = client.may_use_group(Api::OffsetDelete, &group) {
+        return refused(code);
+    }
     let Some(status) = broker.group(&group) else { return refused(ErrorCode::GroupIdNotFound) };
     if !status.members.is_empty() && status.protocol_type != CONSUMER_PROTOCOL {
         return refused(ErrorCode::NonEmptyGroup);
@@ -283,9 +320,12 @@ pub(super) async fn delete(client: &Client, request: OffsetDeleteRequest) -> Off
     let mut topics = Vec::with_capacity(request.topics.len());
     for topic in request.topics {
         let is_wanted = is_wanted(client, &group, &status, &topic.name);
+        let allowed = client.may_use_topic(Api::OffsetDelete, &topic.name);
         let mut partitions = Vec::with_capacity(topic.partitions.len());
         for partition in topic.partitions {
-            let error_code = if is_wanted {
+            let error_code = if let Err(Refusal { code, .. }) = &allowed {
+                (*code).into()
+            } else if is_wanted {
                 ErrorCode::GroupSubscribedToTopic.into()
             } else {
                 let number = u64::try_from(partition.partition_index).unwrap_or(u64::MAX);
@@ -294,6 +334,8 @@ pub(super) async fn delete(client: &Client, request: OffsetDeleteRequest) -> Off
                     Err(OffsetError::NotCommitted) => Ok(()),
                     deleted => deleted,
                 };
+                let refusal = |error: &OffsetError| Refusal::new(code_of_offset(error), error.to_string());
+                let _ = client.audited("group.delete", &group, deleted.as_ref().map(drop).map_err(refusal));
                 code(&deleted)
             };
             partitions.push(OffsetDeleteResponsePartition { partition_index: partition.partition_index, error_code });

@@ -1,10 +1,12 @@
 //! Authentication: SaslHandshake chooses a mechanism, SaslAuthenticate carries its messages. A client has to have one
-//! of the broker's API keys; its user name doesn't matter.
+//! of the broker's API keys. Its user name matters with SCRAM and a key of the keys file only.
 
 mod scram;
 
+use super::Client;
 use super::error::{ConnectionError, Refusal};
-use crate::api_keys::ApiKeys;
+use crate::access::scram::Hash;
+use crate::access::{Access, Caller, Candidates};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD_NO_PAD;
 use rawline_kafka::messages::{
@@ -12,7 +14,7 @@ use rawline_kafka::messages::{
 };
 use rawline_kafka::sasl::PlainMessage;
 use rawline_kafka::{Api, ErrorCode};
-use scram::{Exchange, Hash, RANDOM_BYTES, ScramError, Verifiers};
+use scram::{Exchange, RANDOM_BYTES, ScramError};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,9 +26,10 @@ pub(super) const LOGIN_BYTES_MAX: u64 = 8 << 10;
 
 /// What clients authenticate with, if the broker has keys.
 pub(super) struct Sasl {
-    keys: ApiKeys,
-    sha_256: Arc<Verifiers>,
-    sha_512: Arc<Verifiers>,
+    access: Access,
+    /// Of the keys that the broker was started with.
+    sha_256: Candidates,
+    sha_512: Candidates,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,20 +52,21 @@ impl Mechanism {
 
 impl Sasl {
     /// `None` if clients need no key.
-    pub fn new(keys: &ApiKeys) -> Option<Sasl> {
-        if keys.is_empty() {
+    pub fn new(access: &Access) -> Option<Sasl> {
+        if access.is_open() {
             return None;
         }
-        let salt = random();
-        let verifiers = |hash| Verifiers::new(hash, &salt, scram::ITERATIONS, keys.iter());
-        Some(Sasl { keys: keys.clone(), sha_256: verifiers(Hash::Sha256), sha_512: verifiers(Hash::Sha512) })
+        let [sha_256, sha_512] = [Hash::Sha256, Hash::Sha512].map(|hash| access.fixed_candidates(hash));
+        Some(Sasl { access: access.clone(), sha_256, sha_512 })
     }
 
-    fn verifiers(&self, hash: Hash) -> &Arc<Verifiers> {
-        match hash {
+    /// Whom a client with this user name can prove to be.
+    fn candidates(&self, hash: Hash, user: &str) -> Candidates {
+        let fixed = match hash {
             Hash::Sha256 => &self.sha_256,
             Hash::Sha512 => &self.sha_512,
-        }
+        };
+        self.access.candidates(hash, user, fixed)
     }
 }
 
@@ -145,14 +149,18 @@ impl Login {
         SaslHandshakeResponse { error_code: error_code.into(), mechanisms }
     }
 
-    pub fn authenticate(&mut self, sasl: Option<&Sasl>, request: &SaslAuthenticateRequest) -> SaslAuthenticateResponse {
-        match self.step(sasl, &request.auth_bytes) {
+    pub fn authenticate(&mut self, client: &Client, request: &SaslAuthenticateRequest) -> SaslAuthenticateResponse {
+        let sasl = client.kafka.sasl.as_ref();
+        match self.step(client, sasl, &request.auth_bytes) {
             // The lifetime of 0 is without end: a client needn't authenticate again.
             Ok(message) => {
                 SaslAuthenticateResponse { auth_bytes: message.into(), ..SaslAuthenticateResponse::default() }
             }
             Err(refusal) => {
                 let Refusal { code, message } = self.refuse(refusal, sasl);
+                if code == ErrorCode::SaslAuthenticationFailed {
+                    client.audit_refusal("SaslAuthenticate", "", "unauthorized");
+                }
                 SaslAuthenticateResponse {
                     error_code: code.into(),
                     error_message: Some(message),
@@ -163,24 +171,29 @@ impl Login {
     }
 
     /// Takes a message of the mechanism; the broker's.
-    fn step(&mut self, sasl: Option<&Sasl>, message: &[u8]) -> Result<Vec<u8>, Refusal> {
+    fn step(&mut self, client: &Client, sasl: Option<&Sasl>, message: &[u8]) -> Result<Vec<u8>, Refusal> {
         let failed = |error: ScramError| Refusal::new(ErrorCode::SaslAuthenticationFailed, error.to_string());
+        let log_in = |caller: Arc<Caller>| {
+            client.log_in(caller).map_err(|message| Refusal::new(ErrorCode::SaslAuthenticationFailed, message))
+        };
         let illegal = |message| Err(Refusal::new(ErrorCode::IllegalSaslState, message));
         let Some(sasl) = sasl else { return illegal("the broker has no API key; connect without authentication") };
         match std::mem::replace(self, Login::Begun) {
             Login::Chosen(Mechanism::Plain) => {
-                plain(&sasl.keys, message).map_err(failed)?;
+                log_in(plain(&sasl.access, message).map_err(failed)?)?;
                 *self = Login::Done;
                 Ok(Vec::new())
             }
             Login::Chosen(Mechanism::Scram(hash)) => {
                 let nonce = BASE64_STANDARD_NO_PAD.encode(random());
-                let (exchange, message) = Exchange::begin(sasl.verifiers(hash), &nonce, message).map_err(failed)?;
+                let (exchange, message) =
+                    Exchange::begin(hash, |user| sasl.candidates(hash, user), &nonce, message).map_err(failed)?;
                 *self = Login::Answered(Box::new(exchange));
                 Ok(message)
             }
             Login::Answered(exchange) => {
-                let message = exchange.finish(message).map_err(failed)?;
+                let (message, caller) = exchange.finish(message).map_err(failed)?;
+                log_in(caller)?;
                 *self = Login::Done;
                 Ok(message)
             }
@@ -201,16 +214,16 @@ impl Login {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "a salt for the life of the process, a nonce for each exchange")]
+#[expect(clippy::disallowed_methods, reason = "a nonce for each exchange")]
 fn random() -> [u8; RANDOM_BYTES] {
     rand::random()
 }
 
-/// Checks the only message of PLAIN.
-fn plain(keys: &ApiKeys, message: &[u8]) -> Result<(), ScramError> {
+/// Whose key is in the only message of PLAIN.
+fn plain(access: &Access, message: &[u8]) -> Result<Arc<Caller>, ScramError> {
     let PlainMessage { authorization, user, password } = PlainMessage::read(message)?;
     if !authorization.is_empty() && authorization != user {
         return Err(ScramError::Authorization);
     }
-    if keys.contains(password.as_bytes()) { Ok(()) } else { Err(ScramError::Proof) }
+    access.identify(password.as_bytes()).ok_or(ScramError::Proof)
 }

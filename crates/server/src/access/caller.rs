@@ -1,0 +1,163 @@
+//! Who sends a request: the one value that a protocol's handlers, and whoever passes a request on, get about that.
+
+use super::grants::Grants;
+use super::hashes::Hashes;
+use super::key_file::KeyEntry;
+use super::quota::{Direction, Quota};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+/// How a caller is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Identity {
+    /// By nothing: the broker has no keys.
+    Anyone,
+    /// By a key that the broker was started with.
+    Fixed,
+    /// By the name of its key in the keys file.
+    Named(Arc<str>),
+    /// Not at all, or its key was removed.
+    Nobody,
+}
+
+/// Who sends a request, and what it may do.
+pub struct Caller {
+    identity: Identity,
+    /// What is kept of its key, if that is one of the file.
+    hashes: Option<Hashes>,
+    grants: Grants,
+    quota: Quota,
+    /// When its quotas began.
+    began: Instant,
+    /// Turns true when its key is removed or changed.
+    ended: watch::Sender<bool>,
+}
+
+/// A connection of a caller, counted until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Place(Arc<Caller>);
+
+/// The caller has its maximum number of connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("this key has its maximum number of connections, {0}; close some, or wait")]
+pub(crate) struct ConnectionsTooMany(pub u32);
+
+impl Caller {
+    fn new(identity: Identity, grants: Grants) -> Caller {
+        let (hashes, quota) = (None, Quota::default());
+        Caller { identity, hashes, grants, quota, began: Instant::now(), ended: watch::Sender::new(false) }
+    }
+
+    pub(super) fn anyone() -> Arc<Caller> {
+        Arc::new(Caller::new(Identity::Anyone, Grants::all()))
+    }
+
+    pub(super) fn fixed() -> Arc<Caller> {
+        Arc::new(Caller::new(Identity::Fixed, Grants::all()))
+    }
+
+    pub(super) fn named(entry: &KeyEntry) -> Arc<Caller> {
+        let caller = Caller::new(Identity::Named(entry.name.clone()), entry.grants.clone());
+        Arc::new(Caller { hashes: Some(entry.hashes.clone()), quota: Quota::new(entry.quota), ..caller })
+    }
+
+    /// Who may do nothing.
+    pub(crate) fn nobody() -> Arc<Caller> {
+        Arc::new(Caller::new(Identity::Nobody, Grants::default()))
+    }
+
+    /// Whether this is the entry of its key.
+    pub(super) fn has_key(&self, entry: &KeyEntry) -> bool {
+        self.hashes.as_ref() == Some(&entry.hashes)
+    }
+
+    pub(crate) fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// The name of its key, if it has one.
+    pub fn name(&self) -> Option<&str> {
+        match &self.identity {
+            Identity::Anyone | Identity::Nobody => None,
+            Identity::Fixed => Some("api-key"),
+            Identity::Named(name) => Some(name),
+        }
+    }
+
+    /// What it may do.
+    pub fn grants(&self) -> &Grants {
+        &self.grants
+    }
+
+    /// Its key is removed or changed.
+    pub(super) fn end(&self) {
+        self.ended.send_replace(true);
+    }
+
+    /// Whether its key was removed or changed.
+    pub(crate) fn has_ended(&self) -> bool {
+        *self.ended.borrow()
+    }
+
+    /// Returns when its key is removed or changed.
+    pub(crate) async fn ended(&self) {
+        // The sender is there as long as the caller.
+        let _ = self.ended.subscribe().wait_for(|&has_ended| has_ended).await;
+    }
+
+    /// Counts a connection until the place is dropped.
+    pub(crate) fn connect(self: &Arc<Self>) -> Result<Place, ConnectionsTooMany> {
+        self.quota.connect().map_err(ConnectionsTooMany)?;
+        Ok(Place(self.clone()))
+    }
+
+    /// Whether the bytes of its appends count for a quota.
+    pub(crate) fn counts_appends(&self) -> bool {
+        self.quota.has(Direction::In)
+    }
+
+    /// How long until the next append is admitted; zero for now.
+    pub(crate) fn append_wait(&self) -> Duration {
+        self.wait(Direction::In)
+    }
+
+    /// It has sent so many bytes of an append.
+    pub(crate) fn appended(&self, bytes: u64) {
+        self.take(Direction::In, bytes);
+    }
+
+    /// How long until the next records are sent to it; zero for now.
+    pub(crate) fn read_wait(&self) -> Duration {
+        self.wait(Direction::Out)
+    }
+
+    /// It gets so many bytes with records.
+    pub(crate) fn read(&self, bytes: u64) {
+        self.take(Direction::Out, bytes);
+    }
+
+    fn wait(&self, direction: Direction) -> Duration {
+        if self.quota.has(direction) { self.quota.wait(direction, self.began.elapsed()) } else { Duration::ZERO }
+    }
+
+    fn take(&self, direction: Direction, bytes: u64) {
+        if self.quota.has(direction) {
+            self.quota.take(direction, self.began.elapsed(), bytes);
+        }
+    }
+}
+
+impl fmt::Debug for Caller {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.identity.fmt(formatter)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.quota.disconnect();
+    }
+}

@@ -1,0 +1,107 @@
+//! Who the client of a connection is, and how long it is muted because of its quota.
+
+use super::Client;
+use super::error::ConnectionError;
+use crate::access::{Caller, Place};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// A connection is muted for at most this long at once; what is left of its debt counts for the next request. Clients
+/// give up on requests after half a minute.
+const MUTED_MAX: Duration = Duration::from_secs(20);
+
+/// What a connection knows of its client.
+pub(super) struct Session(Mutex<Inner>);
+
+struct Inner {
+    caller: Arc<Caller>,
+    /// That of the keys when the caller was found.
+    generation: u64,
+    /// Counts the connection.
+    place: Option<Place>,
+    /// No request is read before this time.
+    muted_until: Option<Instant>,
+}
+
+impl Session {
+    /// Of a client that hasn't authenticated, or needn't.
+    pub fn new(caller: Arc<Caller>) -> Session {
+        Session(Mutex::new(Inner { caller, generation: 0, place: None, muted_until: None }))
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The client has used up its quota for so long: no request is read meanwhile. Returns what its response says, in
+    /// milliseconds.
+    pub(super) fn mute(&self, wait: Duration) -> i32 {
+        if wait.is_zero() {
+            return 0;
+        }
+        let wait = wait.min(MUTED_MAX);
+        let until = Instant::now() + wait;
+        let mut inner = self.inner();
+        inner.muted_until = inner.muted_until.max(Some(until));
+        i32::try_from(wait.as_millis()).unwrap_or(i32::MAX).max(1)
+    }
+
+    /// Waits until requests may be read, and returns for how long.
+    pub(super) async fn unmuted(&self) -> Duration {
+        let until = self.inner().muted_until.take();
+        let Some(until) = until else { return Duration::ZERO };
+        let since = Instant::now();
+        tokio::time::sleep_until(until).await;
+        since.elapsed()
+    }
+}
+
+impl Client {
+    /// Who the client is: nobody before it has authenticated, and after its key was removed.
+    pub(super) fn caller(&self) -> Arc<Caller> {
+        let access = &self.kafka.config.access;
+        let mut session = self.session.inner();
+        let generation = access.generation();
+        if session.generation != generation {
+            // If there is no place for it among the connections of its changed key, it keeps the one it has.
+            session.caller = access.renewed(&session.caller).unwrap_or_else(Caller::nobody);
+            session.generation = generation;
+        }
+        session.caller.clone()
+    }
+
+    /// The client has authenticated. Fails with the reason if it has too many connections.
+    pub(super) fn log_in(&self, caller: Arc<Caller>) -> Result<(), String> {
+        let place = caller.connect().map_err(|error| error.to_string())?;
+        let mut session = self.session.inner();
+        // What was found before the keys were replaced has ended, and is looked for again.
+        session.generation = u64::MAX;
+        session.caller = caller;
+        session.place = Some(place);
+        Ok(())
+    }
+
+    /// Fails if the key that the client has authenticated with was removed.
+    pub(super) fn check_key(&self) -> Result<(), ConnectionError> {
+        let has_logged_in = self.session.inner().place.is_some();
+        if has_logged_in && self.caller().name().is_none() { Err(ConnectionError::KeyRemoved) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_muted_connection_waits_as_long_as_its_response_says() {
+        let session = Session::new(Caller::nobody());
+        assert_eq!(session.mute(Duration::ZERO), 0);
+        assert_eq!(session.unmuted().await, Duration::ZERO);
+        assert_eq!(session.mute(Duration::from_millis(700)), 700);
+        assert_eq!(session.mute(Duration::from_micros(1)), 1, "less than a millisecond isn't nothing");
+        assert_eq!(session.unmuted().await, Duration::from_millis(700));
+        assert_eq!(session.unmuted().await, Duration::ZERO, "once");
+        assert_eq!(session.mute(Duration::from_secs(3600)), MUTED_MAX.as_millis() as i32);
+    }
+}

@@ -1,0 +1,312 @@
+//! Grants over Kafka's protocol: what a key may not do is refused as Kafka refuses it, and what it may not see is left
+//! out. Quotas mute connections.
+
+use crate::support::http;
+use crate::support::kafka::{Client, batch, fetch_body, produce_body, produced};
+use rawline_batch::record_batch::RecordCodec;
+use rawline_broker::store::disk::{DiskStore, Durability};
+use rawline_kafka::messages::{
+    ApiVersionsRequest, CreatableTopic, CreateTopicsRequest, FindCoordinatorRequest, ListGroupsRequest,
+    MetadataRequest, MetadataRequestTopic, SaslAuthenticateRequest, SaslHandshakeRequest,
+};
+use rawline_kafka::{Api, ErrorCode, Response};
+use rawline_server::access::{Access, Audit, Grants, KeyEntry, KeyFile, Patterns, QuotaLimits};
+use rawline_server::http::HttpConfig;
+use rawline_testkit::served::Served;
+use std::num::NonZeroU64;
+use std::sync::Arc;
+
+const TOPIC: i16 = ErrorCode::TopicAuthorizationFailed as i16;
+const GROUP: i16 = ErrorCode::GroupAuthorizationFailed as i16;
+const CLUSTER: i16 = ErrorCode::ClusterAuthorizationFailed as i16;
+const TRANSACTION: i16 = ErrorCode::TransactionalIdAuthorizationFailed as i16;
+
+fn patterns(texts: &[&str]) -> Patterns {
+    Patterns::parse(texts.iter().copied()).unwrap()
+}
+
+/// A broker with a key that grants everything, and one with these grants.
+async fn served(grants: Grants, quota: QuotaLimits) -> (Served, String, tempfile::TempDir) {
+    let (key, entry) = KeyEntry::generate("some", grants, quota).unwrap();
+    let access = Access::new(vec!["all".into()], Some(KeyFile { keys: vec![entry] }), Audit::default());
+    let config = HttpConfig { access, ..HttpConfig::default() };
+    // Kafka's batches need a journal.
+    let folder = tempfile::tempdir().unwrap();
+    let store = DiskStore::open(folder.path(), Durability::PageCache).unwrap();
+    (Served::on(Arc::new(store), config, 64 << 20).await, key, folder)
+}
+
+async fn log_in(server: &Served, key: &str) -> Client {
+    let mut client = Client::connect(server).await;
+    client.call(1, SaslHandshakeRequest { mechanism: "PLAIN".to_owned() }).await;
+    let request = SaslAuthenticateRequest { auth_bytes: format!("\0me\0{key}").into_bytes().into() };
+    let Response::SaslAuthenticate(response) = client.call(2, request).await else { panic!() };
+    assert_eq!(response.error_code, 0, "{response:?}");
+    client
+}
+
+async fn produce(client: &mut Client, topic: &str) -> (i16, i64) {
+    let body = produce_body(topic, -1, &batch(RecordCodec::None, 3, None));
+    let response = client.exchange(Api::Produce, 3, &body).await;
+    produced(&response, topic)
+}
+
+fn topics(names: &[&str]) -> MetadataRequest {
+    let topic =
+        |name: &&str| MetadataRequestTopic { name: Some((*name).to_owned()), ..MetadataRequestTopic::default() };
+    let topics = Some(names.iter().map(topic).collect());
+    MetadataRequest { topics, allow_auto_topic_creation: true, ..MetadataRequest::default() }
+}
+
+async fn metadata(client: &mut Client, request: MetadataRequest) -> Vec<(String, i16)> {
+    let Response::Metadata(found) = client.call(12, request).await else { panic!() };
+    found.topics.into_iter().map(|topic| (topic.name.unwrap(), topic.error_code)).collect()
+}
+
+#[tokio::test]
+async fn a_key_reads_and_writes_what_it_grants_and_sees_nothing_else() {
+    let grants = Grants { read: patterns(&["r.*"]), write: patterns(&["w.*"]), ..Grants::default() };
+    let (server, key, _folder) = served(grants, QuotaLimits::default()).await;
+    let mut admin = log_in(&server, "all").await;
+    for topic in ["r.1", "w.1", "other"] {
+        admin.create(topic).await;
+        assert_eq!(produce(&mut admin, topic).await.0, 0);
+    }
+    let mut client = log_in(&server, &key).await;
+    assert_eq!(produce(&mut client, "w.1").await, (0, 3));
+    for topic in ["r.1", "other", "none"] {
+        assert_eq!(produce(&mut client, topic).await, (TOPIC, -1), "{topic}");
+    }
+    assert_eq!(client.fetch("r.1", 0, 1 << 20).await.error, 0);
+    for topic in ["w.1", "other", "none"] {
+        let fetched = client.fetch(topic, 0, 1 << 20).await;
+        assert_eq!((fetched.error, fetched.records.len()), (TOPIC, 0), "{topic}");
+    }
+    let named = |name: &str, error| (name.to_owned(), error);
+    let all = metadata(&mut client, MetadataRequest { topics: None, ..MetadataRequest::default() }).await;
+    assert_eq!(all, [named("r.1", 0), named("w.1", 0)]);
+    // Only what may be written is created.
+    let found = metadata(&mut client, topics(&["r.1", "other", "none", "w.2", "r.2"])).await;
+    let expected = [named("r.1", 0), named("other", TOPIC), named("none", TOPIC), named("w.2", 0), named("r.2", TOPIC)];
+    assert_eq!(found, expected);
+    let all = metadata(&mut admin, MetadataRequest { topics: None, ..MetadataRequest::default() }).await;
+    assert_eq!(all.len(), 4, "{all:?}");
+
+    let topic = CreatableTopic { name: "w.3".into(), num_partitions: 1, replication_factor: 1, ..Default::default() };
+    let create = CreateTopicsRequest { topics: vec![topic], ..CreateTopicsRequest::default() };
+    let Response::CreateTopics(created) = client.call(7, create.clone()).await else { panic!() };
+    let message = created.topics[0].error_message.as_deref().unwrap();
+    assert!(created.topics[0].error_code == TOPIC && message.contains("to administer topic w.3: add"), "{message}");
+    let Response::CreateTopics(created) = admin.call(7, create).await else { panic!() };
+    assert_eq!(created.topics[0].error_code, 0);
+}
+
+#[tokio::test]
+async fn groups_and_transactional_ids_need_their_grants() {
+    let grants = Grants { groups: patterns(&["g"]), producers: patterns(&["p"]), ..Grants::default() };
+    let (server, key, _folder) = served(grants, QuotaLimits::default()).await;
+    let mut client = log_in(&server, &key).await;
+    for (kind, name, error) in [(0, "g", 0), (0, "h", GROUP), (1, "p", 0), (1, "q", TRANSACTION)] {
+        let keys = vec![name.to_owned()];
+        let new = FindCoordinatorRequest { key_type: kind, coordinator_keys: keys, ..Default::default() };
+        let Response::FindCoordinator(found) = client.call(4, new).await else { panic!() };
+        assert_eq!(found.coordinators[0].error_code, error, "{name}");
+        let old = FindCoordinatorRequest { key_type: kind, key: name.to_owned(), ..Default::default() };
+        let Response::FindCoordinator(found) = client.call(3, old).await else { panic!() };
+        assert_eq!(found.error_code, error, "{name}");
+    }
+    let Response::ListGroups(found) = client.call(4, ListGroupsRequest::default()).await else { panic!() };
+    assert_eq!((found.error_code, found.groups.len()), (0, 0));
+}
+
+/// An API whose handler doesn't ask for grants shows itself here: a key without any gets an error, or nothing.
+#[tokio::test]
+async fn every_api_refuses_a_key_without_grants() {
+    let (server, key, _folder) = served(Grants::default(), QuotaLimits::default()).await;
+    let mut admin = log_in(&server, "all").await;
+    admin.create("secret").await;
+    produce(&mut admin, "secret").await;
+    let Response::ApiVersions(versions) = admin.call(3, ApiVersionsRequest::default()).await else { panic!() };
+    let open = [Api::ApiVersions, Api::SaslHandshake, Api::SaslAuthenticate, Api::DescribeCluster];
+    let lists = [Api::ListGroups, Api::ListTransactions];
+    let mut refused = 0;
+    for api in versions.api_keys.iter().filter_map(|found| Api::from_key(found.api_key)) {
+        if open.contains(&api) || lists.contains(&api) {
+            continue;
+        }
+        let mut client = log_in(&server, &key).await;
+        match bodies::of(api) {
+            bodies::Body::Bytes(version, body) if api == Api::Produce => {
+                let response = client.exchange(api, version, &body).await;
+                assert_eq!(produced(&response, "secret"), (TOPIC, -1));
+            }
+            bodies::Body::Bytes(..) => assert_eq!(client.fetch("secret", 0, 1 << 20).await.error, TOPIC),
+            bodies::Body::Request(request) => {
+                let response = format!("{:?}", client.call(*api.versions().end(), request).await);
+                let codes = [TOPIC, GROUP, CLUSTER, TRANSACTION].map(|code| format!("error_code: {code}"));
+                assert!(codes.iter().any(|code| response.contains(code)), "{}: {response}", api.name());
+            }
+        }
+        refused += 1;
+    }
+    assert!(refused > 25, "{refused} APIs");
+}
+
+/// A request of each API that concerns the topic `secret`, the group `g` and the producer `p`.
+mod bodies {
+    use super::{batch, fetch_body, produce_body};
+    use rawline_batch::record_batch::RecordCodec;
+    use rawline_kafka::messages::*;
+    use rawline_kafka::{Api, Request};
+
+    pub enum Body {
+        Bytes(i16, Vec<u8>),
+        Request(Request),
+    }
+
+    fn d<T: Default>() -> T {
+        T::default()
+    }
+
+    pub fn of(api: Api) -> Body {
+        let (topic, group, producer) = ("secret".to_owned(), "g".to_owned(), "p".to_owned());
+        let request: Request = match api {
+            Api::Produce => return Body::Bytes(3, produce_body("secret", -1, &batch(RecordCodec::None, 1, None))),
+            Api::Fetch => return Body::Bytes(4, fetch_body("secret", 0, 1 << 20, 0)),
+            Api::ListOffsets => {
+                let partitions = vec![d()];
+                ListOffsetsRequest { topics: vec![ListOffsetsTopic { name: topic, partitions }], ..d() }.into()
+            }
+            Api::Metadata => {
+                MetadataRequest { topics: Some(vec![MetadataRequestTopic { name: Some(topic), ..d() }]), ..d() }.into()
+            }
+            Api::OffsetCommit => {
+                let topics = vec![OffsetCommitRequestTopic { name: topic, partitions: vec![d()], ..d() }];
+                OffsetCommitRequest { group_id: group, topics, ..d() }.into()
+            }
+            Api::OffsetFetch => {
+                OffsetFetchRequest { groups: vec![OffsetFetchRequestGroup { group_id: group, ..d() }], ..d() }.into()
+            }
+            Api::FindCoordinator => FindCoordinatorRequest { coordinator_keys: vec![group], ..d() }.into(),
+            Api::JoinGroup => JoinGroupRequest { group_id: group, ..d() }.into(),
+            Api::Heartbeat => HeartbeatRequest { group_id: group, ..d() }.into(),
+            Api::LeaveGroup => LeaveGroupRequest { group_id: group, ..d() }.into(),
+            Api::SyncGroup => SyncGroupRequest { group_id: group, ..d() }.into(),
+            Api::DescribeGroups => DescribeGroupsRequest { groups: vec![group], ..d() }.into(),
+            Api::CreateTopics => {
+                CreateTopicsRequest { topics: vec![CreatableTopic { name: topic, ..d() }], ..d() }.into()
+            }
+            Api::DeleteTopics => {
+                DeleteTopicsRequest { topics: vec![DeleteTopicState { name: Some(topic), ..d() }], ..d() }.into()
+            }
+            Api::DeleteRecords => {
+                let topics = vec![DeleteRecordsTopic { name: topic, partitions: vec![d()] }];
+                DeleteRecordsRequest { topics, ..d() }.into()
+            }
+            Api::InitProducerId => {
+                let (producer_id, producer_epoch) = (-1, -1);
+                InitProducerIdRequest { transactional_id: Some(producer), producer_id, producer_epoch, ..d() }.into()
+            }
+            Api::OffsetForLeaderEpoch => {
+                let topics = vec![OffsetForLeaderTopic { topic, partitions: vec![d()] }];
+                OffsetForLeaderEpochRequest { topics, ..d() }.into()
+            }
+            Api::DescribeConfigs => {
+                let resources =
+                    vec![DescribeConfigsResource { resource_type: 2, resource_name: topic, configuration_keys: None }];
+                DescribeConfigsRequest { resources, ..d() }.into()
+            }
+            Api::AlterConfigs => {
+                let resources = vec![AlterConfigsResource { resource_type: 4, ..d() }];
+                AlterConfigsRequest { resources, ..d() }.into()
+            }
+            Api::IncrementalAlterConfigs => {
+                let resources = vec![IncrementalAlterConfigsResource { resource_type: 2, resource_name: topic, ..d() }];
+                IncrementalAlterConfigsRequest { resources, ..d() }.into()
+            }
+            Api::DescribeLogDirs => DescribeLogDirsRequest::default().into(),
+            Api::CreatePartitions => {
+                CreatePartitionsRequest { topics: vec![CreatePartitionsTopic { name: topic, ..d() }], ..d() }.into()
+            }
+            Api::DeleteGroups => DeleteGroupsRequest { groups_names: vec![group] }.into(),
+            Api::EndTxn => EndTxnRequest { transactional_id: producer, ..d() }.into(),
+            Api::TxnOffsetCommit => {
+                let topics = vec![TxnOffsetCommitRequestTopic { name: topic, partitions: vec![d()] }];
+                TxnOffsetCommitRequest { transactional_id: producer, group_id: group, topics, ..d() }.into()
+            }
+            Api::ListPartitionReassignments => ListPartitionReassignmentsRequest::default().into(),
+            Api::OffsetDelete => OffsetDeleteRequest { group_id: group, ..d() }.into(),
+            Api::DescribeProducers => {
+                let topics = vec![DescribeProducersTopic { name: topic, partition_indexes: vec![0] }];
+                DescribeProducersRequest { topics }.into()
+            }
+            Api::DescribeTransactions => DescribeTransactionsRequest { transactional_ids: vec![producer] }.into(),
+            Api::DescribeTopicPartitions => {
+                DescribeTopicPartitionsRequest { topics: vec![DescribeTopicPartitionsTopic { name: topic }], ..d() }
+                    .into()
+            }
+            Api::ConsumerGroupHeartbeat => {
+                let (subscribed_topic_names, topic_partitions) = (Some(vec![topic]), Some(Vec::new()));
+                let (member_id, rebalance_timeout_ms) = ("m".to_owned(), 1000);
+                ConsumerGroupHeartbeatRequest {
+                    group_id: group,
+                    member_id,
+                    rebalance_timeout_ms,
+                    subscribed_topic_names,
+                    topic_partitions,
+                    ..d()
+                }
+                .into()
+            }
+            Api::ConsumerGroupDescribe => ConsumerGroupDescribeRequest { group_ids: vec![group], ..d() }.into(),
+            other => panic!("no request of {} here; add one, so that its grants are tested", other.name()),
+        };
+        Body::Request(request)
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_exceeds_its_quota_is_muted_and_told_for_how_long() {
+    let quota = QuotaLimits { bytes_in_per_second: NonZeroU64::new(400), ..QuotaLimits::default() };
+    let (server, key, _folder) = served(Grants::all(), quota).await;
+    let mut client = log_in(&server, &key).await;
+    client.create("t").await;
+    let body = produce_body("t", -1, &batch(RecordCodec::None, 20, None));
+    assert!(body.len() > 800, "{}", body.len());
+    let response = client.exchange(Api::Produce, 3, &body).await;
+    assert_eq!(produced(&response, "t"), (0, 0), "what exceeds it is stored");
+    let throttle_ms = i32::from_be_bytes(response[response.len() - 4..].try_into().unwrap());
+    assert!((1..=20_000).contains(&throttle_ms), "{throttle_ms}");
+    // Muted, and served after that.
+    client.call(3, ApiVersionsRequest::default()).await;
+    // Keys without a quota are not throttled.
+    let mut admin = log_in(&server, "all").await;
+    let response = admin.exchange(Api::Produce, 3, &body).await;
+    assert_eq!(response[response.len() - 4..], [0; 4]);
+}
+
+#[tokio::test]
+async fn a_key_has_its_connections_over_both_protocols_together() {
+    let quota = QuotaLimits { connections: Some(2), ..QuotaLimits::default() };
+    let (server, key, _folder) = served(Grants::all(), quota).await;
+    let first = log_in(&server, &key).await;
+    let _second = log_in(&server, &key).await;
+    let mut third = Client::connect(&server).await;
+    third.call(1, SaslHandshakeRequest { mechanism: "PLAIN".to_owned() }).await;
+    let request = SaslAuthenticateRequest { auth_bytes: format!("\0me\0{key}").into_bytes().into() };
+    let Response::SaslAuthenticate(response) = third.call(2, request).await else { panic!() };
+    let message = response.error_message.unwrap();
+    assert!(response.error_code != 0 && message.contains("maximum number of connections, 2"), "{message}");
+    let header = format!("authorization: Bearer {key}");
+    let (status, head, body) = http(&server, "GET", "/topics", &header, b"").await;
+    assert_eq!(status, 429, "{}", String::from_utf8_lossy(&body));
+    assert!(head.contains("retry-after: 1"), "{head}");
+    drop(first);
+    wait_until_free(&server, &header).await;
+}
+
+async fn wait_until_free(server: &Served, header: &str) {
+    while http(server, "GET", "/topics", header, b"").await.0 != 200 {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+}
