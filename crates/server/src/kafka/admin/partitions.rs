@@ -86,7 +86,7 @@ pub(super) fn check_assigned(client: &Client, brokers: &[i32]) -> Result<(), Ref
         return Ok(());
     }
     let ids: Vec<String> = nodes.iter().map(|node| node.id.to_string()).collect();
-    let message =
-        format!("a partition is on one broker: assign it to one of {}, or leave the assignments out", ids.join(", "));
+    let ids = ids.join(" or ");
+    let message = format!("assign each partition to broker {ids}, or leave the assignments out");
     Err(Refusal::new(ErrorCode::InvalidReplicaAssignment, message))
 }
