@@ -7,6 +7,7 @@ use crate::coordinator::Coordinator;
 use crate::delete::{Deletions, Progress};
 use crate::groups::CONSUMER_SESSION;
 use crate::journal::{Journal, JournalConfig, JournalStore};
+use crate::journaled::follow;
 use crate::limits::{COMMIT_BYTES, OBJECT_BYTES_MAX, RETENTION_INTERVAL, TOPICS_MAX, TOPICS_RECOVERING_MAX};
 use crate::partition::{Missing, Partition, Shared, Status};
 use crate::retention::{self, RetentionTask};
@@ -18,7 +19,7 @@ use futures_util::{StreamExt, stream};
 use rawline_journal::Limits;
 use serde_json::Map;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 use tokio::sync::{OnceCell, mpsc, watch};
@@ -210,9 +211,18 @@ impl Broker {
                 broker.recover().await?;
             }
         }
-        let (topics, changed) = (broker.topics.clone(), shared.settings_changed.clone());
-        broker.retention =
-            Some(retention::start(topics, shared.clock.clone(), shared.config.retention_interval, changed));
+        let (topics, journal, of_topics) = (broker.topics.clone(), broker.journal.clone(), shared.clone());
+        let retained = move || match &journal {
+            // Another broker does it.
+            Some(journal) if !journal.tidies().load(Ordering::Relaxed) => Vec::new(),
+            Some(journal) => {
+                follow(&topics, journal, &of_topics);
+                topics.all()
+            }
+            None => topics.all(),
+        };
+        let (clock, interval) = (shared.clock.clone(), shared.config.retention_interval);
+        broker.retention = Some(retention::start(retained, clock, interval, shared.settings_changed.clone()));
         Ok(broker)
     }
 

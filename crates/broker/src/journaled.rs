@@ -1,9 +1,10 @@
 //! A broker's topics in a journal: they exist by what the journal says, and a handle of one costs nothing to make.
 
-use crate::broker::{Broker, Opened, Slot};
+use crate::broker::{Broker, Opened, Slot, Topics};
 use crate::end::{check_partitions, in_store};
 use crate::journal::{Journal, JournalError, JournalTopic};
 use crate::limits::JOURNAL_TOPICS_MAX;
+use crate::partition::Shared;
 use crate::settings::Settings;
 use crate::topic::{Topic, TopicError, check_name};
 use crate::topic_id::TopicId;
@@ -118,20 +119,34 @@ impl Broker {
 
     /// Makes the handles those of the topics that exist now.
     pub(crate) fn follow(&self, journal: &Journal) {
-        let topics = journal.topics();
-        let mut slots = self.topics.write();
-        slots.retain(|_, slot| slot.live().is_some());
-        topics.iter().for_each(|topic| drop(self.handle(&mut slots, journal, topic)));
+        follow(&self.topics, journal, &self.shared);
     }
 
     /// The handle of a topic; a new one unless there is one already.
     fn handle(&self, slots: &mut BTreeMap<String, Slot>, journal: &Journal, topic: &Arc<JournalTopic>) -> Arc<Topic> {
-        if let Some(known) = slots.get(&*topic.name).and_then(Slot::live) {
-            return known.clone();
-        }
-        let opened = Topic::in_journal(journal, topic, &self.shared);
-        let cell = OnceCell::new_with(Some(Opened::Topic(opened.clone())));
-        slots.insert(topic.name.to_string(), Slot::Topic(Arc::new(cell)));
-        opened
+        handle(slots, journal, topic, &self.shared)
     }
+}
+
+/// Makes the handles those of the topics that exist now, whoever has created them.
+pub(crate) fn follow(handles: &Topics, journal: &Journal, shared: &Arc<Shared>) {
+    let topics = journal.topics();
+    let mut slots = handles.write();
+    slots.retain(|_, slot| slot.live().is_some());
+    topics.iter().for_each(|topic| drop(handle(&mut slots, journal, topic, shared)));
+}
+
+fn handle(
+    slots: &mut BTreeMap<String, Slot>,
+    journal: &Journal,
+    topic: &Arc<JournalTopic>,
+    shared: &Arc<Shared>,
+) -> Arc<Topic> {
+    if let Some(known) = slots.get(&*topic.name).and_then(Slot::live) {
+        return known.clone();
+    }
+    let opened = Topic::in_journal(journal, topic, shared);
+    let cell = OnceCell::new_with(Some(Opened::Topic(opened.clone())));
+    slots.insert(topic.name.to_string(), Slot::Topic(Arc::new(cell)));
+    opened
 }

@@ -1,6 +1,5 @@
 //! Retention: one task of the broker deletes what topics no longer keep, at objects' borders, by way of `trim.rs`.
 
-use crate::broker::Topics;
 use crate::limits::{RETENTION_STOP_MAX, TOPICS_TRIMMING_MAX};
 use crate::partition::Partition;
 use crate::read::ReadError;
@@ -39,7 +38,7 @@ impl Drop for RetentionTask {
 
 /// Starts the task. It looks at all topics now, then every `interval`, and when it is notified.
 pub(crate) fn start(
-    topics: Arc<Topics>,
+    topics: impl Fn() -> Vec<Arc<Topic>> + Send + 'static,
     clock: Arc<dyn Clock>,
     interval: Duration,
     changed: Arc<Notify>,
@@ -48,7 +47,7 @@ pub(crate) fn start(
     let task = tasks::spawn(async move {
         while !*stopped.borrow() {
             let (clock, is_stopped) = (&*clock, &stopped);
-            let pass = stream::iter(topics.all()).for_each_concurrent(TOPICS_TRIMMING_MAX, |topic| async move {
+            let pass = stream::iter(topics()).for_each_concurrent(TOPICS_TRIMMING_MAX, |topic| async move {
                 apply(&topic, clock, is_stopped).await;
             });
             pass.await;

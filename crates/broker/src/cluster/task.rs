@@ -9,6 +9,7 @@ use crate::limits::{
 use crate::store::StoreError;
 use crate::tasks;
 use futures_util::future::join_all;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
@@ -256,6 +257,7 @@ impl Cluster {
                 match self.journal.catch_up().await {
                     Ok(()) if !self.is_owned_by_other() => {
                         tracing::info!("this broker owns the journal: it appends for all");
+                        self.journal.tidies().store(true, Ordering::Relaxed);
                         self.is_acting.send_replace(true);
                     }
                     Ok(()) => {}
@@ -265,6 +267,9 @@ impl Cluster {
                         continue;
                     }
                 }
+            }
+            if !is_owner {
+                self.journal.tidies().store(false, Ordering::Relaxed);
             }
             if !is_owner && self.is_acting.send_replace(false) {
                 let owner = self.other_owner().map(|card| card.id.to_string());

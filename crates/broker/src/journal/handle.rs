@@ -22,6 +22,7 @@ use futures_util::FutureExt;
 use rawline_journal::{Control, Limits, Offsets, PartitionId, Producer, Refused, Rejected, State};
 use std::ops::Range;
 use std::panic::AssertUnwindSafe;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 use thiserror::Error;
@@ -45,6 +46,9 @@ pub struct JournalConfig {
     pub merge: Option<MergeConfig>,
     /// Random, other than 0: distinguishes the objects of this run from those of other runs and brokers.
     pub run: u64,
+    /// Whether this broker merges objects and ends transactions that take too long. Every broker may at any time; that
+    /// one of them does is enough.
+    pub tidies: Arc<AtomicBool>,
 }
 
 impl JournalConfig {
@@ -57,6 +61,7 @@ impl JournalConfig {
             garbage_interval: GARBAGE_INTERVAL,
             merge: Some(MergeConfig::default()),
             run,
+            tidies: Arc::new(AtomicBool::new(true)),
         }
     }
 
@@ -159,6 +164,7 @@ pub struct Journal {
     progress: watch::Receiver<Progress>,
     /// One for all handles, so that the task knows whether anybody else waits.
     end: Arc<watch::Receiver<u64>>,
+    tidies: Arc<AtomicBool>,
     /// The task, unless the caller runs it.
     task: Option<Supervised>,
 }
@@ -214,6 +220,11 @@ impl Journal {
     /// The number of the object that is read next, with every change.
     pub(crate) fn end(&self) -> watch::Receiver<u64> {
         (*self.end).clone()
+    }
+
+    /// Whether this broker does what one broker is enough for: see [`JournalConfig::tidies`].
+    pub(crate) fn tidies(&self) -> &Arc<AtomicBool> {
+        &self.tidies
     }
 
     /// Why nothing can be appended any more, if that is so.
@@ -298,6 +309,7 @@ impl Journal {
             let (store, inbox, catalog) = (store.clone(), inbox.downgrade(), catalog.clone());
             Merger::new(store, clock.clone(), inbox, catalog, published_now, &config, merge)
         });
+        let tidies = config.tidies.clone();
         let task = Task::new(store.clone(), clock, config, catalog.clone(), progress, published, end).run(requests);
         let until_ready = progress_now.clone();
         // Merging copies gigabytes: it stays here wherever the task runs.
@@ -306,7 +318,7 @@ impl Journal {
             let _merging = merger.map(|merger| Merging::start(merger, until_ready, &runtime));
             task.await;
         };
-        (Journal { store, inbox, catalog, progress: progress_now, end: Arc::new(end_now), task: None }, both)
+        (Journal { store, inbox, catalog, progress: progress_now, end: Arc::new(end_now), tidies, task: None }, both)
     }
 
     /// Appends batches to a partition. Returns when the store has confirmed them and everything before them. They are

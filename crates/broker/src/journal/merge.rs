@@ -23,6 +23,7 @@ use rawline_journal::{
     Control, Id, Joined, MergeLimits, PartitionId, Piece, PutResult, Refused, Source, Uses, choose, join,
 };
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -94,6 +95,7 @@ pub(super) struct Merger {
     catalog: Arc<RwLock<Catalog>>,
     published: watch::Receiver<Published>,
     config: MergeConfig,
+    tidies: Arc<AtomicBool>,
     retry_after: Duration,
     run: u64,
     /// Objects that can't be read: damaged, or gone.
@@ -127,6 +129,7 @@ impl Merger {
             catalog,
             published,
             config,
+            tidies: settings.tidies.clone(),
             retry_after,
             run,
             unreadable,
@@ -161,7 +164,7 @@ impl Merger {
                         self.abandon(merge).await
                     }
                 },
-                None if self.is_due(looked) => {
+                None if self.tidies() && self.is_due(looked) => {
                     let now = *self.published.borrow_and_update();
                     match self.merge().await {
                         // There may be more.
@@ -181,7 +184,7 @@ impl Merger {
                         Err(Failed::Closed) => Err(Failed::Closed),
                     }
                 }
-                None if has_news => {
+                None if self.tidies() && has_news => {
                     has_news = false;
                     self.compact().await
                 }
@@ -194,6 +197,12 @@ impl Merger {
                 return;
             }
         }
+    }
+
+    /// Whether this broker is the one to merge. Another one would have to download what the owner has in its cache, and
+    /// make the owner lose races.
+    fn tidies(&self) -> bool {
+        self.tidies.load(Ordering::Relaxed)
     }
 
     /// Whether it is time to look. A walk over all pieces has to be worth its time: `looked` is what was published when

@@ -29,6 +29,7 @@ use rawline_journal::{
 };
 use slab::Slab;
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
@@ -291,14 +292,14 @@ impl Task {
         }
     }
 
-    /// Ends transactions that take too long. Every broker may; the rules take the first.
+    /// Ends transactions that take too long. Every broker may, and the rules take the first; the owner does.
     fn expire(&mut self) {
         let now = Instant::now();
         if self.expire_at > now {
             return;
         }
         self.expire_at = now + EXPIRY_INTERVAL;
-        if self.expiring > 0 || !self.writer.is_end_known() {
+        if self.expiring > 0 || !self.writer.is_end_known() || !self.config.tidies.load(Ordering::Relaxed) {
             return;
         }
         let expired = self.writer.state().expired(self.clock.now_us());

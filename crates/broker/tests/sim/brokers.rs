@@ -4,6 +4,7 @@ use crate::store::{Connection, DELETION_DELAY, SharedStore};
 use rawline_broker::Clock;
 use rawline_broker::journal::{Journal, JournalConfig, MergeConfig};
 use rawline_journal::{Limits, MergeLimits};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::task::JoinHandle;
@@ -71,6 +72,7 @@ impl Broker {
                 ..MergeConfig::default()
             }),
             run: number as u64 * 1000 + self.runs,
+            tidies: Arc::new(AtomicBool::new(true)),
         };
         let (journal, task) = Journal::new(Arc::new(connection), Arc::new(Wrong), config);
         self.running = Some((journal, tokio::spawn(task), paused_until));
