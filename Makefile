@@ -13,7 +13,7 @@ DATA ?= .rawline/data
 FEATURES := $(shell cat target/.features 2>/dev/null)
 
 .PHONY: help run test test-rust test-python test-java test-console test-kafka test-kafka-clients test-kafka-engines kcat
-.PHONY: test-build console screenshots bench bench-kafka sim fuzz check check-rust check-python check-console check-java check-lab
+.PHONY: test-build console screenshots cluster bench bench-kafka sim fuzz check check-rust check-python check-console check-java check-lab
 .PHONY: tools release full clean kafka-oracle kafka-vectors
 .PHONY: lab lab-quick lab-test lab-mine lab-report lab-build lab-generate
 
@@ -140,6 +140,10 @@ kcat:
 	@command -v kcat >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
 		&& { apt-get install --yes -qq kcat || { apt-get update -qq && apt-get install --yes -qq kcat; }; } >/dev/null 2>&1; } \
 		|| echo "kcat is missing, so its tests are skipped: install it with apt-get install kcat"
+
+SECONDS ?= 600
+cluster: tools release $(VENV)/.ready ## Run three brokers on one bucket of a test server, under load, and kill, pause or stop one every ten seconds (10 min)
+	$(VENV)/bin/python tools/cluster.py --seconds $(SECONDS)
 
 bench-kafka: release $(VENV)/.ready ## Compare the broker with Kafka's own, with Kafka's tools; RDKAFKA_PERFORMANCE names librdkafka's (40 min)
 	RAWLINE_BIN=$(CURDIR)/target/release/rawline $(VENV)/bin/python interop/kafka/speed.py

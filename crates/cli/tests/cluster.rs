@@ -1,6 +1,6 @@
 //! Several brokers on one bucket, as processes: they find each other, any of them takes appends, any of them may end.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)] // Tests.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)] // Tests.
 
 mod support;
 

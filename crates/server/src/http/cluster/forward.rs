@@ -49,7 +49,7 @@ pub(crate) async fn forward(
                     // Whoever asks this broker next sees the change.
                     cluster.catch_up().await?;
                 }
-                return Ok(Forwarded::Response(response));
+                return Ok(Forwarded::Response(*response));
             }
             Sent::Not(unsent) => request = Request::from_parts(head, unsent),
         }
@@ -58,7 +58,7 @@ pub(crate) async fn forward(
 }
 
 enum Sent {
-    Response(ApiResponse),
+    Response(Box<ApiResponse>),
     /// Nothing was sent; the request's body.
     Not(Incoming),
 }
@@ -132,7 +132,7 @@ async fn send(api: &Api, cluster: &Cluster, owner: &Card, request: Request<PeerB
     if let Some(url) = owner.url.as_deref().and_then(|url| HeaderValue::from_str(url).ok()) {
         headers.insert(rawline_contract::header::OWNER, url);
     }
-    Ok(Sent::Response(response))
+    Ok(Sent::Response(Box::new(response)))
 }
 
 fn lost() -> ApiError {

@@ -29,7 +29,7 @@ pub(crate) type PeerBody = Either<Incoming, Full<Bytes>>;
 /// Why a request has no response.
 pub(crate) enum SendError {
     /// Nothing of it was sent.
-    NotSent(Request<PeerBody>, io::Error),
+    NotSent(Box<Request<PeerBody>>, io::Error),
     /// It may have had an effect.
     Lost(hyper::Error),
 }
@@ -60,7 +60,7 @@ impl Peers {
                 Some(sender) => (sender, false),
                 None => match connect(card).await {
                     Ok(sender) => (sender, true),
-                    Err(error) => return Err(SendError::NotSent(request, error)),
+                    Err(error) => return Err(SendError::NotSent(Box::new(request), error)),
                 },
             };
             match sender.try_send_request(request).await {
@@ -70,7 +70,9 @@ impl Peers {
                 Err(mut error) => match error.take_message() {
                     // It was idle, and the other broker has closed it.
                     Some(unsent) if !is_new => request = unsent,
-                    Some(unsent) => return Err(SendError::NotSent(unsent, io::Error::other(error.into_error()))),
+                    Some(unsent) => {
+                        return Err(SendError::NotSent(Box::new(unsent), io::Error::other(error.into_error())));
+                    }
                     None => return Err(SendError::Lost(error.into_error())),
                 },
             }
