@@ -154,7 +154,7 @@ class Load:
                 target = f"{broker.url}/records?topic-name=plain"
                 request = urllib.request.Request(target, str(number).encode(), headers, method="POST")
                 try:
-                    with urllib.request.urlopen(request, timeout=15):
+                    with urllib.request.urlopen(request, timeout=5):
                         self.plain.append(number)
                         self.http.acknowledged()
                         break
