@@ -150,6 +150,9 @@ impl Topics {
     }
 }
 
+/// The handles of topics, and what new ones are made of.
+type Sources = (Arc<Topics>, Option<Journal>, Arc<Shared>);
+
 /// The broker: topics on a store.
 pub struct Broker {
     pub(crate) shared: Arc<Shared>,
@@ -160,6 +163,8 @@ pub struct Broker {
     pub(crate) coordinator: Coordinator,
     /// The other brokers on the storage, once this one has joined them.
     cluster: OnceLock<Arc<Cluster>>,
+    /// What the task that deletes old records looks at.
+    sources: Option<Arc<Sources>>,
     /// Deletes old records; `None` until all topics are recovered.
     retention: Option<RetentionTask>,
     pub(crate) deletions: Deletions,
@@ -190,6 +195,7 @@ impl Broker {
             journal: None,
             coordinator: Coordinator::new(shared.config.consumer_session),
             cluster: OnceLock::new(),
+            sources: None,
             retention: None,
             deletions: Deletions::default(),
             tasks: tasks_ended,
@@ -211,15 +217,20 @@ impl Broker {
                 broker.recover().await?;
             }
         }
-        let (topics, journal, of_topics) = (broker.topics.clone(), broker.journal.clone(), shared.clone());
-        let retained = move || match &journal {
-            // Another broker does it.
-            Some(journal) if !journal.tidies().load(Ordering::Relaxed) => Vec::new(),
-            Some(journal) => {
-                follow(&topics, journal, &of_topics);
-                topics.all()
+        // The task must not keep the store open when the broker is gone.
+        let sources = Arc::new((broker.topics.clone(), broker.journal.clone(), shared.clone()));
+        let weak = Arc::downgrade(&sources);
+        broker.sources = Some(sources);
+        let retained = move || {
+            let Some(sources) = weak.upgrade() else { return Vec::new() };
+            let (topics, journal, shared) = &*sources;
+            match journal {
+                // Another broker does it.
+                Some(journal) if !journal.tidies().load(Ordering::Relaxed) => return Vec::new(),
+                Some(journal) => follow(topics, journal, shared),
+                None => {}
             }
-            None => topics.all(),
+            topics.all()
         };
         let (clock, interval) = (shared.clock.clone(), shared.config.retention_interval);
         broker.retention = Some(retention::start(retained, clock, interval, shared.settings_changed.clone()));
@@ -373,7 +384,7 @@ impl Broker {
 
     /// Commits pending appends and releases the store. Waits until topic handles that are held elsewhere are dropped.
     pub async fn close(self) {
-        let Broker { shared, topics, journal, retention, deletions, tasks: mut ended, cluster, coordinator: _ } = self;
+        let Broker { shared, topics, journal, retention, deletions, tasks: mut ended, cluster, sources, .. } = self;
         if let Some(cluster) = cluster.into_inner() {
             cluster.stop().await;
         }
@@ -381,7 +392,7 @@ impl Broker {
         if let Some(retention) = retention {
             retention.stop().await;
         }
-        drop((topics, journal, shared));
+        drop((topics, journal, shared, sources));
         // Nobody sends: this returns when the last task has ended.
         let _ = ended.recv().await;
     }

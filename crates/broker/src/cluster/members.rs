@@ -117,9 +117,14 @@ impl Members {
         self.others.keys().copied()
     }
 
+    /// Whether it is the card of a broker that was at this one's address before.
+    pub fn is_former(&self, card: &Card) -> bool {
+        card.id != self.me.id && card.url.is_some() && card.url == self.me.url
+    }
+
     /// A card was read that was stored `age` ago.
     pub fn heard(&mut self, card: Card, age: Duration, now: Duration) {
-        if card.id == self.me.id {
+        if card.id == self.me.id || self.is_former(&card) {
             return;
         }
         let lived = (BEFORE + now).saturating_sub(age);
@@ -296,6 +301,15 @@ mod tests {
             assert_eq!(seen.brokers(s(0)).owner, None);
             assert!(seen.brokers(s(0)).other_owner().is_none());
         }
+    }
+
+    #[test]
+    fn a_broker_that_was_at_this_ones_address_before_is_gone() {
+        let ids = ranked(vec![1, 2]);
+        let mut seen = Members::new(card(ids[1]), LEASE);
+        seen.heard(Card { url: card(ids[1]).url, ..card(ids[0]) }, Duration::ZERO, s(0));
+        assert_eq!(seen.brokers(s(0)).owner, Some(BrokerId(ids[1])));
+        assert_eq!(seen.others().count(), 0);
     }
 
     #[test]

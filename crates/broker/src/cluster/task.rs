@@ -203,6 +203,12 @@ impl Cluster {
         match self.store.get(id).await {
             Ok(None) => self.change(|members, _| members.gone(id)),
             Ok(Some((bytes, age))) => match Card::decode(&bytes) {
+                Ok(card) if self.members().is_former(&card) => {
+                    // It was killed, and nobody else deletes its card.
+                    if age > CARD_FORGOTTEN_AFTER {
+                        let _ = self.store.delete(id).await;
+                    }
+                }
                 Ok(card) if card.id == id => self.change(|members, now| members.heard(card, age, now)),
                 Ok(card) => tracing::warn!(broker = %id, found = %card.id, "the card of a broker is another's"),
                 Err(error) => tracing::warn!(broker = %id, %error, "the card of a broker can't be read"),

@@ -299,7 +299,7 @@ fn report_others(cluster: &Cluster) {
     let brokers = cluster.brokers();
     if brokers.card(brokers.me).is_none_or(|card| card.url.is_none()) {
         eprintln!(
-            "rawline: other brokers on this storage can't reach this one: give it --advertise http://HOST:PORT, without \
+            "rawline: other brokers on this storage can't reach this one: give it --advertise http://HOST:PORT, and no \
              --tls-cert"
         );
     }
