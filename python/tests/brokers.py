@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -68,6 +69,9 @@ class Broker:
                 self.kafka = found.group(1)
             if found := re.search(r"listening on (https?)://(\S+)", line):
                 self.scheme, self.address = found.groups()
+                # It must never block on a full pipe.
+                self.draining = threading.Thread(target=self.process.stdout.read, daemon=True)
+                self.draining.start()
                 return
         raise RuntimeError(f"the broker did not start:\n{said}")
 
@@ -86,6 +90,7 @@ class Broker:
             os.waitid(os.P_PID, self.process.pid, os.WSTOPPED)
         if number != signal.SIGSTOP and number != signal.SIGCONT:
             self.process.wait()
+            self.draining.join()
             assert self.process.stdout is not None
             self.process.stdout.close()
 
