@@ -79,7 +79,7 @@ def bucket(tmp_path: Path) -> Iterator[dict[str, str]]:
 
 @pytest.fixture
 def brokers_on_bucket(bucket: dict[str, str], tmp_path: Path) -> Iterator[Callable[..., Broker]]:
-    """Starts brokers on the bucket, each with a cache of its own."""
+    """Starts brokers on the bucket; none shares its cache."""
     started: list[Broker] = []
 
     def start(*flags: str) -> Broker:

@@ -1,7 +1,7 @@
 //! Who is there, and who owns the journal, as one broker sees it. No I/O, no clock: time is passed in.
 //!
 //! A broker is live if its card was stored less than a lease ago, by the store's clock, and if it responds. The owner
-//! is one of the live brokers that can own: each has a score of its own, and the highest wins (rendezvous hashing), so
+//! is one of the live brokers that can own: each has a score, and the highest wins (rendezvous hashing), so
 //! that all who see the same brokers agree, and only the owner's end or a broker with a higher score changes it.
 
 use crate::cluster::{BrokerId, Card};

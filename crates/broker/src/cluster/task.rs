@@ -57,7 +57,7 @@ impl Cluster {
         cluster.look_for_others().await?;
         cluster.store_card().await?;
         // What was stored while this broker read the cards.
-        cluster.journal.catch_up().await.map_err(|error| crate::end::in_store(&error))?;
+        cluster.catch_up().await?;
         let running = [
             tasks::spawn(cluster.clone().beat()),
             tasks::spawn(cluster.clone().follow()),
@@ -99,8 +99,7 @@ impl Cluster {
 
     /// Whether another broker owns the journal.
     pub fn is_owned_by_other(&self) -> bool {
-        let brokers = self.brokers.borrow();
-        brokers.owner.is_some_and(|owner| owner != brokers.me)
+        self.brokers.borrow().other_owner().is_some()
     }
 
     /// Waits until this broker, which owns the journal, has seen what was stored before it did. False if it doesn't own
@@ -276,10 +275,10 @@ impl Cluster {
             }
             if !is_owner {
                 self.journal.tidies().store(false, Ordering::Relaxed);
-            }
-            if !is_owner && self.is_acting.send_replace(false) {
-                let owner = self.other_owner().map(|card| card.id.to_string());
-                tracing::info!(owner, "another broker owns the journal");
+                if self.is_acting.send_replace(false) {
+                    let owner = self.other_owner().map(|card| card.id.to_string());
+                    tracing::info!(owner, "another broker owns the journal");
+                }
             }
             if brokers.changed().await.is_err() {
                 return;

@@ -1,7 +1,7 @@
 //! `rawline brokers`: lists the brokers on the storage.
 
 use super::table::{Align, table};
-use super::{BrokerArgs, CommandError, print, print_json};
+use super::{BrokerArgs, CommandError, print_list};
 use rawline_client::BrokerInfo;
 
 const EXAMPLES: &str = "\
@@ -27,14 +27,8 @@ pub struct Args {
 /// Prints the address and the state of every broker.
 pub async fn run(args: Args) -> Result<(), CommandError> {
     let brokers = args.broker.client_without_retries()?.brokers().await?;
-    if args.json {
-        return print_json(&brokers);
-    }
-    if brokers.is_empty() {
-        eprintln!("rawline: this broker shares its storage with no other: only a bucket can have several");
-        return Ok(());
-    }
-    print(&brokers_table(&brokers))
+    let none = "this broker shares its storage with no other: only a bucket can have several";
+    print_list(&brokers, args.json, none, brokers_table)
 }
 
 fn brokers_table(brokers: &[BrokerInfo]) -> String {

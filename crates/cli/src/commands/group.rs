@@ -3,7 +3,7 @@
 use super::confirm::{confirmed, needs_terminal};
 use super::consume::parse_start;
 use super::table::{Align, table};
-use super::{BrokerArgs, CommandError, print, print_json};
+use super::{BrokerArgs, CommandError, print, print_json, print_list};
 use clap::{ArgGroup, Subcommand};
 use jiff::Timestamp;
 use rawline_client::{Client, CommitOffset, GroupInfo, GroupOffset, GroupPartition, GroupSummary, MemberInfo, Start};
@@ -178,16 +178,12 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
 
 async fn list(client: &Client, json: bool) -> Result<(), CommandError> {
     let groups = client.groups().await?;
-    if json {
-        return print_json(&groups);
-    }
-    if groups.is_empty() {
-        eprintln!("rawline: no groups yet; `rawline consume TOPIC --group GROUP` creates one");
-        return Ok(());
-    }
-    let row = |group: &GroupSummary| [escaped(&group.name), group.state.name().to_owned(), group.members.to_string()];
-    let head = [("GROUP", Align::Left), ("STATE", Align::Left), ("MEMBERS", Align::Right)];
-    print(&table(head, groups.iter().map(row).collect()))
+    print_list(&groups, json, "no groups yet; `rawline consume TOPIC --group GROUP` creates one", |groups| {
+        let row =
+            |group: &GroupSummary| [escaped(&group.name), group.state.name().to_owned(), group.members.to_string()];
+        let head = [("GROUP", Align::Left), ("STATE", Align::Left), ("MEMBERS", Align::Right)];
+        table(head, groups.iter().map(row).collect())
+    })
 }
 
 /// Clients choose names: escapes keep them from controlling the terminal.

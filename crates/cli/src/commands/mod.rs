@@ -140,6 +140,23 @@ fn print(text: &str) -> Result<(), CommandError> {
     }
 }
 
+/// Prints a list to stdout: as JSON, or as a table; says `none` on stderr if a table would be empty.
+fn print_list<T: serde::Serialize>(
+    found: &[T],
+    as_json: bool,
+    none: &str,
+    table: impl FnOnce(&[T]) -> String,
+) -> Result<(), CommandError> {
+    if as_json {
+        return print_json(&found);
+    }
+    if found.is_empty() {
+        eprintln!("rawline: {none}");
+        return Ok(());
+    }
+    print(&table(found))
+}
+
 /// Prints JSON to stdout.
 fn print_json(value: &impl serde::Serialize) -> Result<(), CommandError> {
     let json = serde_json::to_string_pretty(value).map_err(|error| CommandError::Failed(error.to_string()))?;

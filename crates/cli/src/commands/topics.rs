@@ -1,7 +1,7 @@
 //! `rawline topics`: lists the topics of the broker.
 
 use super::table::{Align, table};
-use super::{BrokerArgs, CommandError, print, print_json};
+use super::{BrokerArgs, CommandError, print_list};
 use indicatif::BinaryBytes;
 use rawline_client::TopicInfo;
 
@@ -37,14 +37,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
             Err(error) => eprintln!("rawline: {error}"),
         }
     }
-    if args.json {
-        return print_json(&topics);
-    }
-    if topics.is_empty() {
-        eprintln!("rawline: no topics yet; `rawline produce TOPIC` creates one");
-        return Ok(());
-    }
-    print(&topics_table(&topics))
+    print_list(&topics, args.json, "no topics yet; `rawline produce TOPIC` creates one", topics_table)
 }
 
 fn topics_table(topics: &[TopicInfo]) -> String {

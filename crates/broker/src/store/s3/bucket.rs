@@ -2,8 +2,10 @@
 
 use super::address::Address;
 use super::connect::{Connected, Credentials, connect, words};
+use super::date::DateSlot;
 use super::failed::{Failed, Reply, Tries, error_chain};
 use super::{S3Config, is_same};
+use crate::journal::Dated;
 use crate::limits::INDEX_BYTES_GUESS;
 use crate::object::{Header, ObjectIndex};
 use crate::store::cache::{CacheError, Sink};
@@ -15,6 +17,7 @@ use object_store::{
     GetOptions, GetRange, ObjectMeta, ObjectStore, PutMode, PutOptions, PutPayload, PutResult, UpdateVersion,
 };
 use rawline_batch::Crc32c;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
@@ -126,6 +129,38 @@ impl Bucket {
             is_known.then_some(UpdateVersion { e_tag: found.e_tag, version: found.version })
         };
         Ok(got.map(|(bytes, found)| (bytes, found.and_then(version))))
+    }
+
+    /// Bytes of a key, and the store's time at which it was stored, in seconds since the Unix epoch; `None` if there is
+    /// no such key. One request, without retries.
+    pub(super) async fn get_once(
+        &self,
+        path: &Path,
+        range: Option<Range<u64>>,
+    ) -> Result<Dated<Option<(Bytes, u64)>>, StoreError> {
+        let slot = DateSlot::default();
+        let range = range.map(GetRange::Bounded);
+        let options = GetOptions { range, extensions: slot.extensions(), ..GetOptions::default() };
+        let get = async {
+            let got = self.store.get_opts(path, options).await?;
+            let stored = u64::try_from(got.meta.last_modified.timestamp()).unwrap_or_default();
+            Ok::<_, object_store::Error>((got.bytes().await?, stored))
+        };
+        let failed = match timeout(self.request_timeout, get).await {
+            Ok(Ok(found)) => return self.dated(path, Some(found), slot.date()),
+            Ok(Err(error)) => Failed::from(error),
+            Err(_) => Failed::TimedOut,
+        };
+        if failed.is_missing_object() {
+            return self.dated(path, None, slot.date());
+        }
+        Err(self.explain("read", path, &failed))
+    }
+
+    /// A response with its date, which every store sends.
+    pub(super) fn dated<T>(&self, path: &Path, found: T, date: Option<u64>) -> Result<Dated<T>, StoreError> {
+        let no_date = || StoreError::human(format!("the response for {} has no Date", self.url(path)));
+        Ok(Dated { found, date: date.ok_or_else(no_date)? })
     }
 
     /// An object's bytes, and what is known of it unless it is empty.

@@ -16,7 +16,7 @@ use crate::store::cache::{Cache, CopyName};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use object_store::path::Path;
-use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, PutMode, PutOptions, PutPayload};
+use object_store::{ObjectMeta, ObjectStore, PutMode, PutOptions, PutPayload};
 use rawline_journal::{Garbage, Header, Index, Key, Listing, ObjectError, Place, PutResult, Source};
 use std::ops::Range;
 use std::sync::Arc;
@@ -89,24 +89,8 @@ impl S3Journal {
 
     /// Bytes of a key; `None` if there is no such key.
     pub(super) async fn get(&self, path: &Path, range: Option<Range<u64>>) -> Result<Dated<Option<Bytes>>, StoreError> {
-        let slot = DateSlot::default();
-        let range = range.map(GetRange::Bounded);
-        let options = GetOptions { range, extensions: slot.extensions(), ..GetOptions::default() };
-        let get = async { self.bucket.store.get_opts(path, options).await?.bytes().await };
-        let failed = match timeout(self.bucket.request_timeout, get).await {
-            Ok(Ok(bytes)) => return self.dated(path, Some(bytes), slot.date()),
-            Ok(Err(error)) => Failed::from(error),
-            Err(_) => Failed::TimedOut,
-        };
-        if failed.is_missing_object() {
-            return self.dated(path, None, slot.date());
-        }
-        Err(self.bucket.explain("read", path, &failed))
-    }
-
-    fn dated<T>(&self, path: &Path, found: T, date: Option<u64>) -> Result<Dated<T>, StoreError> {
-        let no_date = || StoreError::human(format!("the response for {} has no Date", self.bucket.url(path)));
-        Ok(Dated { found, date: date.ok_or_else(no_date)? })
+        let Dated { found, date } = self.bucket.get_once(path, range).await?;
+        Ok(Dated { found: found.map(|(bytes, _)| bytes), date })
     }
 
     async fn read_index(&self, source: Source) -> Result<Dated<Option<Index>>, StoreError> {
@@ -161,7 +145,7 @@ impl S3Journal {
             Some(Key { number, created })
         };
         let date = listed.extensions.get::<ResponseDate>().map(|date| date.0);
-        self.dated(folder, listed.objects.iter().filter_map(key).collect(), date)
+        self.bucket.dated(folder, listed.objects.iter().filter_map(key).collect(), date)
     }
 
     async fn delete_all(&self, garbage: &Garbage) -> Result<(), StoreError> {

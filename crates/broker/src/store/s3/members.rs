@@ -1,15 +1,15 @@
 //! The cards of the brokers on a bucket: `PREFIX/.brokers/ID.json`.
 
 use super::bucket::Bucket;
-use super::date::DateSlot;
 use super::failed::Failed;
 use super::probe::Probe;
 use crate::cluster::{BrokerId, MemberStore};
+use crate::journal::Dated;
 use crate::store::StoreError;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use object_store::path::Path;
-use object_store::{GetOptions, ObjectMeta, ObjectStore, PutOptions};
+use object_store::{ObjectMeta, ObjectStore, PutOptions};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
@@ -34,24 +34,8 @@ impl S3Members {
     }
 
     async fn read(&self, id: BrokerId) -> Result<Option<(Bytes, Duration)>, StoreError> {
-        let (path, slot) = (self.path(id)?, DateSlot::default());
-        let options = GetOptions { extensions: slot.extensions(), ..GetOptions::default() };
-        let get = async {
-            let got = self.bucket.store.get_opts(&path, options).await?;
-            let stored = got.meta.last_modified.timestamp();
-            Ok::<_, object_store::Error>((got.bytes().await?, stored))
-        };
-        let failed = match timeout(self.bucket.request_timeout, get).await {
-            Ok(Ok((bytes, stored))) => {
-                let no_date = || StoreError::human(format!("the response for {} has no Date", self.bucket.url(&path)));
-                let date = slot.date().ok_or_else(no_date)?;
-                let age = u64::try_from(stored).map_or(date, |stored| date.saturating_sub(stored));
-                return Ok(Some((bytes, Duration::from_secs(age))));
-            }
-            Ok(Err(error)) => Failed::from(error),
-            Err(_) => Failed::TimedOut,
-        };
-        if failed.is_missing_object() { Ok(None) } else { Err(self.bucket.explain("read", &path, &failed)) }
+        let Dated { found, date } = self.bucket.get_once(&self.path(id)?, None).await?;
+        Ok(found.map(|(card, stored)| (card, Duration::from_secs(date.saturating_sub(stored)))))
     }
 
     async fn list_all(&self) -> Result<Vec<BrokerId>, StoreError> {
