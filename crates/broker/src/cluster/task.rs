@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep, timeout};
 
 /// This broker's place among the brokers on its storage.
 pub struct Cluster {
@@ -60,6 +60,7 @@ impl Cluster {
         cluster.catch_up().await?;
         let running = [
             tasks::spawn(cluster.clone().beat()),
+            tasks::spawn(cluster.clone().look()),
             tasks::spawn(cluster.clone().follow()),
             tasks::spawn(cluster.clone().take_over()),
         ];
@@ -167,18 +168,24 @@ impl Cluster {
         }
     }
 
-    /// Stores this broker's card and reads those of the others, again and again.
+    /// Stores this broker's card again and again. Nothing else is waited for here: a slow response must not make this
+    /// broker silent.
     async fn beat(self: Arc<Self>) {
-        let mut beats = interval(HEARTBEAT_INTERVAL);
-        beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        beats.tick().await;
-        for beat in 1_u32.. {
+        let mut beats = heartbeats();
+        loop {
             beats.tick().await;
-            // At the same time: a slow response to one must not make this broker silent.
-            let ((), stored) = tokio::join!(self.read_cards(), self.store_card());
-            if let Err(error) = stored {
+            if let Err(error) = self.store_card().await {
                 tracing::warn!(%error, "this broker's card was not stored; the others may take it for gone");
             }
+        }
+    }
+
+    /// Reads the cards of the others again and again, and looks for new ones.
+    async fn look(self: Arc<Self>) {
+        let mut beats = heartbeats();
+        for beat in 1_u32.. {
+            beats.tick().await;
+            self.read_cards().await;
             if beat % HEARTBEATS_PER_LISTING == 0
                 && let Err(error) = self.look_for_others().await
             {
@@ -304,4 +311,11 @@ impl Cluster {
             is_new
         });
     }
+}
+
+/// Ticks a heartbeat from now on, and after a late one again with the whole interval.
+fn heartbeats() -> Interval {
+    let mut beats = interval_at(Instant::now() + HEARTBEAT_INTERVAL, HEARTBEAT_INTERVAL);
+    beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    beats
 }
