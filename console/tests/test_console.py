@@ -344,9 +344,12 @@ def test_it_is_used_without_a_mouse(api: Api, open_page: Open) -> None:
     for key, row in (("ArrowDown", "beta"), ("j", "gamma"), ("k", "beta"), ("Home", "alpha"), ("End", "gamma")):
         keys.press(key)
         expect(page.get_by_role("row", name=row)).to_be_focused()
+    # A key that is pressed before the broker has responded isn't lost.
+    page.route("**/topic?*", lambda route: (time.sleep(0.5), route.continue_()))
     keys.press("Enter")
     expect(page.get_by_role("heading", name="gamma")).to_be_visible()
     keys.press("n")
+    page.unroute_all(behavior="wait")
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_label("Record", exact=True)).to_be_focused()
     keys.type("typed")

@@ -42,12 +42,41 @@ export function Topic({ route }: { route: Route }): JSX.Element {
   });
   const topic = value?.topic;
   const isGone = error instanceof ApiError && error.code === "topic_not_found";
+  const tools = (
+    <div class="tools">
+      <h1>{name}</h1>
+      {(topic !== undefined || error === undefined) && !isGone && (
+        <>
+          <nav class="tabs" aria-label="Topic">
+            <a href={place(["topic", name])} aria-current={isPartitions ? undefined : "page"}>
+              Records
+            </a>
+            <a href={place(["topic", name, "partitions"])} aria-current={isPartitions ? "page" : undefined}>
+              Partitions
+            </a>
+          </nav>
+          <span class="gap" />
+          <button type="button" class="primary" data-shortcut="n" onClick={() => setDialog("produce")}>
+            Produce
+          </button>
+          <button type="button" data-shortcut="e" onClick={() => setDialog("alter")}>
+            Settings
+          </button>
+          <button type="button" onClick={() => setDialog("truncate")}>
+            Truncate
+          </button>
+          <button type="button" class="danger" onClick={() => setDialog("delete")}>
+            Delete
+          </button>
+        </>
+      )}
+    </div>
+  );
+  // What is clicked before the topic is known opens as soon as it is.
   if (topic === undefined || isGone) {
     return (
       <main class="list">
-        <div class="tools">
-          <h1>{name}</h1>
-        </div>
+        {tools}
         <Failure error={error} />
       </main>
     );
@@ -59,30 +88,7 @@ export function Topic({ route }: { route: Route }): JSX.Element {
   const Opened = dialog === undefined ? undefined : DIALOGS[dialog];
   return (
     <main class="list">
-      <div class="tools">
-        <h1>{topic.name}</h1>
-        <nav class="tabs" aria-label="Topic">
-          <a href={place(["topic", name])} aria-current={isPartitions ? undefined : "page"}>
-            Records
-          </a>
-          <a href={place(["topic", name, "partitions"])} aria-current={isPartitions ? "page" : undefined}>
-            Partitions
-          </a>
-        </nav>
-        <span class="gap" />
-        <button type="button" class="primary" data-shortcut="n" onClick={() => setDialog("produce")}>
-          Produce
-        </button>
-        <button type="button" data-shortcut="e" onClick={() => setDialog("alter")}>
-          Settings
-        </button>
-        <button type="button" onClick={() => setDialog("truncate")}>
-          Truncate
-        </button>
-        <button type="button" class="danger" onClick={() => setDialog("delete")}>
-          Delete
-        </button>
-      </div>
+      {tools}
       <dl class="facts">
         <Fact name="Records" text={count(records)} />
         <Fact name="Stored" text={bytes(topic.bytes)} />
