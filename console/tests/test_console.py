@@ -410,6 +410,39 @@ def test_a_key_is_asked_for_and_kept_in_the_tab(start_broker: Callable[..., Api]
     expect(dialog).to_contain_text("requires a key")
 
 
+def test_a_key_sees_what_it_has_grants_for(start_broker: Callable[..., Api], open_page: Open, tmp_path: Path) -> None:
+    keys = tmp_path / "keys.toml"
+
+    def add(name: str, *grants: str) -> str:
+        command = [binary(), "key", "add", name, *grants, "--keys", str(keys)]
+        return subprocess.run(command, text=True, check=True, capture_output=True).stdout.strip()
+
+    everything, reader = add("everything", "--all"), add("reader", "--read", "shown", "--groups", "mine")
+    api = start_broker("--keys", str(keys))
+    api.key = everything
+    for topic in ("shown", "hidden"):
+        api.lines(topic, ["a record"])
+    page, watched = open_page(api)
+    watched.allowed = {401, 403}
+    page.get_by_label("API key").fill(reader)
+    page.get_by_role("button", name="Continue").click()
+    expect(page.get_by_role("row", name="shown")).to_be_visible()
+    assert cell(page, "Topics", "name") == ["shown"]
+    page.get_by_role("link", name="Broker", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text('add "monitor = true"')
+    page.get_by_role("link", name="Groups", exact=True).click()
+    expect(page.get_by_text("No groups")).to_be_visible()
+    page.goto(f"{api.url}/#/topic/shown")
+    expect(page.get_by_role("table", name="Records")).to_contain_text("a record")
+    page.keyboard.press("n")
+    page.get_by_label("Record", exact=True).fill("not allowed")
+    page.get_by_role("button", name="Append record").click()
+    expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text("grant")
+    page.keyboard.press("Escape")
+    page.goto(f"{api.url}/#/topic/hidden")
+    expect(page.get_by_role("alert")).to_contain_text("grant")
+
+
 def test_ten_thousand_topics_stay_usable(start_broker: Callable[..., Api], open_page: Open) -> None:
     api = start_broker(storage="memory:")
     connection = http.client.HTTPConnection(api.broker.address)
