@@ -11,9 +11,12 @@ CARGO_DENY_VERSION := 0.20.2
 DATA ?= .rawline/data
 # What `make full` built stays in the binary that `make run` builds.
 FEATURES := $(shell cat target/.features 2>/dev/null)
+# Everything that there is, so that all of it is tested and linted.
+TEST_FEATURES := full,rawline-bench/roll-up
 
 .PHONY: help run test test-rust test-python test-java test-console test-kafka test-kafka-clients test-kafka-engines kcat
-.PHONY: test-build console screenshots cluster bench bench-kafka sim fuzz check check-rust check-python check-console check-java check-lab
+.PHONY: test-build console screenshots cluster bench bench-kafka sim fuzz
+.PHONY: check check-rust check-format check-clippy check-small check-dependencies check-python check-console check-java check-lab
 .PHONY: tools release full clean kafka-oracle kafka-vectors
 .PHONY: lab lab-quick lab-test lab-mine lab-report lab-build lab-generate
 
@@ -81,14 +84,14 @@ test: test-rust ## Test the broker, its clients in Rust, Python and Java, and it
 # Test programs run several at a time; what Cargo runs itself, one after another, are the examples in the documentation.
 test-rust: tools console
 	@mkdir -p target
-	$(CARGO) test --workspace --locked --features full --no-run --message-format=json-render-diagnostics > target/tests.json
+	$(CARGO) test --workspace --locked --features $(TEST_FEATURES) --no-run --message-format=json-render-diagnostics > target/tests.json
 	$(PYTHON) tools/run-tests.py < target/tests.json
-	$(CARGO) test --workspace --locked --features full --doc
+	$(CARGO) test --workspace --locked --features $(TEST_FEATURES) --doc
 
 # The broker and the Python module for the clients' tests. Cargo reuses a crate of the Rust tests only if it has the same
 # features, which all selected packages and the dependencies of their tests decide: hence the workspace and one test.
 test-build: console
-	$(CARGO) build --workspace --locked --features full --lib --bin rawline --test tls
+	$(CARGO) build --workspace --locked --features $(TEST_FEATURES) --lib --bin rawline --test tls
 
 # A debug build next to its Python files, as `pip install ./python` lays them out: pip would compile everything again.
 test-python: $(VENV)/.ready test-build
@@ -150,12 +153,22 @@ bench-kafka: release $(VENV)/.ready ## Compare the broker with Kafka's own, with
 
 check: check-rust check-python check-console check-java check-lab ## Formatters, linters, licenses of dependencies (6 min)
 
-# Every example too. `fuzz/` is not compiled here; a test reads its drivers. The second line, without the feature `full`, has
-# one test so that the libraries get the dependencies of tests: Cargo has checked most of them with these already.
-check-rust: $(TOOLS)/cargo-deny ## Rust: rustfmt, clippy, licenses and sources of dependencies
+check-rust: check-format check-clippy check-small check-dependencies ## Rust: rustfmt, clippy, licenses and sources of dependencies
+
+check-format:
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets --locked --features full,rawline-bench/roll-up -- -D warnings
+	$(CARGO) fmt --all --check --manifest-path lab/rust/Cargo.toml
+
+# Every example too. `fuzz/` is not compiled here; a test reads its drivers.
+check-clippy:
+	$(CARGO) clippy --workspace --all-targets --locked --features $(TEST_FEATURES) -- -D warnings
+
+# Without the feature `full`. One test, so that the libraries get the dependencies of tests: Cargo has checked most of them
+# with these already.
+check-small:
 	$(CARGO) clippy -p rawline-cli --bins --test tls --locked -- -D warnings
+
+check-dependencies: $(TOOLS)/cargo-deny
 	$(TOOLS)/cargo-deny --locked check --hide-inclusion-graph bans licenses sources
 
 check-python: $(VENV)/.ready ## Python: ruff, mypy (.tools/python/bin/ruff format python formats)
@@ -167,8 +180,7 @@ check-python: $(VENV)/.ready ## Python: ruff, mypy (.tools/python/bin/ruff forma
 check-console: console/node_modules/.ready ## The console: TypeScript
 	cd console && node_modules/.bin/tsc -p . && node_modules/.bin/prettier --check src build.mjs --log-level warn
 
-check-lab: lab-generate ## The laboratory: rustfmt, clippy
-	$(CARGO) fmt --all --check --manifest-path lab/rust/Cargo.toml
+check-lab: lab-generate ## The laboratory: clippy
 	$(CARGO) clippy --all-targets $(LAB_CARGO) -- -D warnings -A clippy::disallowed_methods
 
 check-java: ## Java: formatter and linter (mvn -f java/pom.xml spotless:apply formats)

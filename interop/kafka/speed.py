@@ -132,6 +132,22 @@ def kafka(folder: Path, durability: str) -> Iterator[Side]:
         process.wait()
 
 
+@contextlib.contextmanager
+def sink(folder: Path, durability: str) -> Iterator[Side]:
+    """The client's own limit: see `sink.py`."""
+    (port,) = free_ports(1)
+    broker = Broker(folder / "broker", "--kafka", "127.0.0.1:0", "--kafka-advertise", f"127.0.0.1:{port}")
+    command = [sys.executable, str(HERE / "sink.py"), str(port), *broker.kafka.split(":"), str(folder), durability]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    try:
+        assert process.stdout and process.stdout.readline() == b"listening\n"
+        yield Side(f"127.0.0.1:{port}", process.pid)
+    finally:
+        process.kill()
+        process.wait()
+        broker.stop()
+
+
 BROKERS = {"rawline": rawline, "kafka": kafka}
 
 
@@ -251,9 +267,10 @@ CASES = {
 }
 
 
-def measure(name: str, case: Case, folder: Path, runs: int) -> None:
+def measure(name: str, case: Case, folder: Path, runs: int, has_sink: bool) -> None:
+    sides = BROKERS | ({"sink": sink} if has_sink else {})
     for at in range(runs):
-        for broker, start in BROKERS.items():
+        for broker, start in sides.items():
             place = Path(tempfile.mkdtemp(prefix=f"{broker}-", dir=folder))
             with start(place, case.durability) as side:
                 side.create(case.partitions)
@@ -275,11 +292,16 @@ def measure(name: str, case: Case, folder: Path, runs: int) -> None:
 
 
 def table(cases: dict[str, Case]) -> str:
+    has_sink = any("sink" in case.results for case in cases.values())
     lines = ["| measurement | figure | Rawline | Kafka | ratio |", "|---|---|---|---|---|"]
+    if has_sink:
+        lines = ["| measurement | figure | Rawline | Kafka | ratio | sink |", "|---|---|---|---|---|---|"]
     for name, case in cases.items():
         for figure in case.results["rawline"][0]:
-            ours, theirs = (statistics.median(run[figure] for run in case.results[side]) for side in BROKERS)
-            lines.append(f"| {name} | {figure} | {ours:,.4g} | {theirs:,.4g} | {ours / theirs:.2f} |")
+            medians = {side: statistics.median(run[figure] for run in runs) for side, runs in case.results.items()}
+            ours, theirs = medians["rawline"], medians["kafka"]
+            limit = f" {medians['sink']:,.4g} |" if has_sink else ""
+            lines.append(f"| {name} | {figure} | {ours:,.4g} | {theirs:,.4g} | {ours / theirs:.2f} |{limit}")
     return "\n".join(lines)
 
 
@@ -288,13 +310,16 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3, help="runs of each side; their median counts (3)")
     parser.add_argument("--filter", default="", help="only measurements whose names contain this")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()), help="where both store")
+    parser.add_argument("--sink", action="store_true", help="measure the producer's own limit too (produce only)")
     parser.add_argument("--json", type=Path, help="write every run's figures here")
     arguments = parser.parse_args()
     cases = {name: case for name, case in CASES.items() if arguments.filter in name}
+    if arguments.sink and any("produce" not in name for name in cases):
+        parser.error("--sink measures producers: add --filter produce")
     if not cases:
         parser.error(f"no measurement's name contains {arguments.filter!r}: {', '.join(CASES)}")
     for name, case in cases.items():
-        measure(name, case, arguments.folder, arguments.runs)
+        measure(name, case, arguments.folder, arguments.runs, arguments.sink)
     print(table(cases))
     if arguments.json:
         arguments.json.write_text(json.dumps({name: case.results for name, case in cases.items()}, indent=1))
