@@ -1,5 +1,6 @@
 //! What a broker says of itself to the others on its storage: the content of `.brokers/ID.json`.
 
+use super::Fingerprint;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -73,6 +74,10 @@ pub struct Card {
     pub kafka: Option<Endpoint>,
     /// What brokers send each other in place of a client's key. Who can read the storage can read all records anyway.
     pub peer_key: String,
+    /// The certificates that it presents, if its address begins with `https`: one, or two while it changes them. Others
+    /// accept no other one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub certificates: Vec<Fingerprint>,
     /// Whether it stores nothing.
     #[serde(default)]
     pub is_read_only: bool,
@@ -105,6 +110,7 @@ impl Card {
             url: None,
             kafka: None,
             peer_key: String::new(),
+            certificates: Vec::new(),
             is_read_only: false,
             is_leaving: false,
             next_object: 1,
@@ -142,6 +148,7 @@ mod tests {
             url: Some("http://127.0.0.1:1".into()),
             kafka: Some(Endpoint { host: "::1".into(), port: 9092 }),
             peer_key: "secret".into(),
+            certificates: vec![Fingerprint([7; 32])],
             is_read_only: false,
             is_leaving: true,
             next_object: 7,

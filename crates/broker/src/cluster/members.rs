@@ -221,6 +221,7 @@ mod tests {
             url: Some(format!("http://b{id}")),
             kafka: None,
             peer_key: String::new(),
+            certificates: Vec::new(),
             is_read_only: false,
             is_leaving: false,
             next_object: 1,

@@ -6,10 +6,12 @@
 //! chain alone keeps what is stored right. A wrong owner costs lost races, never records. `task.rs` does the requests.
 
 mod card;
+mod fingerprint;
 mod members;
 mod task;
 
 pub use card::{BrokerId, Card, Endpoint};
+pub use fingerprint::Fingerprint;
 pub use members::{Brokers, Member, MemberState};
 pub use task::Cluster;
 

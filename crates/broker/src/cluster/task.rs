@@ -1,7 +1,7 @@
 //! Keeps this broker's card in the storage, reads those of the others, and follows what they store.
 
 use crate::cluster::members::Members;
-use crate::cluster::{BrokerId, Brokers, Card, MemberStore};
+use crate::cluster::{BrokerId, Brokers, Card, Fingerprint, MemberStore};
 use crate::journal::Journal;
 use crate::limits::{
     CARD_FORGOTTEN_AFTER, FOLLOW_INTERVAL, HEARTBEAT_INTERVAL, HEARTBEATS_PER_LISTING, LEASE, OWNER_WAIT_MAX,
@@ -151,6 +151,14 @@ impl Cluster {
         }
     }
 
+    /// This broker presents these certificates, or soon will. When this returns, its card in the storage says so.
+    pub async fn present(&self, certificates: Vec<Fingerprint>) {
+        self.change(|members, _| members.change_me(|card| card.certificates = certificates));
+        if let Err(error) = self.store_card().await {
+            tracing::warn!(%error, "the others will know this broker's new certificate when its card can be stored");
+        }
+    }
+
     /// Waits until this broker has seen what the others have stored.
     pub async fn catch_up(&self) -> Result<(), StoreError> {
         self.journal.catch_up().await.map_err(|error| crate::end::in_store(&error))
@@ -228,7 +236,7 @@ impl Cluster {
     }
 
     /// Lists the cards, reads those of brokers that aren't known yet, and deletes those of brokers that are long gone.
-    async fn look_for_others(&self) -> Result<(), StoreError> {
+    pub async fn look_for_others(&self) -> Result<(), StoreError> {
         let listed = self.store.list().await?;
         let is_new = |id: &BrokerId| {
             let members = self.members();

@@ -179,8 +179,11 @@ pub struct Args {
 }
 
 fn parse_advertise(text: &str) -> Result<String, String> {
-    match text.strip_prefix("http://").map(|rest| rest.trim_end_matches('/')) {
-        Some(host) if parse_host_port(host).is_ok() && !host.contains('/') => Ok(format!("http://{host}")),
+    let parts = text.split_once("://").map(|(scheme, rest)| (scheme, rest.trim_end_matches('/')));
+    match parts {
+        Some((scheme @ ("http" | "https"), host)) if parse_host_port(host).is_ok() && !host.contains('/') => {
+            Ok(format!("{scheme}://{host}"))
+        }
         _ => Err(format!("{text:?} is not a URL with a port, such as http://10.0.0.7:51313")),
     }
 }
@@ -243,7 +246,8 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         full::serve_profiles(debug).await?;
     }
     let kafka_address = kafka_listener.as_ref().map(TcpListener::local_addr).transpose().map_err(failed)?;
-    let joined = broker.join(|card| described(&args, card, address, kafka_address)).await;
+    let tls = http_config.tls.as_ref();
+    let joined = broker.join(|card| described(&args, card, address, kafka_address, tls)).await;
     joined.map_err(|error| explain::storage(&error, &args.storage))?;
     // From here on a signal stops the broker gracefully. Whoever has read its address may rely on that.
     let signals = Signals::new().map_err(failed)?;
@@ -254,10 +258,9 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         eprintln!("rawline: listening for Kafka's clients on {}", listener.local_addr().map_err(failed)?);
     }
     if let Some(cluster) = broker.cluster() {
-        report_others(cluster);
+        report_others(cluster, scheme(&args));
     }
-    let scheme = if args.tls_cert.is_some() { "https" } else { "http" };
-    eprintln!("rawline: listening on {scheme}://{address}");
+    eprintln!("rawline: listening on {}://{address}", scheme(&args));
     let kafka_config = kafka_config(&args, &http_config);
     let broker = Arc::new(broker);
     let stop = leave_first(broker.clone(), signals.stop());
@@ -279,8 +282,13 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     Ok(())
 }
 
+/// What the URLs of this broker begin with.
+fn scheme(args: &Args) -> &'static str {
+    if args.tls_cert.is_some() { "https" } else { "http" }
+}
+
 /// The card that this broker has for the others on the storage.
-fn described(args: &Args, card: Card, http: SocketAddr, kafka: Option<SocketAddr>) -> Card {
+fn described(args: &Args, card: Card, http: SocketAddr, kafka: Option<SocketAddr>, tls: Option<&Tls>) -> Card {
     // Of an address that stands for all of this machine's, nobody knows which one the others reach.
     let is_one = |address: &SocketAddr| !address.ip().is_unspecified();
     let own = |address: SocketAddr| Endpoint { host: address.ip().to_string(), port: address.port() };
@@ -288,19 +296,17 @@ fn described(args: &Args, card: Card, http: SocketAddr, kafka: Option<SocketAddr
         Some((host, port)) => Some(Endpoint { host: host.clone(), port: *port }),
         None => kafka.filter(is_one).map(own),
     };
-    let url = args.advertise.clone().or_else(|| is_one(&http).then(|| format!("http://{http}")));
-    // Brokers speak plain HTTP with each other.
-    let url = url.filter(|_| args.tls_cert.is_none());
-    Card { url, kafka, peer_key: format!("{:032x}", rand::random::<u128>()), ..card }
+    let url = args.advertise.clone().or_else(|| is_one(&http).then(|| format!("{}://{http}", scheme(args))));
+    let certificates = tls.map(Tls::certificate).into_iter().collect();
+    Card { url, kafka, peer_key: format!("{:032x}", rand::random::<u128>()), certificates, ..card }
 }
 
 /// Says who else is on the storage.
-fn report_others(cluster: &Cluster) {
+fn report_others(cluster: &Cluster, scheme: &str) {
     let brokers = cluster.brokers();
     if brokers.card(brokers.me).is_none_or(|card| card.url.is_none()) {
         eprintln!(
-            "rawline: other brokers on this storage can't reach this one: give it --advertise http://HOST:PORT, and no \
-             --tls-cert"
+            "rawline: other brokers on this storage can't reach this one: give it --advertise {scheme}://HOST:PORT"
         );
     }
     let others = brokers.live().filter(|card| card.id != brokers.me).count();
@@ -359,6 +365,7 @@ fn http_config(args: &Args) -> Result<HttpConfig, CommandError> {
         }
     }
     check_debug_listen(args)?;
+    check_advertise(args)?;
     let tls = tls(args)?;
     let batch_limits = batch_limits(args)?;
     Ok(HttpConfig {
@@ -456,6 +463,19 @@ fn pool_bytes(args: &Args, limits: &rawline_batch::Limits) -> u64 {
     let tls = if args.tls_cert.is_some() { TLS_CONNECTION_BYTES } else { 0 };
     let connections = listeners * args.connections_max as u64 * (http::IDLE_CONNECTION_BYTES + tls);
     args.memory - connections.min(args.memory / 4).min(args.memory - memory_min(limits))
+}
+
+/// Other brokers trust the certificate of this one, and no proxy's.
+fn check_advertise(args: &Args) -> Result<(), CommandError> {
+    let scheme = scheme(args);
+    match &args.advertise {
+        Some(url) if !url.starts_with(&format!("{scheme}://")) => Err(CommandError::Usage(format!(
+            "the other brokers can't connect to {url}: this broker speaks {scheme}, {} --tls-cert; give --advertise a \
+             URL with {scheme}://",
+            if args.tls_cert.is_some() { "with" } else { "without" }
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Profiles have no key, and they show more of the broker than other machines should see.

@@ -1,8 +1,8 @@
 //! Certificates for tests, made when they run.
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
-use std::cell::Cell;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// An authority, and the folder of its files.
 pub struct Authority {
@@ -10,7 +10,7 @@ pub struct Authority {
     /// Its certificate.
     pub file: PathBuf,
     directory: tempfile::TempDir,
-    issued: Cell<u32>,
+    issued: AtomicU32,
 }
 
 /// Files of a certificate and its private key.
@@ -30,7 +30,7 @@ impl Authority {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("authority.pem");
         std::fs::write(&file, issuer.pem()).unwrap();
-        Authority { issuer, file, directory, issued: Cell::new(0) }
+        Authority { issuer, file, directory, issued: AtomicU32::new(0) }
     }
 
     /// A certificate for a broker of this machine.
@@ -45,7 +45,7 @@ impl Authority {
         change(&mut params);
         let key = KeyPair::generate().unwrap();
         let certificate = params.signed_by(&key, &self.issuer).unwrap();
-        let number = self.issued.replace(self.issued.get() + 1);
+        let number = self.issued.fetch_add(1, Ordering::Relaxed);
         let path = |kind: &str| self.directory.path().join(format!("{number}.{kind}.pem"));
         let pair = Pair { certificate: path("certificate"), key: path("key") };
         std::fs::write(&pair.certificate, certificate.pem()).unwrap();

@@ -3,6 +3,7 @@
 // Clippy recognizes tests only by their attribute; these are their helpers.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::disallowed_methods)]
 
+mod brokers;
 mod certificates;
 mod documented;
 mod garbage;

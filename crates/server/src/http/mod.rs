@@ -195,7 +195,7 @@ pub async fn serve(
         waits_max,
         metrics_unread: Arc::new(Semaphore::new(METRICS_UNREAD_MAX)),
         tickets: Tickets::of_this_run(),
-        peers: cluster::Peers::default(),
+        peers: cluster::Peers::new(config.tls.clone()),
         stats: Stats::new(),
         started_us,
         is_local,
@@ -219,9 +219,12 @@ pub async fn serve(
             connection::serve(api, peer, place, stream).await;
         }
     };
+    let present = |certificates| cluster::present(api.clone(), certificates);
     tokio::select! {
         () = net::serve::serve(listener, stop, close, shutdown_wait, connect) => {}
-        () = tls::reload(api.config.tls.as_ref()) => unreachable!("looking for new certificates ends with the server"),
+        () = tls::reload(api.config.tls.as_ref(), present) => {
+            unreachable!("looking for new certificates ends with the server")
+        }
         () = stats::sample(&api) => unreachable!("sampling ends with the server"),
         () = follow_others(&api) => unreachable!("the broker follows the others until the server ends"),
     }
@@ -231,7 +234,13 @@ pub async fn serve(
 /// Asks the other brokers what they have stored, if there can be others.
 async fn follow_others(api: &Arc<Api>) {
     if let Some(cluster) = api.broker.cluster() {
-        cluster::exchange_changes(api, cluster).await;
+        let certificates = async {
+            match &api.config.tls {
+                Some(tls) => cluster::follow_certificates(tls, cluster).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::join!(cluster::exchange_changes(api, cluster), certificates);
     }
     std::future::pending().await
 }

@@ -3,7 +3,7 @@
 //! is known to all at once, and one that was killed is missed at once.
 
 use super::forward::peer_headers;
-use super::peers::{Exchanged, SendError, body};
+use super::peers::{ConnectError, Exchanged, SendError, body};
 use crate::http::Api;
 use crate::http::error::ApiError;
 use crate::http::query::Query;
@@ -15,6 +15,7 @@ use hyper::body::Incoming;
 use rawline_broker::cluster::{BrokerId, Card, Cluster, MemberState};
 use rawline_contract::{code, path};
 use std::collections::HashSet;
+use std::fmt;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
@@ -79,12 +80,14 @@ pub(crate) async fn exchange_changes(api: &Api, cluster: &Cluster) {
 /// Asks one broker, until its card is old or gone.
 async fn ask(api: &Api, cluster: &Cluster, id: BrokerId) {
     let mut after = 0;
+    let mut refused = None;
     loop {
         let brokers = cluster.brokers();
         let member = brokers.members.iter().find(|member| member.card.id == id);
         let Some(member) = member.filter(|member| member.state != MemberState::Silent) else { return };
         match timeout(ANSWER_WAIT, ask_once(api, cluster, &member.card, after)).await {
             Ok(Ok(card)) => {
+                refused = None;
                 after = card.next_object.max(after);
                 let is_leaving = card.is_leaving;
                 cluster.responded(card);
@@ -93,7 +96,12 @@ async fn ask(api: &Api, cluster: &Cluster, id: BrokerId) {
                 }
             }
             Ok(Err(error)) => {
-                tracing::debug!(broker = %id, error, "a broker doesn't respond");
+                tracing::debug!(broker = %id, %error, "a broker doesn't respond");
+                if error.is_refusal && refused.as_ref() != Some(&error) {
+                    let url = member.card.url.as_deref().unwrap_or_default();
+                    tracing::warn!(broker = %id, url, "can't connect to another broker: {error}");
+                    refused = Some(error);
+                }
                 lost(api, cluster, id).await;
             }
             Err(_) => lost(api, cluster, id).await,
@@ -107,24 +115,52 @@ async fn lost(api: &Api, cluster: &Cluster, id: BrokerId) {
     sleep(RETRY_WAIT).await;
 }
 
-async fn ask_once(api: &Api, cluster: &Cluster, card: &Card, after: u64) -> Result<Card, String> {
+/// Why a broker didn't respond.
+#[derive(Debug, PartialEq, Eq)]
+struct Unanswered {
+    reason: String,
+    /// Whether it won't, until somebody changes something.
+    is_refusal: bool,
+}
+
+impl<E: std::error::Error> From<E> for Unanswered {
+    fn from(error: E) -> Self {
+        Unanswered { reason: error.to_string(), is_refusal: false }
+    }
+}
+
+impl fmt::Display for Unanswered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+async fn ask_once(api: &Api, cluster: &Cluster, card: &Card, after: u64) -> Result<Card, Unanswered> {
     let target = format!("{}?after={after}", path::BROKER_CHANGES);
     let mut request = Request::new(body(cluster.me().encode()));
     *request.method_mut() = http::Method::POST;
-    *request.uri_mut() = target.parse::<Uri>().map_err(|error| error.to_string())?;
+    *request.uri_mut() = target.parse::<Uri>()?;
     request.headers_mut().extend(peer_headers(card));
     let Exchanged { response, connection } = match api.peers.send(card, request).await {
         Ok(exchanged) => exchanged,
-        Err(SendError::NotSent(_, error)) => return Err(error.to_string()),
-        Err(SendError::Lost(error)) => return Err(error.to_string()),
+        Err(SendError::NotSent(_, error)) => {
+            let is_refusal = matches!(error, ConnectError::Refused(_));
+            return Err(Unanswered { reason: error.to_string(), is_refusal });
+        }
+        Err(SendError::Lost(error)) => return Err(error.into()),
     };
     let status = response.status();
-    let answer =
-        Limited::new(response.into_body(), CARD_BYTES_MAX).collect().await.map_err(|error| error.to_string())?;
+    let answer = Limited::new(response.into_body(), CARD_BYTES_MAX).collect().await;
+    let answer = answer.map_err(|error| Unanswered { reason: error.to_string(), is_refusal: false })?;
     api.peers.keep(connection);
-    if status != StatusCode::OK {
-        return Err(format!("status {status}"));
-    }
-    let answer = Card::decode(&answer.to_bytes()).map_err(|error| error.to_string())?;
-    if answer.id == card.id { Ok(answer) } else { Err(format!("broker {} is at its address", answer.id)) }
+    let reason = if status != StatusCode::OK {
+        format!("status {status}")
+    } else {
+        let answer = Card::decode(&answer.to_bytes())?;
+        if answer.id == card.id {
+            return Ok(answer);
+        }
+        format!("broker {} is at its address", answer.id)
+    };
+    Err(Unanswered { reason, is_refusal: false })
 }

@@ -6,11 +6,13 @@
 //! broker that isn't the owner can append too. So there are no loops, and a dead owner costs one attempt to connect.
 
 mod brokers;
+mod certificates;
 mod changes;
 mod forward;
 mod peers;
 
 pub(super) use brokers::brokers;
+pub(super) use certificates::{follow_certificates, present};
 pub(super) use changes::{changes, exchange_changes};
 pub(super) use forward::{Forwarded, forward};
 pub(super) use peers::Peers;

@@ -1,5 +1,6 @@
 //! The files of certificates and keys, and the settings of TLS that follow from them.
 
+use super::brokers::{ClientsAndBrokers, Known};
 use rustls::RootCertStore;
 use rustls::ServerConfig;
 use rustls::crypto::ring;
@@ -88,8 +89,8 @@ impl Loaded {
         (&self.certificate, &self.key, &self.client_ca) == (&other.certificate, &other.key, &other.client_ca)
     }
 
-    /// The settings of connections.
-    pub fn config(&self) -> Result<ServerConfig, TlsError> {
+    /// The certificate with those between it and its authority, and its key.
+    pub fn pair(&self) -> Result<Pair, TlsError> {
         let TlsFiles { certificate, key, .. } = &self.files;
         let chain = certificates(certificate, &self.certificate)?;
         let private = PrivateKeyDer::from_pem_slice(&self.key).map_err(|error| TlsError::Content {
@@ -97,30 +98,44 @@ impl Loaded {
             what: "private key",
             reason: error.to_string(),
         })?;
-        let pair = |error: rustls::Error| TlsError::Pair {
-            certificate: certificate.clone(),
-            key: key.clone(),
+        Ok(Pair { chain, private })
+    }
+
+    /// The settings of connections that clients open, and these brokers.
+    pub fn config(&self, pair: &Pair, brokers: Option<&Arc<Known>>) -> Result<ServerConfig, TlsError> {
+        let wrong = |error: rustls::Error| TlsError::Pair {
+            certificate: self.files.certificate.clone(),
+            key: self.files.key.clone(),
             reason: error.to_string(),
         };
         let provider = Arc::new(ring::default_provider());
         let config = ServerConfig::builder_with_provider(provider.clone());
-        let config = config.with_safe_default_protocol_versions().map_err(pair)?;
+        let config = config.with_safe_default_protocol_versions().map_err(wrong)?;
         let config = match (&self.files.client_ca, &self.client_ca) {
             (Some(path), Some(pem)) => {
                 let roots = Arc::new(authorities(path, pem)?);
-                let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider).build();
-                let verifier = verifier
-                    .map_err(|error| TlsError::Authorities { path: path.clone(), reason: error.to_string() })?;
-                config.with_client_cert_verifier(verifier)
+                let clients = WebPkiClientVerifier::builder_with_provider(roots, provider).build();
+                let clients =
+                    clients.map_err(|error| TlsError::Authorities { path: path.clone(), reason: error.to_string() })?;
+                match brokers.cloned() {
+                    Some(brokers) => config.with_client_cert_verifier(Arc::new(ClientsAndBrokers { clients, brokers })),
+                    None => config.with_client_cert_verifier(clients),
+                }
             }
             _ => config.with_no_client_auth(),
         };
-        let mut config = config.with_single_cert(chain, private).map_err(pair)?;
+        let mut config = config.with_single_cert(pair.chain.clone(), pair.private.clone_key()).map_err(wrong)?;
         // Clients that connect again resume their session with a ticket, which takes no memory of the broker. The
         // ticket's key is this configuration's: after a change of the authorities, certificates are looked at again.
-        config.ticketer = ring::Ticketer::new().map_err(pair)?;
+        config.ticketer = ring::Ticketer::new().map_err(wrong)?;
         Ok(config)
     }
+}
+
+/// A certificate, followed by those between it and its authority, and its key.
+pub(super) struct Pair {
+    pub chain: Vec<CertificateDer<'static>>,
+    pub private: PrivateKeyDer<'static>,
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, TlsError> {

@@ -1,20 +1,27 @@
 //! TLS of accepted connections: its settings from files (`files.rs`), which are loaded again when they change
-//! (`reload.rs`), handshakes (`handshake.rs`), and encrypted writes (`sender.rs`).
+//! (`reload.rs`), handshakes (`handshake.rs`), and encrypted writes (`sender.rs`). TLS of connections to other brokers
+//! (`connect.rs`), and whom brokers trust (`brokers.rs`).
 
+mod brokers;
+mod connect;
 mod files;
 mod handshake;
 mod hello;
 mod reload;
 mod sender;
 
+pub(crate) use connect::connect;
 pub use files::{TlsError, TlsFiles};
 pub(crate) use hello::is_tls;
 pub(crate) use reload::reload;
 pub(crate) use sender::TlsSender;
 
-use files::Loaded;
+use brokers::{Known, fingerprint};
+use files::{Loaded, Pair};
 use handshake::Handshakes;
+use rawline_broker::cluster::Fingerprint;
 use rustls::ServerConfig;
+use std::collections::HashSet;
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// What a connection over TLS takes in addition to a plain one while little arrives on it, in bytes: the session's
@@ -28,12 +35,14 @@ pub struct Tls(Arc<Shared>);
 struct Shared {
     files: TlsFiles,
     /// The newest that could be used. Connections keep the one that they have begun with.
-    current: RwLock<Current>,
+    current: RwLock<Arc<Current>>,
+    brokers: Arc<Known>,
     handshakes: Handshakes,
 }
 
 struct Current {
     loaded: Loaded,
+    pair: Pair,
     http: Arc<ServerConfig>,
     kafka: Arc<ServerConfig>,
 }
@@ -48,12 +57,32 @@ pub(crate) enum Protocol {
 impl Tls {
     /// Loads the files.
     pub fn open(files: TlsFiles) -> Result<Tls, TlsError> {
-        let current = RwLock::new(Current::new(files.load()?)?);
-        Ok(Tls(Arc::new(Shared { files, current, handshakes: Handshakes::new() })))
+        let brokers = Arc::new(Known::default());
+        let current = RwLock::new(Arc::new(Current::new(files.load()?, &brokers)?));
+        Ok(Tls(Arc::new(Shared { files, current, brokers, handshakes: Handshakes::new() })))
+    }
+
+    /// The certificate that new connections use.
+    pub fn certificate(&self) -> Fingerprint {
+        self.current().certificate()
+    }
+
+    /// These are the certificates of the other brokers from now on.
+    pub(crate) fn know(&self, certificates: HashSet<Fingerprint>) {
+        self.0.brokers.replace(certificates);
+    }
+
+    /// Waits until a client presents a certificate that isn't known. It may be a new broker's.
+    pub(crate) async fn stranger(&self) {
+        self.0.brokers.stranger.notified().await;
+    }
+
+    fn current(&self) -> Arc<Current> {
+        self.0.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn config(&self, protocol: Protocol) -> Arc<ServerConfig> {
-        let current = self.0.current.read().unwrap_or_else(PoisonError::into_inner);
+        let current = self.current();
         match protocol {
             Protocol::Http => current.http.clone(),
             Protocol::Kafka => current.kafka.clone(),
@@ -68,10 +97,19 @@ impl std::fmt::Debug for Tls {
 }
 
 impl Current {
-    fn new(loaded: Loaded) -> Result<Current, TlsError> {
-        let kafka = loaded.config()?;
-        let mut http = kafka.clone();
+    fn new(loaded: Loaded, brokers: &Arc<Known>) -> Result<Current, TlsError> {
+        let pair = loaded.pair()?;
+        // Other brokers speak HTTP only. With a ticketer of its own, they can't resume a session over Kafka's protocol.
+        let kafka = loaded.config(&pair, None)?;
+        let mut http = loaded.config(&pair, Some(brokers))?;
         http.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Current { loaded, http: Arc::new(http), kafka: Arc::new(kafka) })
+        Ok(Current { loaded, pair, http: Arc::new(http), kafka: Arc::new(kafka) })
+    }
+
+    fn certificate(&self) -> Fingerprint {
+        match self.pair.chain.first() {
+            Some(certificate) => fingerprint(certificate),
+            None => unreachable!("a file without a certificate was refused"),
+        }
     }
 }

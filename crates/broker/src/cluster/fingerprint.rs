@@ -1,0 +1,69 @@
+//! By what brokers recognize each other's certificates.
+
+use serde::{Deserialize, Serialize};
+use std::fmt::{self, Write};
+use std::str::FromStr;
+
+/// The SHA-256 of a certificate (DER). Its text is 64 hexadecimal digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Fingerprint(pub [u8; 32]);
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl From<Fingerprint> for String {
+    fn from(fingerprint: Fingerprint) -> String {
+        let mut text = String::with_capacity(64);
+        if write!(text, "{fingerprint}").is_err() {
+            unreachable!("a text takes more digits");
+        }
+        text
+    }
+}
+
+/// A text that is no fingerprint.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no certificate's fingerprint: 64 hexadecimal digits")]
+pub struct FingerprintInvalid(String);
+
+impl FromStr for Fingerprint {
+    type Err = FingerprintInvalid;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let digits: Option<Vec<u8>> =
+            text.chars().map(|digit| digit.to_digit(16).and_then(|digit| u8::try_from(digit).ok())).collect();
+        let bytes = digits.map(|digits| {
+            digits.chunks(2).map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | digit)).collect::<Vec<u8>>()
+        });
+        let bytes = bytes.filter(|_| text.len() == 64).and_then(|bytes| bytes.try_into().ok());
+        bytes.map(Fingerprint).ok_or_else(|| FingerprintInvalid(text.to_owned()))
+    }
+}
+
+impl TryFrom<String> for Fingerprint {
+    type Error = FingerprintInvalid;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fingerprint_is_read_as_it_was_written_and_nothing_else_is() {
+        let bytes: [u8; 32] = std::array::from_fn(|place| place as u8 * 37);
+        let text = Fingerprint(bytes).to_string();
+        assert!(text.starts_with("00254a6f"), "{text}");
+        assert_eq!(text.parse(), Ok(Fingerprint(bytes)));
+        for wrong in ["", "00", &text[1..], &format!("{text}00"), &text.replace('f', "g"), &"é".repeat(32)] {
+            assert!(wrong.parse::<Fingerprint>().is_err(), "{wrong}");
+        }
+    }
+}
