@@ -52,7 +52,7 @@ public final class Client implements AutoCloseable {
     /**
      * A client with the default settings; connects with the first request.
      *
-     * @param broker the broker's URL, such as {@code http://127.0.0.1:51313}
+     * @param broker the broker's URL, such as {@code http://127.0.0.1:51313}; several, separated by commas
      */
     public Client(String broker) {
         this(new ClientConfig(broker));

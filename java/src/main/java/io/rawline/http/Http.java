@@ -26,7 +26,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLException;
 
-/** The connections to one broker: sends requests, receives responses. */
+/** The connections to a broker, or to one of several: sends requests, receives responses. */
 public final class Http {
     /** Maximum size of a JSON response in bytes: the description of about 100,000 topics. */
     private static final int TEXT_BYTES_MAX = 32 << 20;
@@ -43,10 +43,10 @@ public final class Http {
     private static final int ALONE_MAX = 4;
 
     private final HttpConfig config;
-    private final Address address;
+    private final Addresses addresses;
     /** A header line, or empty. */
     private final String authorization;
-    /** Null for unencrypted connections. */
+    /** Null if no connection is encrypted. */
     private final SSLContext sslContext;
 
     private final ScheduledThreadPoolExecutor timers;
@@ -57,9 +57,9 @@ public final class Http {
 
     public Http(HttpConfig config) {
         this.config = config;
-        this.address = Address.parse(config.broker());
+        this.addresses = Addresses.parse(config.broker());
         this.authorization = authorization(config.apiKey());
-        this.sslContext = address.encrypted() ? sslContext(config.sslContext()) : null;
+        this.sslContext = addresses.hasEncrypted() ? sslContext(config.sslContext()) : null;
         timers = new ScheduledThreadPoolExecutor(1, Daemons.factory("rawline-timer"));
         timers.setRemoveOnCancelPolicy(true);
         // So that a client that isn't closed leaks no thread.
@@ -178,7 +178,7 @@ public final class Http {
         if (Thread.currentThread().isInterrupted()) {
             throw Call.interrupted(null);
         }
-        byte[] bytes = request.small(address, authorization);
+        byte[] bytes = request.small(addresses.first(), authorization);
         return bytes == null ? null : pipelines.begin(bytes, Nanos.of(config.requestTimeout()), after);
     }
 
@@ -302,7 +302,7 @@ public final class Http {
     /** The error for a response that a broker doesn't send. */
     public RawlineException unexpected(String reason, Throwable cause) {
         return new AnswerException(
-                address.url() + " sent a response that a broker doesn't send (" + reason
+                addresses.current().url() + " sent a response that a broker doesn't send (" + reason
                         + "); check that the URL is a broker's",
                 cause);
     }
@@ -346,7 +346,7 @@ public final class Http {
 
     private Exchange exchange(Connection connection, Request request) throws IOException {
         try {
-            connection.send(request.bytes(address, authorization));
+            connection.send(request.bytes(addresses.first(), authorization));
         } catch (IOException error) {
             // A broker that refuses a request may close before it has read the rest; its response may still arrive.
             try {
@@ -369,27 +369,26 @@ public final class Http {
 
     private Connection connect(Call call) {
         try {
-            return Connection.open(address, sslContext, config.connectTimeout(), call);
-        } catch (SSLException error) {
-            throw call.explain(
-                    error,
-                    address,
-                    new TlsException(
-                            "TLS handshake with " + address.url() + " failed (" + error.getMessage() + "); "
-                                    + tlsHint(error),
-                            error));
-        } catch (IOException error) {
-            String reason = error instanceof UnknownHostException
-                    ? "the host name \"" + address.host() + "\" is not known"
-                    : String.valueOf(error.getMessage());
-            throw call.explain(
-                    error,
-                    address,
-                    new UnreachableException(
-                            "can't connect to " + address.url() + " (" + reason
-                                    + "); check that the broker is running: `rawline serve` starts one",
-                            error));
+            return addresses.connect(address ->
+                    Connection.open(address, address.encrypted() ? sslContext : null, config.connectTimeout(), call));
+        } catch (Addresses.NotConnectedException error) {
+            throw call.explain(error.reason, error.address, notConnected(error.address, error.reason));
         }
+    }
+
+    private static RawlineException notConnected(Address address, IOException error) {
+        if (error instanceof SSLException failed) {
+            return new TlsException(
+                    "TLS handshake with " + address.url() + " failed (" + error.getMessage() + "); " + tlsHint(failed),
+                    error);
+        }
+        String reason = error instanceof UnknownHostException
+                ? "the host name \"" + address.host() + "\" is not known"
+                : String.valueOf(error.getMessage());
+        return new UnreachableException(
+                "can't connect to " + address.url() + " (" + reason
+                        + "); check that the broker is running: `rawline serve` starts one",
+                error);
     }
 
     private boolean forget(Call call, Connection connection) {
@@ -414,6 +413,7 @@ public final class Http {
             return unexpected(error.getMessage(), error);
         }
         String reason = error == null ? "it was closed" : String.valueOf(error.getMessage());
+        Address address = addresses.current();
         return call.explain(
                 error,
                 address,

@@ -6,7 +6,7 @@ import javax.net.ssl.SSLContext;
 /**
  * How to reach a broker.
  *
- * @param broker the broker's URL
+ * @param broker the broker's URL, or those of several, separated by commas
  * @param apiKey the key that the broker asks for; null for none
  * @param connectTimeout maximum time to establish a connection
  * @param requestTimeout maximum time from a request's first byte to the response's last

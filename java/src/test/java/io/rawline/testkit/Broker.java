@@ -50,8 +50,13 @@ public final class Broker implements AutoCloseable {
 
     /** One on a new bucket, with a journal. */
     public static Broker onBucket(S3Server server, String bucket) throws IOException {
-        Path cache = Files.createTempDirectory("rawline-java");
         server.createBucket(bucket);
+        return sharing(server, bucket);
+    }
+
+    /** Another one on the same bucket. */
+    public static Broker sharing(S3Server server, String bucket) throws IOException {
+        Path cache = Files.createTempDirectory("rawline-java");
         List<String> flags = List.of("--storage", "s3://" + bucket, "--cache-dir", cache.toString());
         return new Broker(cache, flags, server.variables());
     }

@@ -1,0 +1,94 @@
+package io.rawline.http;
+
+import io.rawline.error.ConfigException;
+import java.io.IOException;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * The addresses of the brokers that a client may use: one, or several that share a storage. All are equally good; a
+ * client stays where it is until it can't connect there.
+ */
+final class Addresses {
+    private final List<Address> all;
+    /** The place in {@code all} of the one that is tried first. */
+    private final AtomicInteger current = new AtomicInteger();
+
+    private Addresses(List<Address> all) {
+        this.all = all;
+    }
+
+    /** The brokers in a list of URLs, separated by commas. */
+    static Addresses parse(String urls) {
+        List<Address> all = Arrays.stream(urls.split(",", -1))
+                .map(url -> Address.parse(url.strip()))
+                .toList();
+        String path = all.get(0).path();
+        for (Address address : all) {
+            if (!address.path().equals(path)) {
+                throw new ConfigException(
+                        "the paths of the brokers' URLs differ: \"" + path + "\" and \"" + address.path() + "\"", null);
+            }
+        }
+        return new Addresses(all);
+    }
+
+    /** The first one, whose name is in the requests to all. */
+    Address first() {
+        return all.get(0);
+    }
+
+    /** The one that was used last. */
+    Address current() {
+        return all.get(current.get());
+    }
+
+    /** Whether there is one with TLS. */
+    boolean hasEncrypted() {
+        return all.stream().anyMatch(Address::encrypted);
+    }
+
+    /** Opens a connection to a broker. */
+    interface Opener {
+        Connection open(Address address) throws IOException;
+    }
+
+    /** An address could not be connected to. */
+    static final class NotConnectedException extends Exception {
+        private static final long serialVersionUID = 1;
+
+        /** The reason. */
+        final transient IOException reason;
+        /** The address. */
+        final transient Address address;
+
+        private NotConnectedException(Address address, IOException reason) {
+            super(reason);
+            this.address = address;
+            this.reason = reason;
+        }
+    }
+
+    /**
+     * Connects to the broker that was used last, or to the next one that can be reached.
+     *
+     * @throws NotConnectedException none can be reached, and why that which was used last can't: it says most
+     */
+    Connection connect(Opener opener) throws NotConnectedException {
+        int start = current.get();
+        NotConnectedException failed = null;
+        for (int i = 0; i < all.size(); i++) {
+            int place = (start + i) % all.size();
+            Address address = all.get(place);
+            try {
+                Connection connection = opener.open(address);
+                current.set(place);
+                return connection;
+            } catch (IOException error) {
+                failed = failed == null ? new NotConnectedException(address, error) : failed;
+            }
+        }
+        throw failed;
+    }
+}
