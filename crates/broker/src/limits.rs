@@ -196,6 +196,18 @@ pub const CARD_FORGOTTEN_AFTER: Duration = Duration::from_secs(60);
 /// How often a broker looks whether others have stored something, if none of them says so.
 pub const FOLLOW_INTERVAL: Duration = Duration::from_secs(2);
 
+/// How long a broker waits for a change that another one has asked for.
+pub const CHANGE_WAIT: Duration = Duration::from_secs(2);
+
+/// How long its answer may take: a broker that is stopped or cut off misses it.
+pub const ANSWER_WAIT: Duration = Duration::from_secs(5);
+
+/// The pause after a broker didn't respond.
+pub const ASK_RETRY_WAIT: Duration = Duration::from_millis(500);
+
+/// How long another broker may take to notice that this one leaves, and to take over: it is asking for changes.
+pub const HANDOVER_WAIT: Duration = Duration::from_millis(500);
+
 /// How long requests to the owner wait while it reads what was stored before it took over.
 pub const OWNER_WAIT_MAX: Duration = Duration::from_secs(5);
 

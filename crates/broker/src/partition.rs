@@ -238,6 +238,15 @@ impl Partition {
         }
     }
 
+    /// Whether the partition ends at this offset or after it. A client that finds that it doesn't begins elsewhere, so
+    /// what other brokers have stored counts too.
+    pub async fn reaches(&self, offset: u64) -> Result<bool, StoreError> {
+        if offset > self.offsets().end {
+            self.catch_up().await?;
+        }
+        Ok(offset <= self.offsets().end)
+    }
+
     /// The offsets of the partition's records now.
     pub fn offsets(&self) -> Range<u64> {
         self.index().offsets()

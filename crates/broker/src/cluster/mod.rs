@@ -3,15 +3,20 @@
 //! Each broker keeps a small key in the storage up to date, `.brokers/ID.json` (`card.rs`). From the cards of all, and
 //! from whether they respond, each broker decides for itself which of them is the owner of the journal, who appends for
 //! the others (`members.rs`, without I/O). Brokers may disagree at any time, and an owner may be gone: the journal's
-//! chain alone keeps what is stored right. A wrong owner costs lost races, never records. `task.rs` does the requests.
+//! chain alone keeps what is stored right. A wrong owner costs lost races, never records. `task.rs` does the
+//! requests to the storage, `exchange.rs` asks the other brokers, and `forward.rs` sends them what is theirs.
 
 mod card;
+mod exchange;
 mod fingerprint;
+mod forward;
 mod members;
 mod task;
 
 pub use card::{BrokerId, Card, Endpoint};
+pub use exchange::{Peers, Unanswered};
 pub use fingerprint::Fingerprint;
+pub use forward::{Forwarded, OwnerLost, Sent};
 pub use members::{Brokers, Member, MemberState};
 pub use task::Cluster;
 

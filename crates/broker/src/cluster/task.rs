@@ -4,7 +4,8 @@ use crate::cluster::members::Members;
 use crate::cluster::{BrokerId, Brokers, Card, Fingerprint, MemberStore};
 use crate::journal::Journal;
 use crate::limits::{
-    CARD_FORGOTTEN_AFTER, FOLLOW_INTERVAL, HEARTBEAT_INTERVAL, HEARTBEATS_PER_LISTING, LEASE, OWNER_WAIT_MAX,
+    CARD_FORGOTTEN_AFTER, FOLLOW_INTERVAL, HANDOVER_WAIT, HEARTBEAT_INTERVAL, HEARTBEATS_PER_LISTING, LEASE,
+    OWNER_WAIT_MAX,
 };
 use crate::store::StoreError;
 use crate::tasks;
@@ -144,7 +145,7 @@ impl Cluster {
     }
 
     /// Another broker takes over before this one stops. When this returns, the card in the storage says so.
-    pub async fn leave(&self) {
+    async fn leave(&self) {
         self.change(|members, _| members.change_me(|card| card.is_leaving = true));
         if let Err(error) = self.store_card().await {
             tracing::warn!(%error, "the others will notice that this broker leaves when it stops to respond");
@@ -156,6 +157,18 @@ impl Cluster {
         self.change(|members, _| members.change_me(|card| card.certificates = certificates));
         if let Err(error) = self.store_card().await {
             tracing::warn!(%error, "the others will know this broker's new certificate when its card can be stored");
+        }
+    }
+
+    /// Leaves, if there are other brokers, and waits until one of them has taken over. What arrives meanwhile is
+    /// forwarded.
+    pub async fn hand_over(&self) {
+        if self.brokers().live().count() > 1 {
+            let leaving = async {
+                self.leave().await;
+                sleep(HANDOVER_WAIT).await;
+            };
+            let _ = timeout(2 * HANDOVER_WAIT, leaving).await;
         }
     }
 
@@ -258,6 +271,7 @@ impl Cluster {
     async fn follow(self: Arc<Self>) {
         loop {
             tokio::select! {
+                biased;
                 () = self.news.notified() => {}
                 () = sleep(FOLLOW_INTERVAL) => {}
             }

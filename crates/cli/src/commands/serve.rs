@@ -316,9 +316,6 @@ fn report_others(cluster: &Cluster, scheme: &str) {
     }
 }
 
-/// How long another broker may take to notice that it is the owner now.
-const HANDOVER_WAIT: Duration = Duration::from_millis(500);
-
 /// Becomes true when `stop` does and another broker has taken over, if there are others.
 fn leave_first(broker: Arc<Broker>, mut stop: watch::Receiver<bool>) -> watch::Receiver<bool> {
     let (left, has_left) = watch::channel(false);
@@ -326,14 +323,8 @@ fn leave_first(broker: Arc<Broker>, mut stop: watch::Receiver<bool>) -> watch::R
         // An error means that no signal can come any more.
         if stop.wait_for(|&stop| stop).await.is_ok()
             && let Some(cluster) = broker.cluster()
-            && cluster.brokers().live().count() > 1
         {
-            let leaving = async {
-                cluster.leave().await;
-                // What arrives meanwhile is forwarded.
-                tokio::time::sleep(HANDOVER_WAIT).await;
-            };
-            let _ = tokio::time::timeout(2 * HANDOVER_WAIT, leaving).await;
+            cluster.hand_over().await;
         }
         drop(broker);
         left.send_replace(true);

@@ -49,7 +49,6 @@ use crate::access::audit::Event;
 use crate::access::{Access, Caller};
 use crate::http::auth::Session;
 use crate::http::body::BodyReader;
-use crate::http::cluster::Forwarded;
 use crate::http::error::ApiError;
 use crate::http::response::ApiResponse;
 use crate::http::routes::{Endpoint, LABEL_OTHER, Need, Route};
@@ -65,6 +64,7 @@ use crate::net::stream::Stream;
 use crate::net::tls::{self, Protocol, Tls};
 use http::{HeaderMap, HeaderValue, Method, Request, Uri, header};
 use hyper::body::Incoming;
+use rawline_broker::cluster::Forwarded;
 use rawline_broker::pool::Pool;
 use rawline_broker::{Broker, Clock, CommitThread};
 use rawline_contract::{Code, code};
@@ -240,7 +240,7 @@ async fn follow_others(api: &Arc<Api>) {
                 None => std::future::pending().await,
             }
         };
-        tokio::join!(cluster::exchange_changes(api, cluster), certificates);
+        tokio::join!(cluster.exchange(&api.peers), certificates);
     }
     std::future::pending().await
 }
@@ -376,7 +376,7 @@ async fn forward_or_handle(
         let bytes = hyper::body::Body::size_hint(request.body()).lower();
         // On the heap: a connection has no room for its state.
         match Box::pin(cluster::forward(api, cluster, endpoint, request)).await? {
-            Forwarded::Response(response) => {
+            Forwarded::Response(response, _) => {
                 if caller.counts_appends() {
                     caller.appended(bytes);
                 }

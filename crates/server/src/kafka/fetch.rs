@@ -172,18 +172,14 @@ async fn try_read(
     Ok(Found { fetched, records, holds_buffers })
 }
 
-/// The offset, if the partition has it or will have it next. A client that finds that it doesn't begins elsewhere, so
-/// what other brokers have stored counts too.
+/// The offset, if the partition has it or will have it next.
 async fn in_range(partition: &Partition, offset: i64) -> Result<u64, Refusal> {
-    let wanted = u64::try_from(offset).ok();
-    if wanted.is_some_and(|wanted| wanted > partition.offsets().end) {
-        let retry = |error: StoreError| Refusal::new(ErrorCode::NotLeaderOrFollower, error.to_string());
-        Box::pin(partition.catch_up()).await.map_err(retry)?;
-    }
-    let offsets = partition.offsets();
-    let out_of_range = || format!("offset {offset} is not one of {offsets:?}");
-    let found = wanted.filter(|wanted| *wanted <= offsets.end);
-    found.ok_or_else(|| Refusal::new(ErrorCode::OffsetOutOfRange, out_of_range()))
+    let out_of_range = || {
+        Refusal::new(ErrorCode::OffsetOutOfRange, format!("offset {offset} is not one of {:?}", partition.offsets()))
+    };
+    let wanted = u64::try_from(offset).map_err(|_| out_of_range())?;
+    let retry = |error: StoreError| Refusal::new(ErrorCode::NotLeaderOrFollower, error.to_string());
+    if Box::pin(partition.reaches(wanted)).await.map_err(retry)? { Ok(wanted) } else { Err(out_of_range()) }
 }
 
 fn whole(piece: Piece) -> Bytes {

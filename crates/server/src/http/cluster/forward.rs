@@ -9,9 +9,8 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Uri, header};
 use http_body_util::{BodyExt, Either, Limited};
 use hyper::body::Incoming;
-use rawline_broker::cluster::{Card, Cluster};
+use rawline_broker::cluster::{Card, Cluster, Forwarded, Sent};
 use rawline_contract::code;
-use std::sync::Arc;
 
 /// Maximum size of the owner's response in bytes: offsets, settings, or an error. The largest has the offsets of a
 /// request's batches.
@@ -21,55 +20,30 @@ const RESPONSE_BYTES_MAX: usize = 16 << 20;
 const REQUEST_HEADERS: [HeaderName; 4] =
     [header::CONTENT_TYPE, header::CONTENT_ENCODING, header::CONTENT_LENGTH, header::ACCEPT];
 
-/// The owner changes this often while a request waits to be sent, at most.
-const ATTEMPTS_MAX: usize = 3;
-
-/// What became of a request.
-pub(crate) enum Forwarded {
-    /// The owner's response.
-    Response(ApiResponse),
-    /// It is for this broker.
-    Here(Request<Incoming>),
-}
-
 /// Sends a request to the owner of the journal if that is another broker.
 pub(crate) async fn forward(
     api: &Api,
-    cluster: &Arc<Cluster>,
+    cluster: &Cluster,
     endpoint: Endpoint,
     request: Request<Incoming>,
-) -> Result<Forwarded, ApiError> {
-    let mut request = request;
-    for _ in 0..ATTEMPTS_MAX {
-        let Some(owner) = cluster.other_owner() else { return Ok(Forwarded::Here(request)) };
-        let (head, outgoing) = outgoing(&owner, request)?;
-        match send(api, cluster, &owner, outgoing).await? {
-            Sent::Response(response) => {
-                if endpoint.changes_topics() {
-                    // Whoever asks this broker next sees the change.
-                    cluster.catch_up().await?;
-                }
-                return Ok(Forwarded::Response(*response));
-            }
-            Sent::Not(unsent) => request = Request::from_parts(head, unsent),
-        }
+) -> Result<Forwarded<Request<Incoming>, ApiResponse>, ApiError> {
+    let target = request.uri().path_and_query().map_or("/", |target| target.as_str());
+    let target = target.parse::<Uri>().map_err(|_| ApiError::new(code::BAD_REQUEST, "the URI is no path"))?;
+    let forwarded = cluster.forward(request, |owner, request| send(api, owner, target.clone(), request)).await;
+    let forwarded = forwarded.map_err(|lost| ApiError::new(code::OWNER_LOST, lost.to_string()))?;
+    if matches!(forwarded, Forwarded::Response(..)) && endpoint.changes_topics() {
+        // Whoever asks this broker next sees the change.
+        cluster.catch_up().await?;
     }
-    Ok(Forwarded::Here(request))
-}
-
-enum Sent {
-    Response(Box<ApiResponse>),
-    /// Nothing was sent; the request's body.
-    Not(Incoming),
+    Ok(forwarded)
 }
 
 /// The request as the owner gets it, and what it was.
-fn outgoing(owner: &Card, request: Request<Incoming>) -> Result<(http::request::Parts, Request<PeerBody>), ApiError> {
+fn outgoing(owner: &Card, target: Uri, request: Request<Incoming>) -> (http::request::Parts, Request<PeerBody>) {
     let (head, body) = request.into_parts();
-    let target = head.uri.path_and_query().map_or("/", |target| target.as_str());
     let mut outgoing = Request::new(Either::Left(body));
     *outgoing.method_mut() = head.method.clone();
-    *outgoing.uri_mut() = target.parse::<Uri>().map_err(|_| ApiError::new(code::BAD_REQUEST, "the URI is no path"))?;
+    *outgoing.uri_mut() = target;
     let headers = outgoing.headers_mut();
     for name in &REQUEST_HEADERS {
         for value in head.headers.get_all(name) {
@@ -77,7 +51,7 @@ fn outgoing(owner: &Card, request: Request<Incoming>) -> Result<(http::request::
         }
     }
     headers.extend(peer_headers(owner));
-    Ok((head, outgoing))
+    (head, outgoing)
 }
 
 /// The headers by which another broker knows that this one sends a request.
@@ -94,31 +68,21 @@ pub(super) fn peer_headers(card: &Card) -> HeaderMap {
     headers
 }
 
-async fn send(api: &Api, cluster: &Cluster, owner: &Card, request: Request<PeerBody>) -> Result<Sent, ApiError> {
-    let mut brokers = cluster.watch();
-    let sending = api.peers.send(owner, request);
-    let is_gone = brokers.wait_for(|brokers| brokers.live().all(|card| card.id != owner.id));
-    let Exchanged { response, connection } = tokio::select! {
-        sent = sending => match sent {
-            Ok(exchanged) => exchanged,
-            Err(SendError::NotSent(unsent, error)) => {
-                tracing::debug!(owner = %owner.id, %error, "can't reach the owner of the journal");
-                cluster.unreachable(owner.id);
-                let Either::Left(body) = unsent.into_body() else { unreachable!("a client's request has its body") };
-                return Ok(Sent::Not(body));
-            }
-            Err(SendError::Lost(error)) => {
-                tracing::debug!(owner = %owner.id, %error, "lost a forwarded request");
-                return Err(lost());
-            }
-        },
-        _ = is_gone => return Err(lost()),
+async fn send(api: &Api, owner: Card, target: Uri, request: Request<Incoming>) -> Sent<Request<Incoming>, ApiResponse> {
+    let (head, request) = outgoing(&owner, target, request);
+    let Exchanged { response, connection } = match api.peers.send(&owner, request).await {
+        Ok(exchanged) => exchanged,
+        Err(SendError::NotSent(unsent, error)) => {
+            let Either::Left(body) = unsent.into_body() else { unreachable!("a client's request has its body") };
+            return Sent::Not(Request::from_parts(head, body), error.to_string());
+        }
+        Err(SendError::Lost(error)) => return Sent::Lost(error.to_string()),
     };
     let (head, body) = response.into_parts();
-    let body = Limited::new(body, RESPONSE_BYTES_MAX).collect().await.map_err(|error| {
-        tracing::debug!(owner = %owner.id, %error, "lost the response to a forwarded request");
-        lost()
-    })?;
+    let body = match Limited::new(body, RESPONSE_BYTES_MAX).collect().await {
+        Ok(body) => body,
+        Err(error) => return Sent::Lost(error.to_string()),
+    };
     api.peers.keep(connection);
     let mut response = response::pieces(head.status, HeaderValue::from_static(""), [body.to_bytes()] as [Bytes; 1]);
     let headers = response.headers_mut();
@@ -132,13 +96,5 @@ async fn send(api: &Api, cluster: &Cluster, owner: &Card, request: Request<PeerB
     if let Some(url) = owner.url.as_deref().and_then(|url| HeaderValue::from_str(url).ok()) {
         headers.insert(rawline_contract::header::OWNER, url);
     }
-    Ok(Sent::Response(Box::new(response)))
-}
-
-fn lost() -> ApiError {
-    ApiError::new(
-        code::OWNER_LOST,
-        "the broker that appends for all went away while it had this request, and whether it had an effect is unknown; \
-         retry it if it has a producer and a sequence, or read the partition's end to find out",
-    )
+    Sent::Response(response)
 }

@@ -13,8 +13,8 @@ mod peers;
 
 pub(super) use brokers::brokers;
 pub(super) use certificates::{follow_certificates, present};
-pub(super) use changes::{changes, exchange_changes};
-pub(super) use forward::{Forwarded, forward};
+pub(super) use changes::changes;
+pub(super) use forward::forward;
 pub(super) use peers::Peers;
 
 use http::HeaderMap;
