@@ -68,6 +68,7 @@ pub use received::{ProducerError, Received};
 pub use record_times::{DatedBatch, SearchBudget, SearchError};
 pub use settings::{Compaction, Retention, Settings};
 pub use stage::STAGES;
+pub use tasks::{Machine, spawn_on};
 pub use topic::{Topic, TopicError, check_name};
 pub use topic_id::TopicId;
 pub use transactions::TransactionError;

@@ -138,7 +138,7 @@ struct Merging(JoinHandle<()>);
 
 impl Merging {
     fn start(merger: Merger, progress: watch::Receiver<Progress>, runtime: &Handle) -> Merging {
-        Merging(runtime.spawn(async move {
+        Merging(tasks::spawn_in(runtime, async move {
             if AssertUnwindSafe(merger.run(progress)).catch_unwind().await.is_err() {
                 tracing::error!(
                     "merging has stopped after an internal error, the log has the details: nothing is merged until a \

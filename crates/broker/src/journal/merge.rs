@@ -158,6 +158,7 @@ impl Merger {
             let proceeded = match open {
                 // It is another broker's, or this one doesn't know how the request to end it ended.
                 Some((merge, since)) => tokio::select! {
+                    biased;
                     changed = self.published.changed() => changed.map_err(|_| Failed::Closed),
                     () = sleep_until(since + self.config.abandon_after) => {
                         open = None;

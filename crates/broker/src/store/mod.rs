@@ -9,10 +9,12 @@ pub mod disk;
 mod lock;
 mod mapping;
 pub mod memory;
+mod only_journal;
 mod piece;
 pub mod s3;
 
 pub use mapping::{FileRange, Mappings};
+pub use only_journal::OnlyJournal;
 pub(crate) use piece::{verify as verify_piece, verify_batches, verify_object};
 
 use crate::Kind;
