@@ -230,7 +230,7 @@ lab-generate:
 	PYTHON=$(PYTHON) lab/schemas/generate.sh
 
 SEEDS ?= 0..10000
-sim: ## Run the journal in 10,000 simulated worlds, and in as many with power failures (5 min; SEEDS=FIRST..END for others)
+sim: ## Run the journal, several brokers, and power failures in 10,000 simulated worlds each (10 min; SEEDS=FIRST..END for others)
 	RAWLINE_SIM_SEEDS=$(SEEDS) $(CARGO) test --release --locked -p rawline-broker --test sim nothing_acknowledged -- --nocapture
 	RAWLINE_SIM_SEEDS=$(SEEDS) $(CARGO) test --release --locked -p rawline-broker --lib power::nothing_acknowledged -- --nocapture
 

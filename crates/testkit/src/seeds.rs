@@ -12,7 +12,12 @@ const SEEDS_TO_FIND: u64 = 1000;
 
 /// The seeds to run.
 pub fn seeds() -> Range<u64> {
-    let Ok(named) = std::env::var("RAWLINE_SIM_SEEDS") else { return SEEDS };
+    seeds_or(SEEDS)
+}
+
+/// As [`seeds`], with others in `make test`.
+pub fn seeds_or(default: Range<u64>) -> Range<u64> {
+    let Ok(named) = std::env::var("RAWLINE_SIM_SEEDS") else { return default };
     let parsed = named.split_once("..").and_then(|(first, end)| Some(first.parse().ok()?..end.parse().ok()?));
     parsed.unwrap_or_else(|| panic!("RAWLINE_SIM_SEEDS={named} is not FIRST..END, for example 0..10000"))
 }

@@ -30,9 +30,16 @@ pub struct Unanswered {
     pub is_refusal: bool,
 }
 
+impl Unanswered {
+    /// It may respond next time.
+    pub fn now(reason: impl Into<String>) -> Unanswered {
+        Unanswered { reason: reason.into(), is_refusal: false }
+    }
+}
+
 impl<E: std::error::Error> From<E> for Unanswered {
     fn from(error: E) -> Self {
-        Unanswered { reason: error.to_string(), is_refusal: false }
+        Unanswered::now(error.to_string())
     }
 }
 

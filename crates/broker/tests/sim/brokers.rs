@@ -1,10 +1,9 @@
 //! Brokers that are killed, started again, and put to sleep.
 
-use crate::store::{Connection, DELETION_DELAY, SharedStore};
+use crate::settings::small;
+use crate::store::{Connection, SharedStore};
 use rawline_broker::Clock;
-use rawline_broker::journal::{Journal, JournalConfig, MergeConfig};
-use rawline_journal::{Limits, MergeLimits};
-use std::sync::atomic::AtomicBool;
+use rawline_broker::journal::{Journal, JournalConfig};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::task::JoinHandle;
@@ -43,37 +42,8 @@ impl Broker {
         let number = self.number;
         self.store.note(|| format!("broker {number}: starts"));
         let paused_until = Arc::new(Mutex::new(Instant::now()));
-        let connection = Connection { store: self.store.clone(), broker: number, paused_until: paused_until.clone() };
-        let config = JournalConfig {
-            limits: Limits {
-                batch_wait: Duration::from_millis(30),
-                object_bytes: 600,
-                in_flight_max: 4,
-                concurrent_bytes: 0,
-                retry_after: Duration::from_millis(200),
-                give_up_after: Duration::from_secs(5),
-                wait_max: Duration::from_secs(10),
-                deletion_delay: DELETION_DELAY,
-            },
-            snapshot_objects: 20,
-            snapshot_interval: Duration::from_secs(20),
-            garbage_interval: Duration::from_secs(15),
-            merge: Some(MergeConfig {
-                limits: MergeLimits {
-                    target_bytes: 6_000,
-                    keep_bytes: 1_500,
-                    keep_piece_bytes: u64::MAX,
-                    objects_max: 12,
-                    piece_bytes: 1_500,
-                    piece_span_us: 3_600_000_000,
-                },
-                look_objects: 5,
-                abandon_after: Duration::from_secs(20),
-                ..MergeConfig::default()
-            }),
-            run: number as u64 * 1000 + self.runs,
-            tidies: Arc::new(AtomicBool::new(true)),
-        };
+        let connection = Connection::new(self.store.clone(), number, paused_until.clone());
+        let config = small(JournalConfig::new(number as u64 * 1000 + self.runs));
         let (journal, task) = Journal::new(Arc::new(connection), Arc::new(Wrong), config);
         self.running = Some((journal, tokio::spawn(task), paused_until));
     }

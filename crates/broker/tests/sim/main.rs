@@ -6,8 +6,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
 
 mod brokers;
+mod cluster;
 mod history;
 mod producers;
+mod settings;
 mod store;
 mod world;
 

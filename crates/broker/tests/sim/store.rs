@@ -2,10 +2,12 @@
 //! deleted.
 
 use crate::history::{Text, Truth};
+use crate::settings::small;
 use crate::world::Seen;
 use bytes::{Bytes, BytesMut};
 use futures_util::future::BoxFuture;
-use rawline_broker::journal::{Dated, JournalStore};
+use rawline_broker::cluster::Brokers;
+use rawline_broker::journal::{Dated, JournalConfig, JournalStore};
 use rawline_broker::store::StoreError;
 use rawline_journal::{
     Control, Garbage, Id, Index, Key, Link, Listing, Place, PutResult, Snapshot, Source, State, build_index,
@@ -17,7 +19,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 /// `D` in seconds.
@@ -45,6 +47,12 @@ pub enum Lie {
     DeleteEarly,
     /// The PUT of a merged object is confirmed before it has arrived, which it may never.
     ConfirmMergedFirst,
+    /// A broker that takes itself for the owner replaces what is there.
+    TrustLease,
+    /// As `ConfirmFirst`, of a broker that takes itself for the owner.
+    TrustLeaseAndConfirm,
+    /// As `StepOverHoles`, of a broker that takes another for the owner.
+    FollowOverHoles,
 }
 
 /// An object or a snapshot, with the store's time of its creation.
@@ -69,7 +77,7 @@ struct Keys {
 pub struct SharedStore {
     keys: Mutex<Keys>,
     started: Instant,
-    lie: Option<Lie>,
+    pub lie: Option<Lie>,
     is_calm: AtomicBool,
 }
 
@@ -80,7 +88,12 @@ pub struct Connection {
     pub broker: usize,
     /// Nothing passes before this time.
     pub paused_until: Arc<Mutex<Instant>>,
+    /// How this broker sees the others, once it has joined them.
+    pub view: View,
 }
+
+/// The brokers as one of them sees them.
+pub type View = Arc<Mutex<Option<watch::Receiver<Arc<Brokers>>>>>;
 
 impl SharedStore {
     pub fn new(seed: u64, lie: Option<Lie>) -> Arc<SharedStore> {
@@ -116,7 +129,7 @@ impl SharedStore {
     }
 
     /// The store's clock in seconds. It doesn't begin at 0.
-    fn date(&self) -> u64 {
+    pub fn date(&self) -> u64 {
         1_000_000 + self.started.elapsed().as_secs()
     }
 
@@ -154,15 +167,15 @@ impl SharedStore {
         })
     }
 
-    fn happens(&self, percent: u8) -> bool {
+    pub fn happens(&self, percent: u8) -> bool {
         !self.is_calm() && self.random(|random| random.u8(0..100) < percent)
     }
 
     /// An object arrives.
-    fn arrive(&self, source: Source, bytes: Bytes) -> PutResult {
+    fn arrive(&self, source: Source, bytes: Bytes, replaces: bool) -> PutResult {
         let date = self.date();
         let mut keys = self.keys();
-        if keys.objects.contains_key(&source) {
+        if keys.objects.contains_key(&source) && !replaces {
             return PutResult::Exists;
         }
         keys.objects.insert(source, Stored { bytes, created: date });
@@ -216,7 +229,19 @@ impl Keys {
 }
 
 impl Connection {
-    async fn pass(&self) {
+    /// The way of a broker that knows no others, open from `paused_until` on.
+    pub fn new(store: Arc<SharedStore>, broker: usize, paused_until: Arc<Mutex<Instant>>) -> Connection {
+        Connection { store, broker, paused_until, view: View::default() }
+    }
+
+    /// Whether this broker takes itself for the owner of the journal; `None` if it knows no others.
+    fn is_owner(&self) -> Option<bool> {
+        let view = self.view.lock().unwrap();
+        let brokers = view.as_ref()?.borrow();
+        Some(brokers.owner == Some(brokers.me))
+    }
+
+    pub async fn pass(&self) {
         let until = *self.paused_until.lock().unwrap();
         sleep_until(until).await;
         sleep(self.store.delay()).await;
@@ -239,7 +264,7 @@ impl Connection {
         }
     }
 
-    async fn fails(&self) -> Result<(), StoreError> {
+    pub async fn fails(&self) -> Result<(), StoreError> {
         self.pass().await;
         if self.store.happens(4) {
             self.store.saw(|seen| seen.failed_reads += 1);
@@ -250,11 +275,15 @@ impl Connection {
 }
 
 /// Calls a request's work, and gives up waiting for it.
-async fn within<T>(work: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
+pub async fn within<T>(work: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
     timeout(REQUEST_TIMEOUT, work).await.unwrap_or_else(|_| Err(StoreError::wait("no response in time")))
 }
 
 impl JournalStore for Connection {
+    fn settings(&self, settings: JournalConfig) -> JournalConfig {
+        small(settings)
+    }
+
     fn create(&self, source: Source, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult> {
         let mut bytes = BytesMut::new();
         parts.iter().for_each(|part| bytes.extend_from_slice(part));
@@ -266,8 +295,10 @@ impl JournalStore for Connection {
         let confirms_first = match this.store.lie {
             Some(Lie::ConfirmFirst) => true,
             Some(Lie::ConfirmMergedFirst) => source.is_merged(),
+            Some(Lie::TrustLeaseAndConfirm) => this.is_owner() == Some(true),
             _ => false,
         };
+        let replaces = this.store.lie == Some(Lie::TrustLease) && this.is_owner() == Some(true);
         let (respond, responded) = oneshot::channel();
         // What was sent arrives, whether or not the sender lives.
         let network = this.clone();
@@ -277,7 +308,7 @@ impl JournalStore for Connection {
                 network.store.saw(|seen| seen.lost_requests += 1);
                 return;
             }
-            let result = network.put_result(network.store.arrive(source, bytes));
+            let result = network.put_result(network.store.arrive(source, bytes, replaces));
             if network.store.happens(6) {
                 network.store.saw(|seen| seen.lost_responses += 1);
                 return;
@@ -308,7 +339,12 @@ impl JournalStore for Connection {
             this.fails().await?;
             let date = this.dated(this.store.date());
             let found = this.store.keys().objects.get(&source).map(|stored| stored.bytes.clone());
-            let steps_over = this.store.lie == Some(Lie::StepOverHoles) && this.store.keys().is_hole(source);
+            let steps_over = match this.store.lie {
+                Some(Lie::StepOverHoles) => true,
+                Some(Lie::FollowOverHoles) => this.is_owner() == Some(false),
+                _ => false,
+            };
+            let steps_over = steps_over && this.store.keys().is_hole(source);
             let found = if steps_over { Some(void(source.number())) } else { found };
             this.pass().await;
             let found = found.map(|bytes| Index::parse(&bytes).unwrap());

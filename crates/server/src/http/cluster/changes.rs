@@ -41,10 +41,10 @@ impl cluster::Peers for Peers {
         };
         let status = response.status();
         let answer = Limited::new(response.into_body(), CARD_BYTES_MAX).collect().await;
-        let answer = answer.map_err(|error| Unanswered { reason: error.to_string(), is_refusal: false })?;
+        let answer = answer.map_err(|error| Unanswered::now(error.to_string()))?;
         self.keep(connection);
         if status != StatusCode::OK {
-            return Err(Unanswered { reason: format!("status {status}"), is_refusal: false });
+            return Err(Unanswered::now(format!("status {status}")));
         }
         Ok(Card::decode(&answer.to_bytes())?)
     }

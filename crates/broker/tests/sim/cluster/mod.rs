@@ -1,0 +1,110 @@
+//! Several brokers in a simulated world: the whole broker and its part in the cluster, on two to four machines that are
+//! killed, stand still, stop and start again, with a network among them and to the bucket that is cut in pieces.
+//! Clients send appends and reads to any of them, and what they saw is compared with a log (`log.rs`).
+
+mod cards;
+mod clients;
+mod log;
+mod log_tests;
+mod machine;
+mod network;
+mod node;
+mod plot;
+mod seen;
+mod world;
+
+use crate::store::Lie;
+use log::Fault;
+use plot::{restart_all, run};
+use rawline_testkit::seeds::{find, seeds_or};
+use seen::Seen;
+use std::ops::Range;
+use std::time::Duration;
+use world::{Bug, Violation};
+
+/// Seeds of a run in `make test`: a world takes half a second in a debug build.
+const SEEDS: Range<u64> = 0..20;
+
+#[test]
+fn nothing_acknowledged_contradicts_a_log() {
+    let mut seen = Seen::default();
+    for seed in seeds_or(SEEDS) {
+        let history = run(seed, None);
+        assert_eq!(history.violations, [], "seed {seed}:\n{}", history.trace.join("\n"));
+        seen.add(&history.seen);
+    }
+    println!("{seen:?}");
+    assert!(seen.is_eventful(), "too little happened: {seen:?}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_history_of_a_cluster() {
+    let (one, other) = (run(3, None), run(3, None));
+    assert!(one.trace.len() > 500, "{} events", one.trace.len());
+    assert_eq!(one.trace, other.trace);
+    assert_ne!(one.trace, run(4, None).trace);
+}
+
+#[test]
+fn a_rolling_restart_delays_no_append_by_more_than_a_second() {
+    for seed in 0..2 {
+        let history = restart_all(seed);
+        let trace = || history.trace.join("\n");
+        assert_eq!(history.violations, [], "seed {seed}:\n{}", trace());
+        let Seen { stops, stored, longest_append, .. } = history.seen;
+        assert!(stops == 3 && stored > 50, "{:?}", history.seen);
+        assert!(longest_append < Duration::from_secs(1), "seed {seed}: {longest_append:?}\n{}", trace());
+    }
+}
+
+/// Some seed finds a planted bug, by a fault of a log.
+fn is_found(bug: Bug, expected: fn(&Fault) -> bool) {
+    find(bug, |seed| faults(run(seed, Some(bug)).violations), expected);
+}
+
+fn faults(violations: Vec<Violation>) -> Vec<Fault> {
+    let fault = |violation| if let Violation::Fault { fault, .. } = violation { Some(fault) } else { None };
+    violations.into_iter().filter_map(fault).collect()
+}
+
+#[test]
+fn a_lease_trusted_for_safety_is_found() {
+    is_found(Bug::Store(Lie::TrustLease), |fault| matches!(fault, Fault::Lost { .. } | Fault::Misread { .. }));
+}
+
+#[test]
+fn a_lease_trusted_for_an_acknowledgement_is_found() {
+    is_found(Bug::Store(Lie::TrustLeaseAndConfirm), |fault| matches!(fault, Fault::Lost { .. }));
+}
+
+#[test]
+fn a_forwarded_append_without_its_sequence_is_found() {
+    is_found(Bug::ForgetSequence, |fault| matches!(fault, Fault::Twice { .. }));
+}
+
+#[test]
+fn a_forwarded_append_that_is_sent_again_is_found() {
+    is_found(Bug::ForwardAgain, |fault| matches!(fault, Fault::Twice { .. }));
+}
+
+#[test]
+fn an_acknowledgement_before_the_owners_is_found() {
+    is_found(Bug::AnswerEarly, |fault| matches!(fault, Fault::Lost { .. }));
+}
+
+#[test]
+fn a_follower_that_reads_past_a_hole_is_found() {
+    is_found(Bug::Store(Lie::FollowOverHoles), |fault| {
+        matches!(fault, Fault::Misread { .. } | Fault::Lost { .. } | Fault::Hole { .. } | Fault::Beyond { .. })
+    });
+}
+
+#[test]
+fn a_stale_follower_that_denies_an_offset_is_found() {
+    is_found(Bug::DenyWhatIsNew, |fault| matches!(fault, Fault::OutOfRange { .. }));
+}
+
+#[test]
+fn a_broker_whose_view_goes_back_is_found() {
+    is_found(Bug::ReadAnywhere, |fault| matches!(fault, Fault::Backwards { .. }));
+}
