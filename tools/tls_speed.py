@@ -31,7 +31,7 @@ def make_certificate(folder: Path) -> list[str]:
 class Broker:
     """A broker, until the block ends."""
 
-    def __init__(self, program: str, storage: Path, flags: list[str]) -> None:
+    def __init__(self, program: str, storage: Path | str, flags: list[str]) -> None:
         command = [
             program,
             "serve",
@@ -54,8 +54,9 @@ class Broker:
         self.process.communicate()
 
     def cpu(self) -> float:
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        """Of its threads, in seconds: finer than the clock ticks of the process' own figure."""
+        threads = Path(f"/proc/{self.process.pid}/task").iterdir()
+        return sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads) / 1e9
 
     def resident(self) -> int:
         status = Path(f"/proc/{self.process.pid}/smaps_rollup").read_text()
@@ -124,4 +125,5 @@ def main() -> None:
                 subprocess.run(["rm", "-r", folder / f"{kind}-{turn}"], check=True)
 
 
-main()
+if __name__ == "__main__":
+    main()
