@@ -16,7 +16,7 @@ TEST_FEATURES := full,rawline-bench/roll-up
 
 .PHONY: help run test test-rust test-python test-java test-console test-kafka test-kafka-clients test-kafka-engines kcat
 .PHONY: test-build console screenshots cluster bench bench-kafka sim fuzz
-.PHONY: check check-rust check-format check-clippy check-small check-dependencies check-python check-console check-java check-lab
+.PHONY: check check-rust check-format check-clippy check-small check-dependencies check-python check-console check-java check-lab check-deploy
 .PHONY: tools release full clean kafka-oracle kafka-vectors
 .PHONY: lab lab-quick lab-test lab-mine lab-report lab-build lab-generate
 
@@ -151,7 +151,7 @@ cluster: tools release $(VENV)/.ready ## Run three brokers on one bucket of a te
 bench-kafka: release $(VENV)/.ready ## Compare the broker with Kafka's own, with Kafka's tools; RDKAFKA_PERFORMANCE names librdkafka's (40 min)
 	RAWLINE_BIN=$(CURDIR)/target/release/rawline $(VENV)/bin/python interop/kafka/speed.py
 
-check: check-rust check-python check-console check-java check-lab ## Formatters, linters, licenses of dependencies (6 min)
+check: check-rust check-python check-console check-java check-lab check-deploy ## Formatters, linters, licenses of dependencies (6 min)
 
 check-rust: check-format check-clippy check-small check-dependencies ## Rust: rustfmt, clippy, licenses and sources of dependencies
 
@@ -176,6 +176,12 @@ check-python: $(VENV)/.ready ## Python: ruff, mypy (.tools/python/bin/ruff forma
 	$(VENV)/bin/ruff check --no-cache --config python/pyproject.toml interop tools console/tests
 	$(VENV)/bin/ruff format --no-cache --check --config python/pyproject.toml python interop tools console/tests
 	cd python && MYPYPATH=lib $(VENV)/bin/mypy --strict lib/rawline tests/typed.py
+
+# Their command lines are tested with the broker, crates/cli/tests/deployment.rs.
+check-deploy: $(VENV)/.ready ## Files for containers: schemas of Compose and Kubernetes, hadolint
+	$(VENV)/bin/check-jsonschema --quiet --builtin-schema vendor.compose-spec compose.yaml
+	$(VENV)/bin/kubernetes-validate --quiet --strict --kubernetes-version 1.34 deploy/kubernetes.yaml
+	$(VENV)/bin/hadolint Dockerfile
 
 check-console: console/node_modules/.ready ## The console: TypeScript
 	cd console && node_modules/.bin/tsc -p . && node_modules/.bin/prettier --check src build.mjs --log-level warn
