@@ -5,9 +5,11 @@ use crate::CommitThread;
 use crate::cluster::{BrokerId, Card, Cluster};
 use crate::coordinator::Coordinator;
 use crate::delete::{Deletions, Progress};
+use crate::forget_deleted::ForgettingTask;
 use crate::groups::CONSUMER_SESSION;
-use crate::journal::{Journal, JournalConfig, JournalStore};
+use crate::journal::{Journal, JournalConfig, JournalStore, Together};
 use crate::journaled::follow;
+use crate::journals::Journals;
 use crate::limits::{COMMIT_BYTES, OBJECT_BYTES_MAX, RETENTION_INTERVAL, TOPICS_MAX, TOPICS_RECOVERING_MAX};
 use crate::partition::{Missing, Partition, Shared, Status};
 use crate::retention::{self, RetentionTask};
@@ -15,11 +17,12 @@ use crate::store::{Mappings, Store, StoreError};
 use crate::subscriptions::Registry;
 use crate::topic::{Topic, TopicError, check_name};
 use crate::topic_id::TopicId;
+use futures_util::future::try_join_all;
 use futures_util::{StreamExt, stream};
 use rawline_journal::Limits;
 use serde_json::Map;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 use tokio::sync::{OnceCell, mpsc, watch};
@@ -151,20 +154,22 @@ impl Topics {
 }
 
 /// The handles of topics, and what new ones are made of.
-type Sources = (Arc<Topics>, Option<Journal>, Arc<Shared>);
+type Sources = (Arc<Topics>, Journals, Arc<Shared>);
 
 /// The broker: topics on a store.
 pub struct Broker {
     pub(crate) shared: Arc<Shared>,
     pub(crate) topics: Arc<Topics>,
-    /// The journal that has all topics, if the store has one.
-    pub(crate) journal: Option<Journal>,
+    /// The journals that have all topics, if the store has any.
+    pub(crate) journals: Journals,
     /// The groups of consumers that have members.
     pub(crate) coordinator: Coordinator,
     /// The other brokers on the storage, once this one has joined them.
     cluster: OnceLock<Arc<Cluster>>,
     /// What the task that deletes old records looks at.
     sources: Option<Arc<Sources>>,
+    /// Forgets offsets in deleted topics, where the deletion doesn't.
+    forgetting: Option<ForgettingTask>,
     /// Deletes old records; `None` until all topics are recovered.
     retention: Option<RetentionTask>,
     pub(crate) deletions: Deletions,
@@ -192,45 +197,49 @@ impl Broker {
         let mut broker = Broker {
             shared: shared.clone(),
             topics: Arc::default(),
-            journal: None,
+            journals: Journals::default(),
             coordinator: Coordinator::new(shared.config.consumer_session),
             cluster: OnceLock::new(),
             sources: None,
+            forgetting: None,
             retention: None,
             deletions: Deletions::default(),
             tasks: tasks_ended,
         };
-        match shared.store.journal() {
-            Some(store) => {
+        let stores = shared.store.journals();
+        if stores.is_empty() {
+            shared.store.ready().await?;
+            broker.recover().await?;
+        } else {
+            let together = Together::default();
+            let open = |(number, store): (u32, Arc<dyn JournalStore>)| {
                 // The store is open while the journal stores what is pending. Whoever waits for the tasks finds it
                 // closed.
                 let (clock, guard) = (shared.clock.clone(), (shared.store.clone(), shared.tasks.clone()));
                 let config = shared.config.journal(&*store);
                 let thread = shared.config.commit_thread.as_ref();
-                let journal = Journal::open_guarded(store, clock, config, guard, thread);
-                tokio::try_join!(journal.ready(), shared.store.ready())?;
-                broker.follow(&journal);
-                broker.journal = Some(journal);
-            }
-            None => {
-                shared.store.ready().await?;
-                broker.recover().await?;
-            }
+                Journal::open_guarded(store, clock, config, together.numbered(number), guard, thread)
+            };
+            let journals: Vec<Journal> = (0..).zip(stores).map(open).collect();
+            tokio::try_join!(try_join_all(journals.iter().map(Journal::ready)), shared.store.ready())?;
+            broker.journals = Journals::new(journals);
+            broker.follow();
         }
         // The task must not keep the store open when the broker is gone.
-        let sources = Arc::new((broker.topics.clone(), broker.journal.clone(), shared.clone()));
+        let sources = Arc::new((broker.topics.clone(), broker.journals.clone(), shared.clone()));
         let weak = Arc::downgrade(&sources);
+        if broker.journals.all().len() > 1 {
+            let (weak, interval) = (weak.clone(), shared.config.retention_interval);
+            let journals = move || weak.upgrade().map(|sources| sources.1.clone());
+            broker.forgetting = Some(ForgettingTask::start(journals, interval));
+        }
         broker.sources = Some(sources);
         let retained = move || {
             let Some(sources) = weak.upgrade() else { return Vec::new() };
-            let (topics, journal, shared) = &*sources;
-            match journal {
-                // Another broker does it.
-                Some(journal) if !journal.tidies().load(Ordering::Relaxed) => return Vec::new(),
-                Some(journal) => follow(topics, journal, shared),
-                None => {}
-            }
-            topics.all()
+            let (topics, journals, shared) = &*sources;
+            follow(topics, journals, shared);
+            // Another broker does it for the topics of its journals.
+            topics.all().into_iter().filter(|topic| journals.tidies(topic.topic_name())).collect()
         };
         let (clock, interval) = (shared.clock.clone(), shared.config.retention_interval);
         broker.retention = Some(retention::start(retained, clock, interval, shared.settings_changed.clone()));
@@ -240,9 +249,9 @@ impl Broker {
     /// Joins the other brokers on the storage, with what `describe` adds to this broker's card. Does nothing if the
     /// storage has one broker.
     pub async fn join(&self, describe: impl FnOnce(Card) -> Card) -> Result<(), StoreError> {
-        let (Some(journal), Some(members)) = (&self.journal, self.shared.store.members()) else { return Ok(()) };
+        let Some(members) = self.shared.store.members() else { return Ok(()) };
         let card = describe(Card::new(BrokerId(self.shared.config.writer_id)));
-        let cluster = Cluster::join(members, journal.clone(), card).await?;
+        let cluster = Cluster::join(members, self.journals.clone(), card).await?;
         assert!(self.cluster.set(cluster).is_ok(), "a broker joins the others once");
         Ok(())
     }
@@ -275,7 +284,7 @@ impl Broker {
     /// The topic of that name, if it exists: opened already, or in the store, where another broker may have created it.
     /// Nothing is created.
     pub async fn topic(&self, name: &str) -> Result<Arc<Topic>, TopicError> {
-        if let Some(journal) = &self.journal {
+        if let Some(journal) = self.journals.of(name) {
             return self.topic_in(journal, name).await;
         }
         let slot = self.slot(name);
@@ -296,9 +305,9 @@ impl Broker {
 
     /// The topic with this id, if it exists. Another broker may have created it a moment ago.
     pub async fn topic_with_id(&self, id: TopicId) -> Result<Option<Arc<Topic>>, TopicError> {
-        match &self.journal {
-            Some(journal) => self.identified_in(journal, id).await,
-            None => Ok(self.topics.all().into_iter().find(|topic| topic.is_live() && topic.topic_id() == id)),
+        match self.journals.all() {
+            [] => Ok(self.topics.all().into_iter().find(|topic| topic.is_live() && topic.topic_id() == id)),
+            _ => self.identified(id).await,
         }
     }
 
@@ -312,7 +321,7 @@ impl Broker {
     /// requests that create a topic.
     pub async fn topic_or_create(&self, name: &str) -> Result<Arc<Topic>, TopicError> {
         match self.topic(name).await {
-            Err(TopicError::NotFound { .. }) if self.shared.config.create_topics => match &self.journal {
+            Err(TopicError::NotFound { .. }) if self.shared.config.create_topics => match self.journals.of(name) {
                 None => self.open_topic(name, Missing::Create).await,
                 Some(journal) => match self.create_in(journal, name, Map::new()).await {
                     // Another request was first.
@@ -331,7 +340,7 @@ impl Broker {
 
     /// A partition of an existing topic. Nothing is created.
     pub async fn partition(&self, name: &str, number: u64) -> Result<Arc<Partition>, TopicError> {
-        match (self.topic(name).await?.partition(number).await, &self.journal) {
+        match (self.topic(name).await?.partition(number).await, self.journals.of(name)) {
             // Another broker may have given the topic more partitions.
             (Err(TopicError::NoPartition { .. }), Some(journal)) => {
                 self.catch_up(journal).await?;
@@ -344,7 +353,7 @@ impl Broker {
     /// As [`Broker::partition`], of the topic with this id; `None` if there is no such topic.
     pub async fn partition_with_id(&self, id: TopicId, number: u64) -> Result<Option<Arc<Partition>>, TopicError> {
         let Some(topic) = self.topic_with_id(id).await? else { return Ok(None) };
-        let found = match (topic.partition(number).await, &self.journal) {
+        let found = match (topic.partition(number).await, self.journals.of(topic.topic_name())) {
             (Err(TopicError::NoPartition { .. }), Some(journal)) => {
                 self.catch_up(journal).await?;
                 topic.partition(number).await
@@ -365,10 +374,18 @@ impl Broker {
 
     /// All topics, by name.
     pub fn topics(&self) -> Vec<Arc<Topic>> {
-        if let Some(journal) = &self.journal {
-            self.follow(journal);
-        }
+        self.follow();
         self.topics.all()
+    }
+
+    /// Number of the storage's journals; 1 where topics have their own objects.
+    pub fn journals(&self) -> u32 {
+        self.journals.all().len().max(1) as u32
+    }
+
+    /// The number of the storage's journal that has the topic or the group with this name.
+    pub fn journal_of(&self, name: &str) -> u32 {
+        self.journals.number_of(name)
     }
 
     /// Topics that take no appends because their task has panicked, by name. Their records can be read.
@@ -384,15 +401,27 @@ impl Broker {
 
     /// Commits pending appends and releases the store. Waits until topic handles that are held elsewhere are dropped.
     pub async fn close(self) {
-        let Broker { shared, topics, journal, retention, deletions, tasks: mut ended, cluster, sources, .. } = self;
+        let Broker {
+            shared,
+            topics,
+            journals,
+            retention,
+            forgetting,
+            deletions,
+            tasks: mut ended,
+            cluster,
+            sources,
+            ..
+        } = self;
         if let Some(cluster) = cluster.into_inner() {
             cluster.stop().await;
         }
+        drop(forgetting);
         deletions.stop();
         if let Some(retention) = retention {
             retention.stop().await;
         }
-        drop((topics, journal, shared, sources));
+        drop((topics, journals, shared, sources));
         // Nobody sends: this returns when the last task has ended.
         let _ = ended.recv().await;
     }
@@ -404,7 +433,7 @@ impl Broker {
 
     /// Whom commits are reported to.
     pub(crate) fn registry(&self) -> Arc<Registry> {
-        match &self.journal {
+        match self.journals.all().first() {
             Some(journal) => journal.subscriptions(),
             None => self.shared.subscriptions.clone(),
         }

@@ -8,6 +8,7 @@ use crate::group_status::GroupStatus;
 use crate::groups::consumer::{ConsumerHeartbeat, Kept, Leaving, Partitions, TopicList};
 use crate::groups::{Answer, GroupError, GroupLimits, Groups, Join, Membership, Outcome, check_name};
 use crate::journal::{Journal, JournalError};
+use crate::journals::Journals;
 use crate::producer::ProducerInstance;
 use crate::store::StoreError;
 use crate::tasks;
@@ -227,11 +228,13 @@ impl Broker {
 
     /// A member of a consumer group joins or gives a sign.
     pub fn consumer_heartbeat(&self, group: &Arc<str>, beat: &ConsumerHeartbeat) -> Result<Kept, OffsetError> {
-        let Some(journal) = &self.journal else { return Err(no_journal().into()) };
+        if self.journals.all().is_empty() {
+            return Err(no_journal().into());
+        }
         let kept = self.coordinator.shared.change_due(|state, now| {
-            let version = journal.topics_version();
+            let version = self.journals.topics_version();
             if state.groups.topics_version() != Some(version) {
-                state.groups.set_topics(topics(journal, version));
+                state.groups.set_topics(topics(&self.journals, version));
             }
             let kept = state.groups.beat(group, beat, now);
             (kept, state.groups.consumers_due_at(group))
@@ -332,9 +335,9 @@ impl Broker {
 
     /// The partitions in which open transactions commit offsets of a group: topic and partition.
     pub fn unstable_offsets(&self, group: &str) -> Vec<(Arc<str>, u32)> {
-        let Some(journal) = &self.journal else { return Vec::new() };
+        let Some(journal) = self.journals.of(group) else { return Vec::new() };
         let all: Vec<_> = journal.with_offsets(|offsets| offsets.unstable(group).collect());
-        let named = |id: PartitionId| Some((journal.topic(id.topic)?.name.clone(), id.number));
+        let named = |id: PartitionId| Some((self.journals.topic(id.topic)?.name.clone(), id.number));
         all.into_iter().filter_map(named).collect()
     }
 
@@ -351,7 +354,8 @@ impl Broker {
         let partition = self.partition_id(&commit.topic, commit.partition).await?;
         let committed = Committed { offset: commit.offset, metadata: commit.metadata.clone() };
         let (group, producer) = (group.clone(), producer.map(|ProducerInstance { id, epoch }| (id, epoch)));
-        self.change_offsets(Control::CommitOffset { group, partition, committed, producer }).await
+        let journal = self.journals.of(&group);
+        change_offsets(journal, Control::CommitOffset { group, partition, committed, producer }).await
     }
 
     /// Deletes a group's offset in a partition, while the group has no members.
@@ -363,13 +367,14 @@ impl Broker {
     /// Deletes a group's offset in a partition of a topic that no member wants, as far as the caller knows.
     pub async fn delete_unread_offset(&self, group: &Arc<str>, topic: &str, partition: u64) -> Result<(), OffsetError> {
         let partition = Some(self.partition_id(topic, partition).await?);
-        self.change_offsets(Control::ForgetOffset { group: group.clone(), partition }).await
+        change_offsets(self.journals.of(group), Control::ForgetOffset { group: group.clone(), partition }).await
     }
 
     /// Deletes a group: its offsets. It may have no members.
     pub async fn delete_group(&self, group: &Arc<str>) -> Result<(), OffsetError> {
         self.check_no_members(group)?;
-        self.change_offsets(Control::ForgetOffset { group: group.clone(), partition: None }).await?;
+        let forget = Control::ForgetOffset { group: group.clone(), partition: None };
+        change_offsets(self.journals.of(group), forget).await?;
         self.coordinator.shared.look(|groups, _| groups.forget(group));
         Ok(())
     }
@@ -384,27 +389,13 @@ impl Broker {
         found.id().ok_or_else(|| no_journal().into())
     }
 
-    async fn change_offsets(&self, change: Control) -> Result<(), OffsetError> {
-        let Some(journal) = &self.journal else { return Err(no_journal().into()) };
-        match journal.change(change).await {
-            Ok(_) => Ok(()),
-            Err(JournalError::Refused(Refused::NoCommitted)) => Err(OffsetError::NotCommitted),
-            Err(JournalError::Refused(refused @ Refused::Committed { .. })) => Err(OffsetError::TooMany(refused)),
-            Err(JournalError::Refused(Refused::NoTopic { .. })) => {
-                Err(OffsetError::Topic(TopicError::NotFound { name: "of this offset".to_owned() }))
-            }
-            Err(JournalError::Refused(refused)) => Err(OffsetError::Transaction(refused.into())),
-            Err(error) => Err(in_store(&error).into()),
-        }
-    }
-
     /// The offsets that a group has committed: topic, partition, offset.
     pub fn committed_offsets(&self, group: &str) -> Vec<(Arc<str>, u32, Committed)> {
-        let Some(journal) = &self.journal else { return Vec::new() };
+        let Some(journal) = self.journals.of(group) else { return Vec::new() };
         let all: Vec<_> =
             journal.with_offsets(|offsets| offsets.of(group).map(|(id, found)| (id, found.clone())).collect());
         let named = |(id, committed): (PartitionId, Committed)| {
-            Some((journal.topic(id.topic)?.name.clone(), id.number, committed))
+            Some((self.journals.topic(id.topic)?.name.clone(), id.number, committed))
         };
         all.into_iter().filter_map(named).collect()
     }
@@ -416,14 +407,14 @@ impl Broker {
             Some(known) if !known.members.is_empty() || known.has_promises => return Some(known),
             known => known,
         };
-        let has_committed = self.journal.as_ref()?.with_offsets(|offsets| offsets.of(group).next().is_some());
+        let has_committed = self.journals.of(group)?.with_offsets(|offsets| offsets.of(group).next().is_some());
         has_committed.then(|| known.unwrap_or_else(GroupStatus::of_offsets))
     }
 
     /// The groups that have members or committed offsets, in order of name.
     pub fn groups(&self) -> Vec<(Arc<str>, GroupStatus)> {
         let mut all: BTreeMap<Arc<str>, GroupStatus> = BTreeMap::new();
-        if let Some(journal) = &self.journal {
+        for journal in self.journals.all() {
             let named = |name: &Arc<str>| (name.clone(), GroupStatus::of_offsets());
             journal.with_offsets(|offsets| all.extend(offsets.groups().map(named)));
         }
@@ -445,9 +436,24 @@ fn known(groups: &Groups<usize>, name: &str) -> Option<GroupStatus> {
     groups.get(name).map(GroupStatus::of_classic).or_else(consumer)
 }
 
-/// The topics of a journal, as consumer groups look for them.
-fn topics(journal: &Journal, version: u64) -> TopicList {
-    let topics = journal.topics();
+/// Changes the offsets of a group, which are in this journal.
+async fn change_offsets(journal: Option<&Journal>, change: Control) -> Result<(), OffsetError> {
+    let Some(journal) = journal else { return Err(no_journal().into()) };
+    match journal.change(change).await {
+        Ok(_) => Ok(()),
+        Err(JournalError::Refused(Refused::NoCommitted)) => Err(OffsetError::NotCommitted),
+        Err(JournalError::Refused(refused @ Refused::Committed { .. })) => Err(OffsetError::TooMany(refused)),
+        Err(JournalError::Refused(Refused::NoTopic { .. })) => {
+            Err(OffsetError::Topic(TopicError::NotFound { name: "of this offset".to_owned() }))
+        }
+        Err(JournalError::Refused(refused)) => Err(OffsetError::Transaction(refused.into())),
+        Err(error) => Err(in_store(&error).into()),
+    }
+}
+
+/// The topics of the journals, as consumer groups look for them.
+fn topics(journals: &Journals, version: u64) -> TopicList {
+    let topics = journals.topics();
     TopicList::new(version, topics.iter().map(|topic| (topic.name.clone(), topic.topic_id, topic.partitions())))
 }
 

@@ -12,7 +12,7 @@ impl Broker {
     /// create a topic needs no permission by [`Config::create_topics`](crate::Config::create_topics).
     pub async fn create_topic(&self, name: &str, settings: Map<String, Value>) -> Result<Arc<Topic>, TopicError> {
         check_name(name)?;
-        if let Some(journal) = &self.journal {
+        if let Some(journal) = self.journals.of(name) {
             return self.create_in(journal, name, settings).await;
         }
         let topic = self.open_topic(name, Missing::Create).await?;

@@ -66,7 +66,7 @@ impl Broker {
     /// If the store can't note the deletion now, this fails and the broker goes on trying.
     pub async fn delete_topic(&self, name: &str) -> Result<(), TopicError> {
         check_name(name)?;
-        if let Some(journal) = &self.journal {
+        if let Some(journal) = self.journals.of(name) {
             return self.delete_in(journal, name).await;
         }
         let is_known = match self.slot(name) {
@@ -91,7 +91,7 @@ impl Broker {
     pub async fn delete_topic_with_id(&self, id: TopicId) -> Result<Option<String>, TopicError> {
         let Some(topic) = self.topic_with_id(id).await? else { return Ok(None) };
         let name = topic.status().name;
-        match (&self.journal, &topic.end) {
+        match (self.journals.of(&topic.topic.name), &topic.end) {
             (Some(journal), End::Journal(end)) => self.delete_this(journal, end.topic()).await?,
             _ => self.delete_topic(&name).await?,
         }

@@ -3,11 +3,13 @@
 use crate::broker::{Broker, Opened, Slot, Topics};
 use crate::end::{check_partitions, in_store};
 use crate::journal::{Journal, JournalError, JournalTopic};
+use crate::journals::Journals;
 use crate::limits::JOURNAL_TOPICS_MAX;
 use crate::partition::Shared;
 use crate::settings::Settings;
 use crate::topic::{Topic, TopicError, check_name};
 use crate::topic_id::TopicId;
+use futures_util::future::try_join_all;
 use rawline_journal::{Control, Refused};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -46,17 +48,17 @@ impl Broker {
     }
 
     /// The topic with this id, if it exists. Another broker may have created it a moment ago.
-    pub(crate) async fn identified_in(&self, journal: &Journal, id: TopicId) -> Result<Option<Arc<Topic>>, TopicError> {
-        if let Some(topic) = self.known_by(journal, id) {
+    pub(crate) async fn identified(&self, id: TopicId) -> Result<Option<Arc<Topic>>, TopicError> {
+        if let Some(topic) = self.known_by(id) {
             return Ok(Some(topic));
         }
-        self.catch_up(journal).await?;
-        Ok(self.known_by(journal, id))
+        try_join_all(self.journals.all().iter().map(|journal| self.catch_up(journal))).await?;
+        Ok(self.known_by(id))
     }
 
     /// The topic with this id, if it exists as far as this broker has seen.
-    fn known_by(&self, journal: &Journal, id: TopicId) -> Option<Arc<Topic>> {
-        let topic = journal.identified(id)?;
+    fn known_by(&self, id: TopicId) -> Option<Arc<Topic>> {
+        let (journal, topic) = self.journals.identified(id)?;
         let known = self.slot(&topic.name).as_ref().and_then(Slot::live).cloned();
         let handle = known.unwrap_or_else(|| self.handle(&mut self.topics.write(), journal, &topic));
         // A topic that was deleted meanwhile has lost its name to another.
@@ -118,8 +120,8 @@ impl Broker {
     }
 
     /// Makes the handles those of the topics that exist now.
-    pub(crate) fn follow(&self, journal: &Journal) {
-        follow(&self.topics, journal, &self.shared);
+    pub(crate) fn follow(&self) {
+        follow(&self.topics, &self.journals, &self.shared);
     }
 
     /// The handle of a topic; a new one unless there is one already.
@@ -128,12 +130,18 @@ impl Broker {
     }
 }
 
-/// Makes the handles those of the topics that exist now, whoever has created them.
-pub(crate) fn follow(handles: &Topics, journal: &Journal, shared: &Arc<Shared>) {
-    let topics = journal.topics();
+/// Makes the handles those of the topics that exist now, whoever has created them. Where topics have their own objects,
+/// they are already.
+pub(crate) fn follow(handles: &Topics, journals: &Journals, shared: &Arc<Shared>) {
+    if journals.all().is_empty() {
+        return;
+    }
+    let topics: Vec<_> = journals.all().iter().map(|journal| (journal, journal.topics())).collect();
     let mut slots = handles.write();
     slots.retain(|_, slot| slot.live().is_some());
-    topics.iter().for_each(|topic| drop(handle(&mut slots, journal, topic, shared)));
+    for (journal, topics) in &topics {
+        topics.iter().for_each(|topic| drop(handle(&mut slots, journal, topic, shared)));
+    }
 }
 
 fn handle(

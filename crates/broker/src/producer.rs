@@ -55,12 +55,7 @@ impl Broker {
         if name.is_empty() || name.len() > NAME_BYTES_MAX {
             return Err(OpenProducerError::Name { bytes: name.len() });
         }
-        let Some(journal) = &self.journal else {
-            let reason = "named producers need a storage with a journal, which this one doesn't have: use an unnamed \
-                          producer, or a broker on an empty directory or prefix";
-            return Err(StoreError::new(Kind::FixRequest, reason).into());
-        };
-        match journal.open_producer(name).await {
+        match self.journals.of_producers("named producers")?.open_producer(name).await {
             Ok(instance) => Ok(instance),
             Err(JournalError::Refused(Refused::Names { limit })) => Err(OpenProducerError::TooMany { limit }),
             Err(error) => Err(in_store(&error).into()),

@@ -3,7 +3,6 @@
 //! A transaction begins with its first append, or with the first offset that it commits. The rules are the journal's,
 //! which also ends those that take too long (`journal/task.rs`).
 
-use crate::Kind;
 use crate::broker::Broker;
 use crate::end::in_store;
 use crate::journal::{Journal, JournalError};
@@ -90,12 +89,7 @@ impl Broker {
         if name.is_empty() || name.len() > NAME_BYTES_MAX {
             return Err(TransactionError::Name { bytes: name.len() });
         }
-        let no_journal = || {
-            let reason = "transactions need a storage with a journal, which this one doesn't have: use a broker on an \
-                          empty directory or prefix";
-            StoreError::new(Kind::FixRequest, reason).into()
-        };
-        self.journal.as_ref().ok_or_else(no_journal)
+        Ok(self.journals.of_producers("transactions")?)
     }
 
     /// Opens the next instance of the producer with this name, whose transactions may take so long. An open transaction

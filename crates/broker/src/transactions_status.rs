@@ -25,7 +25,8 @@ impl Broker {
     ) -> Result<Vec<TransactionalProducer>, TransactionError> {
         let regex = name_regex.map(compile).transpose();
         let regex = regex.map_err(|error| TransactionError::Regex { reason: error.to_string() })?;
-        let Some(journal) = &self.journal else { return Ok(Vec::new()) };
+        // Several journals have no named producers.
+        let [journal] = self.journals.all() else { return Ok(Vec::new()) };
         let now_us = self.shared.clock.now_us();
         let is_long = move |progress| match (open_for, progress) {
             (None, _) => true,
@@ -47,7 +48,7 @@ impl Broker {
         &self,
         name: &str,
     ) -> Result<Option<(TransactionalProducer, NamedPartitions)>, TransactionError> {
-        let Some(journal) = &self.journal else { return Ok(None) };
+        let [journal] = self.journals.all() else { return Ok(None) };
         let name = name.to_owned();
         let found = journal.look(move |state| {
             let producer = state.transactional_producer(&name)?;

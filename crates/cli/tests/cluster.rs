@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)] // Tests.
 
+#[path = "cluster/journals.rs"]
+mod journals;
 mod support;
 
 use rawline_client::{
@@ -21,9 +23,13 @@ use support::RAWLINE;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn start(bucket: &Bucket) -> Broker {
+    start_with(bucket, &[])
+}
+
+fn start_with(bucket: &Bucket, more: &[&str]) -> Broker {
     let (storage, cache) = (format!("s3://{}/events", bucket.name), bucket.cache_dir());
     let flags = ["--storage", &storage, "--cache-dir", cache.to_str().unwrap(), "--batch-wait", "5ms"];
-    Broker::start_with(RAWLINE, &flags, bucket.variables())
+    Broker::start_with(RAWLINE, &[&flags[..], more].concat(), bucket.variables())
 }
 
 fn client(broker: &Broker) -> Client {

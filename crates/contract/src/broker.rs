@@ -23,8 +23,11 @@ pub struct BrokerInfo {
     pub kafka: Option<String>,
     /// Whether it counts.
     pub state: BrokerState,
-    /// Whether it appends for all.
+    /// Whether it owns a journal: it appends to its topics for all.
     pub is_owner: bool,
+    /// The numbers of the journals that it owns.
+    #[serde(default)]
+    pub journals: Vec<u32>,
     /// Whether it is the one that is asked.
     pub is_me: bool,
     /// Whether it stores nothing.

@@ -220,6 +220,16 @@ pub(crate) struct InTransactionBefore {
 }
 
 impl State {
+    /// Nothing, in the journal with this number.
+    pub(crate) fn of_journal(journal: u32) -> State {
+        State { topics: Topics::of_journal(journal), ..State::default() }
+    }
+
+    /// The id that the next topic gets.
+    pub fn next_topic(&self) -> u64 {
+        self.topics.next_id()
+    }
+
     /// The chain up to here.
     pub fn chain(&self) -> &Chain {
         &self.chain
@@ -531,7 +541,7 @@ impl State {
                 Ok(Undo::Pending { producer: *id, joined, offsets })
             }
             Control::CommitOffset { group, partition, committed, producer: None } => {
-                self.topics.check_partition(partition.topic, partition.number)?;
+                self.topics.check_committed(partition.topic, partition.number)?;
                 let before = self.offsets.commit(group, *partition, committed, self.time_us)?;
                 Ok(Undo::Offsets { before })
             }

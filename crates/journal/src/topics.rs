@@ -1,6 +1,7 @@
 //! The topics of a journal: names, ids, numbers of partitions, settings.
 
 use crate::control::Refused;
+use crate::journals::{first_topic, journal_of_topic};
 use crate::limits::PARTITIONS_MAX;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,18 +27,25 @@ pub(crate) struct Topics {
 
 impl Default for Topics {
     fn default() -> Self {
-        Topics { next_id: 1, by_id: BTreeMap::new(), ids: BTreeMap::new() }
+        Topics::of_journal(0)
     }
 }
 
 impl Topics {
+    /// No topics, in the journal with this number.
+    pub fn of_journal(journal: u32) -> Topics {
+        Topics { next_id: first_topic(journal), by_id: BTreeMap::new(), ids: BTreeMap::new() }
+    }
+
     /// The topics with these ids, of which the next one is `next_id`; `None` if two of them have one name, or if one
     /// can't be.
     pub fn new(next_id: u64, by_id: BTreeMap<u64, Topic>) -> Option<Topics> {
         let ids: BTreeMap<_, _> = by_id.iter().map(|(id, topic)| (topic.name.clone(), *id)).collect();
-        let is_possible =
-            |(id, topic): (&u64, &Topic)| (1..next_id).contains(id) && (1..=PARTITIONS_MAX).contains(&topic.partitions);
-        let is_sound = next_id > 0 && ids.len() == by_id.len() && by_id.iter().all(is_possible);
+        let first = first_topic(journal_of_topic(next_id));
+        let is_possible = |(id, topic): (&u64, &Topic)| {
+            (first..next_id).contains(id) && (1..=PARTITIONS_MAX).contains(&topic.partitions)
+        };
+        let is_sound = next_id >= first && ids.len() == by_id.len() && by_id.iter().all(is_possible);
         is_sound.then_some(Topics { next_id, by_id, ids })
     }
 
@@ -69,6 +77,13 @@ impl Topics {
         } else {
             Err(Refused::NoPartition { found: number, last: topic.partitions - 1 })
         }
+    }
+
+    /// As [`Topics::check_partition`], of a partition in which a group commits an offset. Of a topic in another journal
+    /// nothing is known here.
+    pub fn check_committed(&self, id: u64, number: u32) -> Result<(), Refused> {
+        let is_own = journal_of_topic(id) == journal_of_topic(self.next_id);
+        if is_own { self.check_partition(id, number) } else { Ok(()) }
     }
 
     /// Adds a topic with the next id.

@@ -84,12 +84,26 @@ pub struct Card {
     /// Whether it is about to stop.
     #[serde(default)]
     pub is_leaving: bool,
-    /// The number of the journal object that it would read next.
+    /// The number of the journal object that it would read next, in the first journal.
     #[serde(default)]
     pub next_object: u64,
+    /// The same in the storage's other journals, by number.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub next_objects: Vec<u64>,
+    /// The journals that it owns, of a storage with several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub owns: Vec<u32>,
+    /// How often these have changed: of two cards, that with more changes is the newer one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub owns_changes: u64,
     /// Its version.
     #[serde(default)]
     pub version: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl fmt::Debug for Card {
@@ -98,7 +112,8 @@ impl fmt::Debug for Card {
         let mut card = f.debug_struct("Card");
         card.field("id", &self.id).field("url", &self.url).field("kafka", &self.kafka);
         card.field("is_read_only", &self.is_read_only).field("is_leaving", &self.is_leaving);
-        card.field("next_object", &self.next_object).finish_non_exhaustive()
+        card.field("next_object", &self.next_object).field("next_objects", &self.next_objects);
+        card.field("owns", &self.owns).finish_non_exhaustive()
     }
 }
 
@@ -114,6 +129,9 @@ impl Card {
             is_read_only: false,
             is_leaving: false,
             next_object: 1,
+            next_objects: Vec::new(),
+            owns: Vec::new(),
+            owns_changes: 0,
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }
     }
@@ -121,6 +139,37 @@ impl Card {
     /// Whether it can append for others.
     pub fn can_own(&self) -> bool {
         self.url.is_some() && !self.is_read_only && !self.is_leaving
+    }
+
+    /// The numbers of the objects that it would read next, by journal.
+    pub fn next_objects(&self) -> impl Iterator<Item = u64> {
+        [self.next_object].into_iter().chain(self.next_objects.iter().copied())
+    }
+
+    /// Changes these.
+    pub(crate) fn set_next_objects(&mut self, next: impl IntoIterator<Item = u64>) {
+        let mut next = next.into_iter();
+        self.next_object = next.next().unwrap_or(self.next_object);
+        self.next_objects = next.collect();
+    }
+
+    /// What this card says takes the place of an older one's, or of a newer one's that was read before: some of it is
+    /// never taken back.
+    pub(crate) fn after(self, before: &Card) -> Card {
+        let newest = if self.owns_changes < before.owns_changes { before } else { &self };
+        let (owns, owns_changes) = (newest.owns.clone(), newest.owns_changes);
+        let one = |journal: usize| {
+            let of = |card: &Card| card.next_objects.get(journal).copied().unwrap_or_default();
+            of(&self).max(of(before))
+        };
+        Card {
+            is_leaving: before.is_leaving || self.is_leaving,
+            next_object: before.next_object.max(self.next_object),
+            next_objects: (0..self.next_objects.len().max(before.next_objects.len())).map(one).collect(),
+            owns,
+            owns_changes,
+            ..self
+        }
     }
 
     /// The bytes of a card.
@@ -152,14 +201,34 @@ mod tests {
             is_read_only: false,
             is_leaving: true,
             next_object: 7,
+            next_objects: vec![],
+            owns: vec![],
+            owns_changes: 0,
             version: "1".into(),
         };
         assert_eq!(Card::decode(&card.encode()).unwrap(), card);
+        // Of a storage with one journal, the bytes are those of an earlier version.
+        assert!(!String::from_utf8(card.encode()).unwrap().contains("owns"));
+        let several = Card { next_objects: vec![8, 1], owns: vec![0, 2], owns_changes: 3, ..card.clone() };
+        assert_eq!(Card::decode(&several.encode()).unwrap(), several);
+        assert_eq!(several.next_objects().collect::<Vec<_>>(), [7, 8, 1]);
         let later = br#"{"id":"00000000000000ab","peer_key":"k","color":"blue"}"#;
         assert_eq!(Card::decode(later).unwrap().id, card.id);
         for wrong in [&b"{}"[..], br#"{"id":"ab","peer_key":"k"}"#, br#"{"id":"+0000000000000ab","peer_key":"k"}"#] {
             assert!(Card::decode(wrong).is_err());
         }
         assert!(!format!("{card:?}").contains("secret"));
+    }
+
+    #[test]
+    fn a_card_that_was_read_late_takes_nothing_back() {
+        let card = Card::new(BrokerId(1));
+        let newer = Card { next_object: 5, next_objects: vec![1, 9], owns: vec![1], owns_changes: 2, ..card.clone() };
+        let older = Card { next_object: 4, next_objects: vec![2], owns: vec![0, 1], owns_changes: 1, ..card.clone() };
+        let seen = older.clone().after(&newer);
+        assert_eq!(seen, Card { next_objects: vec![2, 9], ..newer.clone() });
+        assert_eq!(newer.clone().after(&older), seen);
+        let leaving = Card { is_leaving: true, ..newer.clone() };
+        assert!(newer.after(&leaving).is_leaving);
     }
 }

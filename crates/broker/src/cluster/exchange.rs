@@ -14,8 +14,8 @@ use tokio::time::{sleep, timeout};
 /// A way to ask other brokers.
 pub trait Peers: Sync {
     /// Sends this broker's card, and asks for the card of the broker `to` once that has stored something after the
-    /// object `after`.
-    fn ask(&self, to: &Card, me: Card, after: u64) -> impl Future<Output = Result<Card, Unanswered>> + Send;
+    /// objects `after`, one for each journal.
+    fn ask(&self, to: &Card, me: Card, after: &[u64]) -> impl Future<Output = Result<Card, Unanswered>> + Send;
 
     /// A broker doesn't respond.
     fn forget(&self, id: BrokerId);
@@ -51,16 +51,17 @@ impl fmt::Display for Unanswered {
 
 impl Cluster {
     /// Answers another broker's question, which came with its card: with this broker's card, once it has stored
-    /// something after the object `after`, or is about to stop, or after a while.
-    pub async fn answer(&self, asking: Card, after: u64) -> Card {
+    /// something after the objects `after`, one for each journal, owns other journals or is about to stop, or after a
+    /// while.
+    pub async fn answer(&self, asking: Card, after: &[u64]) -> Card {
         self.asked(asking);
-        let (mut end, mut brokers) = (self.end(), self.watch());
-        let is_leaving = self.brokers().is_leaving();
+        let (mut brokers, before) = (self.watch(), self.me());
+        let is_same = |card: &Card| card.is_leaving == before.is_leaving && card.owns_changes == before.owns_changes;
         let changed = async {
             tokio::select! {
                 biased;
-                _ = end.wait_for(|next| *next > after) => {}
-                _ = brokers.wait_for(|brokers| brokers.is_leaving() != is_leaving) => {}
+                () = self.passed(after) => {}
+                _ = brokers.wait_for(|brokers| !brokers.card(brokers.me).is_some_and(is_same)) => {}
             }
         };
         // An answer without a change says that this broker is alive.
@@ -96,15 +97,15 @@ impl Cluster {
 
     /// Asks one broker, until its card is old or gone.
     async fn ask(&self, peers: &impl Peers, id: BrokerId) {
-        let (mut after, mut refused) = (0, None);
+        let (mut after, mut refused) = (Vec::new(), None);
         loop {
             let brokers = self.brokers();
             let member = brokers.members.iter().find(|member| member.card.id == id);
             let Some(member) = member.filter(|member| member.state != MemberState::Silent) else { return };
-            match timeout(ANSWER_WAIT, peers.ask(&member.card, self.me(), after)).await {
+            match timeout(ANSWER_WAIT, peers.ask(&member.card, self.me(), &after)).await {
                 Ok(Ok(card)) if card.id == id => {
                     refused = None;
-                    after = card.next_object.max(after);
+                    after = card.next_objects().collect();
                     let is_leaving = card.is_leaving;
                     self.responded(card);
                     if is_leaving {

@@ -1,4 +1,4 @@
-//! Whether a request is for this broker or for the owner of the journal, and what becomes of it if the owner doesn't
+//! Whether a request is for this broker or for the owner of a journal, and what becomes of it if the owner doesn't
 //! respond.
 //!
 //! How a request gets to the owner is the caller's business. It is sent at most once: what may have reached an owner
@@ -38,14 +38,15 @@ pub enum Forwarded<Q, R> {
 pub struct OwnerLost;
 
 impl Cluster {
-    /// Sends a request to the owner of the journal with `send`, if that is another broker.
+    /// Sends a request to the owner of a journal with `send`, if that is another broker.
     pub async fn forward<Q, R, S: Future<Output = Sent<Q, R>>>(
         &self,
+        journal: u32,
         mut request: Q,
         mut send: impl FnMut(Card, Q) -> S,
     ) -> Result<Forwarded<Q, R>, OwnerLost> {
         for _ in 0..ATTEMPTS_MAX {
-            let Some(owner) = self.other_owner() else { break };
+            let Some(owner) = self.other_owner(journal) else { break };
             let mut brokers = self.watch();
             let is_gone = brokers.wait_for(|brokers| brokers.live().all(|card| card.id != owner.id));
             let sent = tokio::select! {
@@ -56,7 +57,7 @@ impl Cluster {
             match sent {
                 Sent::Response(response) => return Ok(Forwarded::Response(response, Box::new(owner))),
                 Sent::Not(unsent, error) => {
-                    tracing::debug!(owner = %owner.id, error, "can't reach the owner of the journal");
+                    tracing::debug!(owner = %owner.id, error, "can't reach the owner of a journal");
                     self.unreachable(owner.id);
                     request = unsent;
                 }

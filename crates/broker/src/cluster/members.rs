@@ -1,9 +1,10 @@
-//! Who is there, and who owns the journal, as one broker sees it. No I/O, no clock: time is passed in.
+//! Who is there, and who owns which journal, as one broker sees it. No I/O, no clock: time is passed in.
 //!
-//! A broker is live if its card was stored less than a lease ago, by the store's clock, and if it responds. The owner
-//! is one of the live brokers that can own: each has a score, and the highest wins (rendezvous hashing), so
-//! that all who see the same brokers agree, and only the owner's end or a broker with a higher score changes it.
+//! A broker is live if its card was stored less than a lease ago, by the store's clock, and if it responds. The owners
+//! are live brokers that can own. Which of them owns which journal, `assign.rs` decides: all who see the same brokers
+//! agree.
 
+use crate::cluster::assign::{Candidate, assign};
 use crate::cluster::{BrokerId, Card};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -37,8 +38,8 @@ pub struct Brokers {
     pub me: BrokerId,
     /// All, itself included, in the order of their ids.
     pub members: Vec<Member>,
-    /// The owner of the journal. None if no live broker can own: then each appends for itself.
-    pub owner: Option<BrokerId>,
+    /// The owner of each journal, by its number. None if no live broker can own: then each appends for itself.
+    pub owners: Vec<Option<BrokerId>>,
 }
 
 impl Brokers {
@@ -52,7 +53,7 @@ impl Brokers {
         let parts = |brokers: &Brokers| -> Vec<_> {
             brokers.members.iter().map(|member| (member.card.clone(), member.state)).collect()
         };
-        self.owner == other.owner && parts(self) == parts(other)
+        self.owners == other.owners && parts(self) == parts(other)
     }
 
     /// Whether this broker is about to stop.
@@ -60,9 +61,19 @@ impl Brokers {
         self.card(self.me).is_some_and(|card| card.is_leaving)
     }
 
-    /// The owner's card, if that is another broker.
-    pub fn other_owner(&self) -> Option<&Card> {
-        self.owner.filter(|owner| *owner != self.me).and_then(|owner| self.card(owner))
+    /// The owner of a journal.
+    pub fn owner(&self, journal: u32) -> Option<BrokerId> {
+        self.owners.get(journal as usize).copied().flatten()
+    }
+
+    /// The card of a journal's owner, if that is another broker.
+    pub fn other_owner(&self, journal: u32) -> Option<&Card> {
+        self.owner(journal).filter(|owner| *owner != self.me).and_then(|owner| self.card(owner))
+    }
+
+    /// The journals that a broker owns.
+    pub fn owned_by(&self, id: BrokerId) -> Vec<u32> {
+        (0..).zip(&self.owners).filter(|(_, owner)| **owner == Some(id)).map(|(journal, _)| journal).collect()
     }
 
     /// The live brokers.
@@ -92,14 +103,16 @@ impl Other {
 pub(super) struct Members {
     me: Card,
     lease: Duration,
+    journals: u32,
     others: BTreeMap<BrokerId, Other>,
 }
 
 impl Members {
-    /// A broker that knows no other. Others are live for `lease` after they stored their card.
-    pub fn new(me: Card, lease: Duration) -> Members {
+    /// A broker that knows no other, on a storage with so many journals. Others are live for `lease` after they stored
+    /// their card.
+    pub fn new(me: Card, lease: Duration, journals: u32) -> Members {
         assert!(!lease.is_zero(), "nobody lives for no time");
-        Members { me, lease, others: BTreeMap::new() }
+        Members { me, lease, journals, others: BTreeMap::new() }
     }
 
     /// This broker's card.
@@ -131,9 +144,8 @@ impl Members {
         match self.others.get_mut(&card.id) {
             // A broker that said that it leaves, and one whose card was read late, stay as they were.
             Some(other) => {
-                let is_leaving = other.card.is_leaving || card.is_leaving;
                 other.lived = other.lived.max(lived);
-                other.card = Card { is_leaving, next_object: other.card.next_object.max(card.next_object), ..card };
+                other.card = card.after(&other.card);
             }
             None => drop(self.others.insert(card.id, Other { card, lived, unreachable_since: None })),
         }
@@ -188,26 +200,17 @@ impl Members {
         let mut members: Vec<Member> = self.others.values().map(other).chain([me]).collect();
         members.sort_by_key(|member| member.card.id);
         let live = members.iter().filter(|member| member.state == MemberState::Live && member.card.can_own());
-        let owner = live.map(|member| member.card.id).max_by_key(|id| score(*id));
-        Brokers { me: self.me.id, members, owner }
+        let candidates: Vec<Candidate<'_>> =
+            live.map(|member| Candidate { id: member.card.id, owns: &member.card.owns }).collect();
+        let owners = assign(self.journals, &candidates);
+        Brokers { me: self.me.id, members, owners }
     }
-}
-
-/// The journal's only one so far.
-const JOURNAL: u64 = 0;
-
-/// A broker's claim to the journal: the same for every observer, and for each journal another order of the brokers.
-fn score(id: BrokerId) -> (u64, BrokerId) {
-    // The finalizer of splitmix64: every bit of the input changes half of the output's.
-    let mut mixed = id.0 ^ JOURNAL.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    (mixed ^ (mixed >> 31), id)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cluster::assign::score;
 
     const LEASE: Duration = Duration::from_secs(10);
 
@@ -225,18 +228,21 @@ mod tests {
             is_read_only: false,
             is_leaving: false,
             next_object: 1,
+            next_objects: Vec::new(),
+            owns: Vec::new(),
+            owns_changes: 0,
             version: String::new(),
         }
     }
 
     /// The ids in the order in which they would own the journal.
     fn ranked(mut ids: Vec<u64>) -> Vec<u64> {
-        ids.sort_by_key(|id| std::cmp::Reverse(score(BrokerId(*id))));
+        ids.sort_by_key(|id| std::cmp::Reverse(score(0, BrokerId(*id))));
         ids
     }
 
     fn members(ids: &[u64], now: Duration) -> Members {
-        let mut members = Members::new(card(ids[0]), LEASE);
+        let mut members = Members::new(card(ids[0]), LEASE, 1);
         ids[1..].iter().for_each(|id| members.heard(card(*id), Duration::ZERO, now));
         members
     }
@@ -246,29 +252,29 @@ mod tests {
         let ids = ranked((1..=5).collect());
         for me in &ids {
             let others: Vec<u64> = [*me].into_iter().chain(ids.iter().copied().filter(|id| id != me)).collect();
-            assert_eq!(members(&others, s(0)).brokers(s(9)).owner, Some(BrokerId(ids[0])), "seen by {me}");
+            assert_eq!(members(&others, s(0)).brokers(s(9)).owner(0), Some(BrokerId(ids[0])), "seen by {me}");
         }
         let mut seen = members(&[ids[2], ids[0], ids[1]], s(0));
         seen.heard(card(ids[1]), s(1), s(8));
         let brokers = seen.brokers(s(10));
-        assert_eq!(brokers.owner, Some(BrokerId(ids[1])));
+        assert_eq!(brokers.owner(0), Some(BrokerId(ids[1])));
         assert_eq!(brokers.members.iter().filter(|member| member.state == MemberState::Silent).count(), 1);
-        assert_eq!(seen.brokers(s(17)).owner, Some(BrokerId(ids[2])), "only this broker is left");
+        assert_eq!(seen.brokers(s(17)).owner(0), Some(BrokerId(ids[2])), "only this broker is left");
         // It was paused, and goes on.
         seen.heard(card(ids[0]), s(0), s(18));
-        assert_eq!(seen.brokers(s(18)).owner, Some(BrokerId(ids[0])));
+        assert_eq!(seen.brokers(s(18)).owner(0), Some(BrokerId(ids[0])));
     }
 
     #[test]
     fn a_card_that_was_old_when_it_was_read_makes_no_broker_live() {
         let ids = ranked(vec![1, 2]);
-        let mut seen = Members::new(card(ids[1]), LEASE);
+        let mut seen = Members::new(card(ids[1]), LEASE, 1);
         seen.heard(card(ids[0]), s(3600), s(3700));
-        assert_eq!(seen.brokers(s(3700)).owner, Some(BrokerId(ids[1])));
+        assert_eq!(seen.brokers(s(3700)).owner(0), Some(BrokerId(ids[1])));
         // Also if the storage's clock is ahead of the time that this broker runs.
-        let mut seen = Members::new(card(ids[1]), LEASE);
+        let mut seen = Members::new(card(ids[1]), LEASE, 1);
         seen.heard(card(ids[0]), s(3600), s(20));
-        assert_eq!(seen.brokers(s(20)).owner, Some(BrokerId(ids[1])));
+        assert_eq!(seen.brokers(s(20)).owner(0), Some(BrokerId(ids[1])));
     }
 
     #[test]
@@ -276,14 +282,14 @@ mod tests {
         let ids = ranked(vec![1, 2]);
         let mut seen = members(&[ids[1], ids[0]], s(0));
         seen.unreachable(BrokerId(ids[0]), s(1));
-        assert_eq!(seen.brokers(s(1)).owner, Some(BrokerId(ids[1])));
+        assert_eq!(seen.brokers(s(1)).owner(0), Some(BrokerId(ids[1])));
         seen.responded(card(ids[0]), s(2));
-        assert_eq!(seen.brokers(s(2)).owner, Some(BrokerId(ids[0])));
+        assert_eq!(seen.brokers(s(2)).owner(0), Some(BrokerId(ids[0])));
         seen.unreachable(BrokerId(ids[0]), s(3));
         for now in 4..=13 {
             seen.heard(card(ids[0]), Duration::ZERO, s(now));
             let owner = if now < 13 { ids[1] } else { ids[0] };
-            assert_eq!(seen.brokers(s(now)).owner, Some(BrokerId(owner)), "after {now} s");
+            assert_eq!(seen.brokers(s(now)).owner(0), Some(BrokerId(owner)), "after {now} s");
         }
     }
 
@@ -295,21 +301,21 @@ mod tests {
         {
             let mut other = card(ids[0]);
             change(&mut other);
-            let mut seen = Members::new(card(ids[1]), LEASE);
+            let mut seen = Members::new(card(ids[1]), LEASE, 1);
             seen.heard(other, Duration::ZERO, s(0));
-            assert_eq!(seen.brokers(s(0)).owner, Some(BrokerId(ids[1])));
+            assert_eq!(seen.brokers(s(0)).owner(0), Some(BrokerId(ids[1])));
             seen.change_me(change);
-            assert_eq!(seen.brokers(s(0)).owner, None);
-            assert!(seen.brokers(s(0)).other_owner().is_none());
+            assert_eq!(seen.brokers(s(0)).owner(0), None);
+            assert!(seen.brokers(s(0)).other_owner(0).is_none());
         }
     }
 
     #[test]
     fn a_broker_that_was_at_this_ones_address_before_is_gone() {
         let ids = ranked(vec![1, 2]);
-        let mut seen = Members::new(card(ids[1]), LEASE);
+        let mut seen = Members::new(card(ids[1]), LEASE, 1);
         seen.heard(Card { url: card(ids[1]).url, ..card(ids[0]) }, Duration::ZERO, s(0));
-        assert_eq!(seen.brokers(s(0)).owner, Some(BrokerId(ids[1])));
+        assert_eq!(seen.brokers(s(0)).owner(0), Some(BrokerId(ids[1])));
         assert_eq!(seen.others().count(), 0);
     }
 
@@ -319,10 +325,32 @@ mod tests {
         let mut seen = members(&[ids[1], ids[0]], s(0));
         seen.responded(Card { is_leaving: true, ..card(ids[0]) }, s(1));
         seen.heard(card(ids[0]), s(1), s(2));
-        assert_eq!(seen.brokers(s(2)).owner, Some(BrokerId(ids[1])));
+        assert_eq!(seen.brokers(s(2)).owner(0), Some(BrokerId(ids[1])));
         assert_eq!(seen.forgotten(s(100), s(60)), [BrokerId(ids[0])]);
         seen.gone(BrokerId(ids[0]));
         assert_eq!(seen.others().count(), 0);
+    }
+
+    #[test]
+    fn the_journals_of_a_broker_that_is_gone_move_and_no_others() {
+        let mut seen = Members::new(card(1), LEASE, 6);
+        [2, 3].into_iter().for_each(|id| seen.heard(card(id), Duration::ZERO, s(0)));
+        let first = seen.brokers(s(0));
+        let owned = [1, 2, 3].map(|id| first.owned_by(BrokerId(id)));
+        assert_eq!(owned.each_ref().map(Vec::len), [2; 3], "{owned:?}");
+        // All say what they own, and one is gone.
+        seen.change_me(|card| card.owns.clone_from(&owned[0]));
+        seen.heard(Card { owns: owned[1].clone(), owns_changes: 1, ..card(2) }, Duration::ZERO, s(1));
+        seen.heard(Card { owns: owned[2].clone(), owns_changes: 1, ..card(3) }, Duration::ZERO, s(1));
+        assert_eq!(seen.brokers(s(1)).owners, first.owners);
+        seen.unreachable(BrokerId(3), s(2));
+        let left = seen.brokers(s(2));
+        for (id, before) in [(1, &owned[0]), (2, &owned[1])] {
+            let now = left.owned_by(BrokerId(id));
+            assert!(now.len() == 3 && before.iter().all(|journal| now.contains(journal)), "{before:?}, now {now:?}");
+        }
+        assert_eq!(left.other_owner(owned[1][0]).map(|card| card.id), Some(BrokerId(2)));
+        assert!(left.other_owner(owned[0][0]).is_none());
     }
 
     #[test]

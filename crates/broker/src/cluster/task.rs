@@ -2,14 +2,15 @@
 
 use crate::cluster::members::Members;
 use crate::cluster::{BrokerId, Brokers, Card, Fingerprint, MemberStore};
-use crate::journal::Journal;
+use crate::journal::{Journal, JournalError};
+use crate::journals::Journals;
 use crate::limits::{
     CARD_FORGOTTEN_AFTER, FOLLOW_INTERVAL, HANDOVER_WAIT, HEARTBEAT_INTERVAL, HEARTBEATS_PER_LISTING, LEASE,
     OWNER_WAIT_MAX,
 };
 use crate::store::StoreError;
 use crate::tasks;
-use futures_util::future::join_all;
+use futures_util::future::{join_all, select_all, try_join_all};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -20,13 +21,9 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep, tim
 /// This broker's place among the brokers on its storage.
 pub struct Cluster {
     store: Arc<dyn MemberStore>,
-    journal: Journal,
+    journals: Vec<Followed>,
     members: Mutex<Members>,
     brokers: watch::Sender<Arc<Brokers>>,
-    /// Whether this broker owns the journal, and has seen everything that was stored before it did.
-    is_acting: watch::Sender<bool>,
-    /// Another broker has stored something.
-    news: Notify,
     /// What the others send in place of a client's key.
     peer_key: String,
     /// When the members' time began.
@@ -34,23 +31,42 @@ pub struct Cluster {
     running: Mutex<Vec<JoinHandle<()>>>,
 }
 
+/// A journal, and this broker's part in it.
+struct Followed {
+    journal: Journal,
+    /// Whether this broker owns the journal, and has seen everything that was stored before it did.
+    is_acting: watch::Sender<bool>,
+    /// Another broker has stored something.
+    news: Notify,
+}
+
+impl Followed {
+    fn next_object(&self) -> u64 {
+        *self.journal.end().borrow()
+    }
+}
+
 impl Cluster {
     /// Finds the other brokers, and makes this one known to them.
     pub(crate) async fn join(
         store: Arc<dyn MemberStore>,
-        journal: Journal,
+        journals: Journals,
         card: Card,
     ) -> Result<Arc<Cluster>, StoreError> {
         let peer_key = card.peer_key.clone();
-        let members = Members::new(card, LEASE);
+        let followed = |journal: &Journal| Followed {
+            journal: journal.clone(),
+            is_acting: watch::Sender::new(false),
+            news: Notify::new(),
+        };
+        let journals: Vec<Followed> = journals.all().iter().map(followed).collect();
+        let members = Members::new(card, LEASE, journals.len() as u32);
         let brokers = members.brokers(Duration::ZERO);
         let cluster = Arc::new(Cluster {
             store,
-            journal,
+            journals,
             members: Mutex::new(members),
             brokers: watch::Sender::new(Arc::new(brokers)),
-            is_acting: watch::Sender::new(false),
-            news: Notify::new(),
             peer_key,
             epoch: Instant::now(),
             running: Mutex::default(),
@@ -59,12 +75,11 @@ impl Cluster {
         cluster.store_card().await?;
         // What was stored while this broker read the cards.
         cluster.catch_up().await?;
-        let running = [
-            tasks::spawn(cluster.clone().beat()),
-            tasks::spawn(cluster.clone().look()),
-            tasks::spawn(cluster.clone().follow()),
-            tasks::spawn(cluster.clone().take_over()),
-        ];
+        let mut running = vec![tasks::spawn(cluster.clone().beat()), tasks::spawn(cluster.clone().look())];
+        for journal in 0..cluster.journals.len() as u32 {
+            running.push(tasks::spawn(cluster.clone().follow(journal)));
+            running.push(tasks::spawn(cluster.clone().take_over(journal)));
+        }
         cluster.running.lock().unwrap_or_else(PoisonError::into_inner).extend(running);
         Ok(cluster)
     }
@@ -81,7 +96,9 @@ impl Cluster {
 
     /// This broker's card, as of now.
     pub fn me(&self) -> Card {
-        Card { next_object: *self.journal.end().borrow(), ..self.members().me().clone() }
+        let mut card = self.members().me().clone();
+        card.set_next_objects(self.journals.iter().map(Followed::next_object));
+        card
     }
 
     /// What other brokers send this one in place of a client's key.
@@ -89,53 +106,68 @@ impl Cluster {
         &self.peer_key
     }
 
-    /// The number of the object that this broker would read next, with every change.
-    pub fn end(&self) -> watch::Receiver<u64> {
-        self.journal.end()
+    /// Waits until this broker would read an object next whose number is greater than that of its journal here.
+    pub async fn passed(&self, after: &[u64]) {
+        let passes = |(number, followed): (usize, &Followed)| {
+            let (mut end, after) = (followed.journal.end(), after.get(number).copied().unwrap_or_default());
+            Box::pin(async move { drop(end.wait_for(|next| *next > after).await) })
+        };
+        select_all(self.journals.iter().enumerate().map(passes)).await;
     }
 
-    /// The owner's card if another broker owns the journal.
-    pub fn other_owner(&self) -> Option<Card> {
-        self.brokers.borrow().other_owner().cloned()
+    /// The card of a journal's owner, if another broker owns it.
+    pub fn other_owner(&self, journal: u32) -> Option<Card> {
+        self.brokers.borrow().other_owner(journal).cloned()
     }
 
-    /// Whether another broker owns the journal.
-    pub fn is_owned_by_other(&self) -> bool {
-        self.brokers.borrow().other_owner().is_some()
+    /// Whether another broker owns a journal.
+    pub fn is_owned_by_other(&self, journal: u32) -> bool {
+        self.brokers.borrow().other_owner(journal).is_some()
     }
 
-    /// Waits until this broker, which owns the journal, has seen what was stored before it did. False if it doesn't own
+    /// Waits until this broker, which owns a journal, has seen what was stored in it before. False if it doesn't own
     /// it, or can't see that.
-    pub async fn acts(&self) -> bool {
-        if *self.is_acting.borrow() {
+    pub async fn acts(&self, journal: u32) -> bool {
+        let is_acting = &self.followed(journal).is_acting;
+        if *is_acting.borrow() {
             return true;
         }
-        if self.is_owned_by_other() {
+        if self.is_owned_by_other(journal) {
             return false;
         }
-        let mut is_acting = self.is_acting.subscribe();
+        let mut is_acting = is_acting.subscribe();
         let acting = timeout(OWNER_WAIT_MAX, is_acting.wait_for(|is_acting| *is_acting));
         matches!(acting.await, Ok(Ok(_)))
     }
 
+    fn followed(&self, journal: u32) -> &Followed {
+        let Some(found) = self.journals.get(journal as usize) else {
+            unreachable!("journal {journal} of {}", self.journals.len())
+        };
+        found
+    }
+
     /// A broker has responded with its card.
     pub fn responded(&self, card: Card) {
-        let (id, next_object) = (card.id, card.next_object);
+        let (id, next_objects): (_, Vec<u64>) = (card.id, card.next_objects().collect());
         self.change(|members, now| members.responded(card, now));
-        self.follow_to(id, next_object);
+        self.follow_to(id, &next_objects);
     }
 
     /// A broker has sent its card. Whether this broker reaches it isn't known by that.
     pub fn asked(&self, card: Card) {
-        let (id, next_object) = (card.id, card.next_object);
+        let (id, next_objects): (_, Vec<u64>) = (card.id, card.next_objects().collect());
         self.change(|members, now| members.heard(card, Duration::ZERO, now));
-        self.follow_to(id, next_object);
+        self.follow_to(id, &next_objects);
     }
 
-    fn follow_to(&self, id: BrokerId, next_object: u64) {
-        if next_object > *self.journal.end().borrow() {
-            tracing::trace!(broker = %id, next_object, "another broker has stored something");
-            self.news.notify_one();
+    fn follow_to(&self, id: BrokerId, next_objects: &[u64]) {
+        for (followed, next_object) in self.journals.iter().zip(next_objects) {
+            if *next_object > followed.next_object() {
+                let journal = followed.journal.number();
+                tracing::trace!(broker = %id, journal, next_object, "another broker has stored something");
+                followed.news.notify_one();
+            }
         }
     }
 
@@ -174,7 +206,13 @@ impl Cluster {
 
     /// Waits until this broker has seen what the others have stored.
     pub async fn catch_up(&self) -> Result<(), StoreError> {
-        self.journal.catch_up().await.map_err(|error| crate::end::in_store(&error))
+        let all = self.journals.iter().map(|followed| followed.journal.catch_up());
+        all_of(try_join_all(all).await)
+    }
+
+    /// The same in one journal.
+    pub async fn catch_up_in(&self, journal: u32) -> Result<(), StoreError> {
+        all_of(self.followed(journal).journal.catch_up().await)
     }
 
     /// Ends the work for others, and deletes this broker's card.
@@ -268,51 +306,67 @@ impl Cluster {
     }
 
     /// Reads what others have stored: at once when one of them says so, and from time to time in any case.
-    async fn follow(self: Arc<Self>) {
+    async fn follow(self: Arc<Self>, journal: u32) {
+        let followed = self.followed(journal);
         loop {
             tokio::select! {
                 biased;
-                () = self.news.notified() => {}
+                () = followed.news.notified() => {}
                 () = sleep(FOLLOW_INTERVAL) => {}
             }
-            if let Err(error) = self.journal.catch_up().await {
-                tracing::warn!(%error, "can't read what other brokers have stored");
+            if let Err(error) = followed.journal.catch_up().await {
+                tracing::warn!(journal, %error, "can't read what other brokers have stored");
                 sleep(HEARTBEAT_INTERVAL).await;
             }
         }
     }
 
-    /// Acts as the owner from when this broker has seen what the one before it has stored.
-    async fn take_over(self: Arc<Self>) {
+    /// Acts as the owner of a journal from when this broker has seen what the one before it has stored.
+    async fn take_over(self: Arc<Self>, journal: u32) {
+        let Followed { journal: extended, is_acting, .. } = self.followed(journal);
         let mut brokers = self.brokers.subscribe();
         loop {
-            let is_owner = !self.is_owned_by_other();
-            if is_owner && !*self.is_acting.borrow() {
-                match self.journal.catch_up().await {
-                    Ok(()) if !self.is_owned_by_other() => {
-                        tracing::info!("this broker owns the journal: it appends for all");
-                        self.journal.tidies().store(true, Ordering::Relaxed);
-                        self.is_acting.send_replace(true);
+            let is_owner = !self.is_owned_by_other(journal);
+            if is_owner && !*is_acting.borrow() {
+                match extended.catch_up().await {
+                    Ok(()) if !self.is_owned_by_other(journal) => {
+                        tracing::info!(journal, "this broker owns the journal: it appends for all");
+                        extended.tidies().store(true, Ordering::Relaxed);
+                        is_acting.send_replace(true);
+                        self.say_what_is_owned();
                     }
                     Ok(()) => {}
                     Err(error) => {
-                        tracing::warn!(%error, "can't take over the journal; retrying");
+                        tracing::warn!(journal, %error, "can't take over the journal; retrying");
                         sleep(Duration::from_secs(1)).await;
                         continue;
                     }
                 }
             }
             if !is_owner {
-                self.journal.tidies().store(false, Ordering::Relaxed);
-                if self.is_acting.send_replace(false) {
-                    let owner = self.other_owner().map(|card| card.id.to_string());
-                    tracing::info!(owner, "another broker owns the journal");
+                extended.tidies().store(false, Ordering::Relaxed);
+                if is_acting.send_replace(false) {
+                    let owner = self.other_owner(journal).map(|card| card.id.to_string());
+                    tracing::info!(journal, owner, "another broker owns the journal");
+                    self.say_what_is_owned();
                 }
             }
             if brokers.changed().await.is_err() {
                 return;
             }
         }
+    }
+
+    /// Journals stay with the broker that owns them, as long as it has no more than its share.
+    fn say_what_is_owned(&self) {
+        if self.journals.len() == 1 {
+            return;
+        }
+        self.change(|members, _| {
+            let acting = (0..).zip(&self.journals).filter(|(_, followed)| *followed.is_acting.borrow());
+            let owns: Vec<u32> = acting.map(|(journal, _)| journal).collect();
+            members.change_me(|card| (card.owns, card.owns_changes) = (owns, card.owns_changes + 1));
+        });
     }
 
     fn members(&self) -> MutexGuard<'_, Members> {
@@ -333,6 +387,10 @@ impl Cluster {
             is_new
         });
     }
+}
+
+fn all_of<T>(caught_up: Result<T, JournalError>) -> Result<(), StoreError> {
+    caught_up.map(drop).map_err(|error| crate::end::in_store(&error))
 }
 
 /// Ticks a heartbeat from now on, and after a late one again with the whole interval.

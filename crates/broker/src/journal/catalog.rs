@@ -4,6 +4,7 @@
 //! and life.
 
 use crate::index::TopicIndex;
+use crate::journal::Together;
 use crate::life::Life;
 use crate::limits::PIECES_PER_VISIT;
 use crate::metrics::TrimMetrics;
@@ -55,14 +56,14 @@ pub(super) struct Catalog {
     time_us: u64,
     /// The merge that has begun and not ended.
     open_merge: Option<u64>,
-    /// Number of partitions of all topics.
-    partitions: usize,
+    /// The id that the next topic gets.
+    next_topic: u64,
     /// How often topics were created or deleted, or got partitions.
     changes: u64,
     /// Whether readers check pieces: see [`TopicIndex::in_journal`].
     checks_pieces: bool,
     trim_metrics: Option<TrimMetrics>,
-    subscriptions: Arc<Registry>,
+    together: Together,
 }
 
 impl JournalTopic {
@@ -214,8 +215,8 @@ impl Extent {
 
 impl Catalog {
     /// An empty one that counts what trims delete. `checks_pieces` as in [`TopicIndex::in_journal`].
-    pub fn new(checks_pieces: bool) -> Catalog {
-        Catalog { checks_pieces, trim_metrics: Some(TrimMetrics::new()), ..Catalog::default() }
+    pub fn new(checks_pieces: bool, together: Together) -> Catalog {
+        Catalog { checks_pieces, trim_metrics: Some(TrimMetrics::new()), together, ..Catalog::default() }
     }
 
     /// What a snapshot says takes the place of what was known. Topics and partitions stay the same ones to their
@@ -224,6 +225,7 @@ impl Catalog {
         let Snapshot { state, pieces } = snapshot;
         self.open_merge = state.merges().open();
         (self.offsets, self.time_us) = (state.offsets().clone(), state.time_us());
+        self.next_topic = state.next_topic();
         let gone: Vec<u64> = self.topics.keys().filter(|id| state.topic(**id).is_none()).copied().collect();
         gone.into_iter().for_each(|id| self.delete(id));
         for (id, topic) in state.topics() {
@@ -293,9 +295,19 @@ impl Catalog {
         self.time_us
     }
 
+    /// What the broker's journals have in common.
+    pub fn together(&self) -> &Together {
+        &self.together
+    }
+
     /// Whom commits are reported to.
     pub fn subscriptions(&self) -> &Arc<Registry> {
-        &self.subscriptions
+        &self.together.subscriptions
+    }
+
+    /// Whether a topic of this journal has had this id, and exists no more.
+    pub fn was_deleted(&self, topic: u64) -> bool {
+        topic < self.next_topic && !self.topics.contains_key(&topic)
     }
 
     /// The offsets that groups have committed.
@@ -312,14 +324,15 @@ impl Catalog {
         let topic = self.topic(id);
         let before = topic.partitions();
         topic.alter(partitions, settings);
-        self.partitions += (partitions - before) as usize;
+        self.together.counts.add_partitions((partitions - before) as usize);
         self.changes += u64::from(partitions != before);
     }
 
     fn create(&mut self, id: u64, name: &Arc<str>, partitions: u32, settings: &[u8]) {
-        self.partitions += partitions as usize;
+        self.together.counts.add_topic(partitions as usize);
         self.changes += 1;
-        let topic = JournalTopic::new(id, name, &self.subscriptions, partitions, settings, self.checks_pieces);
+        self.next_topic = id + 1;
+        let topic = JournalTopic::new(id, name, &self.together.subscriptions, partitions, settings, self.checks_pieces);
         // What is stored decides. If a storage was damaged so that two topics have one id, the newer one has it.
         self.by_topic_id.insert(topic.topic_id, id);
         let before = self.topics.insert(id, Arc::new(topic));
@@ -335,9 +348,7 @@ impl Catalog {
         if self.by_topic_id.get(&topic.topic_id) == Some(&id) {
             self.by_topic_id.remove(&topic.topic_id);
         }
-        let partitions = topic.partitions() as usize;
-        assert!(partitions <= self.partitions, "{partitions} partitions of {} are deleted", self.partitions);
-        self.partitions -= partitions;
+        self.together.counts.remove_topic(topic.partitions() as usize);
         self.changes += 1;
         topic.life.delete();
         topic.subject.deleted();
@@ -380,11 +391,6 @@ impl Catalog {
     /// How often topics were created or deleted, or got partitions, as far as this broker has seen.
     pub fn changes(&self) -> u64 {
         self.changes
-    }
-
-    /// Number of partitions of all topics.
-    pub fn partitions(&self) -> usize {
-        self.partitions
     }
 
     /// A partition, if it exists.

@@ -2,10 +2,10 @@
 
 use crate::append::Appended;
 use crate::index::Found;
-use crate::journal::JournalStore;
 use crate::journal::catalog::{Catalog, JournalTopic};
 use crate::journal::merge::{MergeConfig, Merger, Published};
 use crate::journal::task::{Progress, Request, Task};
+use crate::journal::{JournalStore, Together};
 use crate::limits::{
     APPEND_QUEUE_MAX, DELETION_DELAY_MIN, GARBAGE_INTERVAL, JOURNAL_START_MAX, OBJECT_BATCHES_MAX, OBJECT_BYTES_MAX,
     SNAPSHOT_INTERVAL, SNAPSHOT_OBJECTS,
@@ -165,6 +165,7 @@ pub struct Journal {
     /// One for all handles, so that the task knows whether anybody else waits.
     end: Arc<watch::Receiver<u64>>,
     tidies: Arc<AtomicBool>,
+    together: Together,
     /// The task, unless the caller runs it.
     task: Option<Supervised>,
 }
@@ -172,7 +173,7 @@ pub struct Journal {
 impl Journal {
     /// Starts the task that extends the journal of a store. It reads first what is there.
     pub fn open(store: Arc<dyn JournalStore>, clock: Arc<dyn Clock>, config: JournalConfig) -> Journal {
-        Journal::open_guarded(store, clock, config, (), None)
+        Journal::open_guarded(store, clock, config, Together::default(), (), None)
     }
 
     /// As [`Journal::open`]; `guard` is dropped when the task has ended, which runs on `thread` if there is one.
@@ -180,15 +181,18 @@ impl Journal {
         store: Arc<dyn JournalStore>,
         clock: Arc<dyn Clock>,
         config: JournalConfig,
+        together: Together,
         guard: impl Send + 'static,
         thread: Option<&CommitThread>,
     ) -> Journal {
-        let (journal, task) = Journal::new(store, clock, config);
-        let failed = |reason: &str| {
+        let number = together.number;
+        let (journal, task) = Journal::together_with(store, clock, config, together);
+        let failed = move |reason: &str| {
             tracing::error!(
                 reason,
-                "the journal has stopped after an internal error: no topic takes appends until a restart; please \
-                 report it"
+                journal = number,
+                "the journal has stopped after an internal error: none of its topics takes appends until a restart; \
+                 please report it"
             );
             crate::metrics::topic_failed();
         };
@@ -215,6 +219,11 @@ impl Journal {
                 Err(StoreError::wait(format!("the journal can't be read since {waited} s; the log says why")))
             }
         }
+    }
+
+    /// Its number in its storage, from 0.
+    pub(crate) fn number(&self) -> u32 {
+        self.together.number
     }
 
     /// The number of the object that is read next, with every change.
@@ -258,6 +267,11 @@ impl Journal {
         self.catalog().identified(id)
     }
 
+    /// Whether a topic of this journal has had this id, and exists no more.
+    pub(crate) fn was_deleted(&self, topic: u64) -> bool {
+        self.catalog().was_deleted(topic)
+    }
+
     /// Calls `look` with the time of the newest object, in microseconds since the Unix epoch. None becomes visible
     /// meanwhile.
     pub(crate) fn with_newest_us<T>(&self, look: impl FnOnce(u64) -> T) -> T {
@@ -270,14 +284,14 @@ impl Journal {
         self.catalog().subscriptions().clone()
     }
 
-    /// Number of topics.
+    /// Number of topics of all the broker's journals.
     pub(crate) fn topics_count(&self) -> usize {
-        self.catalog().topics().len()
+        self.together.counts.topics()
     }
 
-    /// Number of partitions of all topics.
+    /// Number of partitions of all the broker's journals.
     pub(crate) fn partitions_count(&self) -> usize {
-        self.catalog().partitions()
+        self.together.counts.partitions()
     }
 
     /// Another number if there are other topics or partitions than before.
@@ -300,8 +314,18 @@ impl Journal {
         clock: Arc<dyn Clock>,
         config: JournalConfig,
     ) -> (Journal, impl Future<Output = ()> + Send + 'static) {
+        Journal::together_with(store, clock, config, Together::default())
+    }
+
+    /// As [`Journal::new`], of a journal that is not the broker's only one.
+    fn together_with(
+        store: Arc<dyn JournalStore>,
+        clock: Arc<dyn Clock>,
+        config: JournalConfig,
+        together: Together,
+    ) -> (Journal, impl Future<Output = ()> + Send + 'static) {
         let (inbox, requests) = mpsc::channel(APPEND_QUEUE_MAX);
-        let catalog = Arc::new(RwLock::new(Catalog::new(!store.checks_objects())));
+        let catalog = Arc::new(RwLock::new(Catalog::new(!store.checks_objects(), together.clone())));
         let (progress, progress_now) = watch::channel(Progress::Reading);
         let (published, published_now) = watch::channel(Published::default());
         let (end, end_now) = watch::channel(1);
@@ -318,7 +342,8 @@ impl Journal {
             let _merging = merger.map(|merger| Merging::start(merger, until_ready, &runtime));
             task.await;
         };
-        (Journal { store, inbox, catalog, progress: progress_now, end: Arc::new(end_now), tidies, task: None }, both)
+        let (progress, end) = (progress_now, Arc::new(end_now));
+        (Journal { store, inbox, catalog, progress, end, tidies, together, task: None }, both)
     }
 
     /// Appends batches to a partition. Returns when the store has confirmed them and everything before them. They are

@@ -26,7 +26,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep, sleep_until};
 
 /// When a journal's objects are merged.
@@ -96,6 +96,8 @@ pub(super) struct Merger {
     published: watch::Receiver<Published>,
     config: MergeConfig,
     tidies: Arc<AtomicBool>,
+    /// Other journals of this broker merge in turn.
+    turn: Arc<Semaphore>,
     retry_after: Duration,
     run: u64,
     /// Objects that can't be read: damaged, or gone.
@@ -120,6 +122,7 @@ impl Merger {
         config: MergeConfig,
     ) -> Self {
         let (retry_after, run) = (settings.limits.retry_after, settings.run);
+        let turn = catalog.read().unwrap_or_else(PoisonError::into_inner).together().turn.clone();
         let (unreadable, metrics) = (BTreeSet::new(), MergeMetrics::new());
         let (failures, pieces, compacted) = (0, 0, BTreeMap::new());
         Merger {
@@ -130,6 +133,7 @@ impl Merger {
             published,
             config,
             tidies: settings.tidies.clone(),
+            turn,
             retry_after,
             run,
             unreadable,
@@ -166,6 +170,7 @@ impl Merger {
                     }
                 },
                 None if self.tidies() && self.is_due(looked) => {
+                    let _turn = self.turn.clone().acquire_owned().await;
                     let now = *self.published.borrow_and_update();
                     match self.merge().await {
                         // There may be more.
@@ -187,6 +192,7 @@ impl Merger {
                 }
                 None if self.tidies() && has_news => {
                     has_news = false;
+                    let _turn = self.turn.clone().acquire_owned().await;
                     self.compact().await
                 }
                 None => {

@@ -16,11 +16,13 @@ mod memory;
 mod merge;
 mod reads;
 mod task;
+mod together;
 
 pub(crate) use catalog::{Extent, JournalTopic};
 pub use handle::{Journal, JournalConfig, JournalError};
 pub use memory::MemoryJournal;
 pub use merge::{CompactLimits, MergeConfig};
+pub(crate) use together::Together;
 
 use crate::limits::DELETION_DELAY;
 use crate::store::StoreError;

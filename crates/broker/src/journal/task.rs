@@ -149,7 +149,8 @@ impl Task {
         end: watch::Sender<u64>,
     ) -> Self {
         let mut actions = Vec::new();
-        let writer = Writer::new(config.limits, config.run, &mut actions);
+        let number = catalog.read().unwrap_or_else(PoisonError::into_inner).together().number;
+        let writer = Writer::of_journal(number, config.limits, config.run, &mut actions);
         let collect_after = config.garbage_interval;
         Task {
             reads: Reads::new(store.clone()),

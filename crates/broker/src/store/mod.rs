@@ -188,6 +188,12 @@ pub trait Store: Send + Sync + 'static {
         None
     }
 
+    /// The journals in which the store's topics are, by number: each has the topics that their names assign to it. None
+    /// as in [`Store::journal`], which is the first.
+    fn journals(&self) -> Vec<Arc<dyn JournalStore>> {
+        self.journal().into_iter().collect()
+    }
+
     /// Where the brokers that share the store keep their cards; `None` if a store has one broker.
     fn members(&self) -> Option<Arc<dyn MemberStore>> {
         None
@@ -316,6 +322,8 @@ pub enum Setting {
     Durability,
     /// How long a bucket's objects stay when nobody needs them any more.
     DeletionDelay,
+    /// The number of journals.
+    Journals,
 }
 
 impl StoreError {

@@ -120,17 +120,22 @@ impl Broker {
             topics.push(self.topic(name).await?);
         }
         let wanted = Wanted { names: request.names.clone(), prefixes: request.prefixes.clone() };
-        let (registered, newest_us) = match &self.journal {
+        let (registered, newest_us) = match self.journals.all() {
+            [] => (self.registry().register(wanted), self.shared.clock.now_us().saturating_sub(1)),
             // No commit becomes visible between the two.
-            Some(journal) => journal.with_newest_us(|newest_us| (self.registry().register(wanted), newest_us)),
-            None => (self.registry().register(wanted), self.shared.clock.now_us().saturating_sub(1)),
+            [journal] => journal.with_newest_us(|newest_us| (self.registry().register(wanted), newest_us)),
+            // Their times say nothing of each other: what comes is later than the oldest of them.
+            several => {
+                let newest_us = several.iter().map(|journal| journal.with_newest_us(|newest_us| newest_us)).min();
+                (self.registry().register(wanted), newest_us.unwrap_or_default())
+            }
         };
         let after_us = request.after_us.unwrap_or(newest_us);
         let mut subscription = Subscription {
             registered,
             after_us,
             // Without a journal, partitions have their own times.
-            is_in_past: self.journal.is_some() && after_us <= newest_us,
+            is_in_past: !self.journals.all().is_empty() && after_us <= newest_us,
             positions: Positions::new(request.slow, request.lag_max),
             named: topics.iter().map(|topic| topic.topic.subject.number).collect(),
             topics: BTreeMap::new(),
@@ -143,8 +148,8 @@ impl Broker {
         for topic in &topics {
             subscription.begin(topic).await?;
         }
-        // Nothing is after the end yet, and the times of commits say what is after it.
-        let is_exact = self.journal.is_some()
+        // Nothing is after the end yet, and the times of commits say what is after it: in one journal they grow.
+        let is_exact = self.journals.all().len() == 1
             && subscription.request.after_us.is_none()
             && subscription.request.positions.is_empty();
         if !is_exact && !subscription.request.prefixes.is_empty() {

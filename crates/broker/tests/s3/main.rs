@@ -9,6 +9,7 @@ mod delete_topic;
 mod fake;
 mod http;
 mod journal;
+mod journals;
 mod machine;
 mod partitions;
 mod servers;

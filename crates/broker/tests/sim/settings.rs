@@ -5,6 +5,9 @@ use rawline_broker::journal::{JournalConfig, MergeConfig};
 use rawline_journal::{Limits, MergeLimits};
 use std::time::Duration;
 
+/// The only journal of a world.
+pub const JOURNAL: u32 = 0;
+
 /// These settings with small limits.
 pub fn small(settings: JournalConfig) -> JournalConfig {
     JournalConfig {

@@ -2,7 +2,7 @@
 //! deleted.
 
 use crate::history::{Text, Truth};
-use crate::settings::small;
+use crate::settings::{JOURNAL, small};
 use crate::world::Seen;
 use bytes::{Bytes, BytesMut};
 use futures_util::future::BoxFuture;
@@ -238,7 +238,7 @@ impl Connection {
     fn is_owner(&self) -> Option<bool> {
         let view = self.view.lock().unwrap();
         let brokers = view.as_ref()?.borrow();
-        Some(brokers.owner == Some(brokers.me))
+        Some(brokers.owner(JOURNAL) == Some(brokers.me))
     }
 
     pub async fn pass(&self) {

@@ -9,7 +9,7 @@ Examples:
   # List the brokers that share the storage, as the one that is asked sees them
   rawline brokers
 
-  # Print the address of the owner, which appends for all
+  # Print the addresses of the owners, which append for all
   rawline brokers --json | jq -r '.[] | select(.is_owner) | .url'";
 
 /// List the brokers that share the storage
@@ -42,10 +42,13 @@ fn brokers_table(brokers: &[BrokerInfo]) -> String {
         ("BEHIND", Align::Right),
         ("VERSION", Align::Left),
     ];
-    table(head, brokers.iter().map(row).collect())
+    // Journals have numbers where there are several.
+    let are_several = brokers.iter().flat_map(|broker| &broker.journals).any(|journal| *journal > 0);
+    table(head, brokers.iter().map(|broker| row(broker, are_several)).collect())
 }
 
-fn row(broker: &BrokerInfo) -> [String; 8] {
+fn row(broker: &BrokerInfo, are_several: bool) -> [String; 8] {
+    let journals: Vec<String> = broker.journals.iter().map(u32::to_string).collect();
     // Another broker says it: escapes keep it from controlling the terminal.
     let text = |text: &Option<String>| text.as_deref().map_or("-".to_owned(), |text| text.escape_debug().to_string());
     [
@@ -53,7 +56,11 @@ fn row(broker: &BrokerInfo) -> [String; 8] {
         text(&broker.url),
         text(&broker.kafka),
         broker.state.to_string(),
-        (if broker.is_owner { "yes" } else { "-" }).to_owned(),
+        match (broker.is_owner, are_several) {
+            (false, _) => "-".to_owned(),
+            (true, false) => "yes".to_owned(),
+            (true, true) => journals.join(","),
+        },
         format!("{:.1} s", broker.silent_ms as f64 / 1000.0),
         broker.objects_behind.to_string(),
         broker.version.escape_debug().to_string(),
@@ -73,6 +80,7 @@ mod tests {
             kafka: None,
             state: BrokerState::Live,
             is_owner,
+            journals: if is_owner { vec![0] } else { vec![] },
             is_me,
             is_read_only: false,
             silent_ms: 1234,
@@ -86,5 +94,12 @@ BROKER              URL                    KAFKA  STATE  OWNER  SILENT  BEHIND  
 00000000000000cd    http://10.0.0.7:51313  -      live   -       1.2 s       2  0.1.0
 ";
         assert_eq!(text, want);
+        let owning = |journals: &[u32]| BrokerInfo {
+            journals: journals.to_vec(),
+            ..broker("00000000000000ef", !journals.is_empty(), false)
+        };
+        let text = brokers_table(&[owning(&[0, 2]), owning(&[1]), owning(&[])]);
+        let owners: Vec<&str> = text.lines().filter_map(|line| line.split_whitespace().nth(4)).collect();
+        assert_eq!(owners, ["OWNER", "0,2", "1", "-"]);
     }
 }

@@ -1,7 +1,7 @@
 //! Errors of the libraries as messages of the command line: a library gives the reason, this names the flag.
 
 use super::CommandError;
-use rawline_broker::store::StoreError;
+use rawline_broker::store::{Setting, StoreError};
 use rawline_client::ClientError;
 use std::path::Path;
 
@@ -22,7 +22,11 @@ impl From<ClientError> for CommandError {
 
 /// The storage can't be opened.
 pub fn storage(error: &StoreError, storage: &str) -> CommandError {
-    with_advice(error, "--storage", &format!("check --storage {storage}"))
+    let flag = match error.setting {
+        Some(Setting::Journals) => return with_advice(error, "--journals", "the flag is --journals"),
+        _ => "--storage",
+    };
+    with_advice(error, flag, &format!("check --storage {storage}"))
 }
 
 /// The cache of objects in a bucket can't be opened.

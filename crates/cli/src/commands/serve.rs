@@ -158,6 +158,11 @@ pub struct Args {
     #[arg(long, value_name = "TIME", env = "RAWLINE_DELETION_DELAY", value_parser = parse_duration)]
     deletion_delay: Option<Duration>,
 
+    /// Number of journals in a bucket, 1 to 64, decided when the storage is created: so many brokers can write at the
+    /// same time, each to the topics of its journals [default: that of the storage, 1 for a new one]
+    #[arg(long, value_name = "N", env = "RAWLINE_JOURNALS", value_parser = clap::value_parser!(u32).range(1..=64))]
+    journals: Option<u32>,
+
     /// Don't create topics on first use; respond with 404 for topics that don't exist
     #[arg(long, env = "RAWLINE_NO_CREATE_TOPICS")]
     no_create_topics: bool,
@@ -491,6 +496,12 @@ fn is_directory(args: &Args) -> bool {
 }
 
 async fn open_store(args: &Args) -> Result<Arc<dyn Store>, CommandError> {
+    if args.journals.is_some_and(|journals| journals > 1) && !is_bucket(args) {
+        return Err(CommandError::Usage(format!(
+            "{} has one journal: only a bucket can have several; omit --journals",
+            args.storage
+        )));
+    }
     if args.storage == "memory:" {
         return Ok(Arc::new(MemoryStore::new()));
     }
@@ -499,7 +510,7 @@ async fn open_store(args: &Args) -> Result<Arc<dyn Store>, CommandError> {
         let cache = Cache::open(&args.cache_dir, args.cache_bytes);
         let cache = cache.map_err(|error| explain::cache(&error, &args.cache_dir))?;
         let config = S3Config::new(&args.storage, cache).map_err(|error| CommandError::Usage(error.to_string()))?;
-        let config = S3Config { deletion_delay: args.deletion_delay, ..config };
+        let config = S3Config { deletion_delay: args.deletion_delay, journals: args.journals, ..config };
         return Ok(Arc::new(S3Store::open_early(config).await.map_err(failed)?));
     }
     if let Some((scheme, _)) = args.storage.split_once("://") {

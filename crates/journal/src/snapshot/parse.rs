@@ -209,7 +209,7 @@ impl Parts<'_> {
             let id = PartitionId { topic: raw.topic.get(), number: raw.number.get() };
             let metadata_bytes = raw.metadata_bytes.get() as usize;
             let is_in_order = group.committed.last_key_value().is_none_or(|(before, _)| *before < id);
-            if !is_in_order || topics.check_partition(id.topic, id.number).is_err() {
+            if !is_in_order || topics.check_committed(id.topic, id.number).is_err() {
                 return Err(SnapshotError::Content("the partition of a group's offset"));
             }
             if metadata_bytes > SETTINGS_BYTES_MAX {

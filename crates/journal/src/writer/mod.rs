@@ -259,6 +259,11 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         Writer::with_rules(limits, run, Rules::default(), actions)
     }
 
+    /// As [`Writer::new`], of the journal with this number in its storage.
+    pub fn of_journal(journal: u32, limits: Limits, run: u64, actions: &mut Vec<Action<T>>) -> Self {
+        Writer { state: State::of_journal(journal), ..Writer::new(limits, run, actions) }
+    }
+
     pub(crate) fn with_rules(limits: Limits, run: u64, rules: Rules, actions: &mut Vec<Action<T>>) -> Self {
         assert!(run != Id::ROOT.run, "a run is a random number other than {run}");
         assert!((1..=PUTS_IN_FLIGHT_MAX).contains(&limits.in_flight_max), "{limits:?}");

@@ -70,6 +70,12 @@ impl ApiError {
         ApiError::new(code::PATH_NOT_FOUND, message)
     }
 
+    /// This broker coordinates groups, and isn't ready.
+    pub fn taking_over() -> Self {
+        let message = "this broker is taking over, and doesn't know yet what was committed before; retry";
+        ApiError::new(code::STORE_UNAVAILABLE, message)
+    }
+
     pub fn group_not_found(group: &str) -> Self {
         let message = format!("there is no group {group:?}: it has neither members nor committed offsets");
         ApiError::new(code::GROUP_NOT_FOUND, message)

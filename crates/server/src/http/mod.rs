@@ -365,9 +365,9 @@ async fn forward_or_handle(
     let Some(cluster) = api.broker.cluster().filter(|_| endpoint.is_the_owners()) else {
         return handle(api, peer, caller, endpoint, request).await;
     };
-    if endpoint.is_of_groups() && !cluster.is_owned_by_other() && !cluster.acts().await {
-        let message = "this broker is taking over, and doesn't know yet what was committed before; retry";
-        return Err(ApiError::new(code::STORE_UNAVAILABLE, message));
+    let journal = journal_of(api, endpoint, &request);
+    if endpoint.is_of_groups() && !cluster.is_owned_by_other(journal) && !cluster.acts(journal).await {
+        return Err(ApiError::taking_over());
     }
     // Only the key of this broker gets here.
     let request = if request.headers().contains_key(rawline_contract::header::PEER) {
@@ -375,7 +375,7 @@ async fn forward_or_handle(
     } else {
         let bytes = hyper::body::Body::size_hint(request.body()).lower();
         // On the heap: a connection has no room for its state.
-        match Box::pin(cluster::forward(api, cluster, endpoint, request)).await? {
+        match Box::pin(cluster::forward(api, cluster, journal, endpoint, request)).await? {
             Forwarded::Response(response, _) => {
                 if caller.counts_appends() {
                     caller.appended(bytes);
@@ -386,6 +386,17 @@ async fn forward_or_handle(
         }
     };
     handle(api, peer, caller, endpoint, request).await
+}
+
+/// The journal that a request is about. One without a name is refused by whoever handles it.
+fn journal_of(api: &Api, endpoint: Endpoint, request: &Request<Incoming>) -> u32 {
+    let query = query::Query::of(request);
+    let name = match endpoint {
+        Endpoint::OpenProducer => query.producer_name(),
+        endpoint if endpoint.is_of_groups() => query.group(),
+        _ => query.topic(),
+    };
+    name.map_or(0, |name| api.broker.journal_of(&name))
 }
 
 /// A request, for the audit log.
@@ -440,7 +451,7 @@ async fn handle(
         Endpoint::DeleteTopic => topics::delete_topic(api, request).await,
         Endpoint::Trim => topics::trim(api, request).await,
         Endpoint::OpenProducer => producer::open(api, request).await,
-        Endpoint::Groups => groups::groups(api, peer, caller).await,
+        Endpoint::Groups => groups::groups(api, peer, caller, request).await,
         Endpoint::Group => groups::group(api, peer, caller, request).await,
         Endpoint::CommitOffsets => groups::commit(api, caller, request).await,
         Endpoint::DeleteOffsets => groups::delete(api, request).await,

@@ -101,16 +101,15 @@ impl Endpoint {
         matches!(self, Endpoint::Subscribe | Endpoint::Zeek)
     }
 
-    /// Whether the owner of the journal handles it, if that is another broker: what is stored, and what only the
-    /// coordinator of groups knows.
+    /// Whether the owner of its journal handles it, if that is another broker: what is stored, and what only the
+    /// coordinator of a group knows.
     pub fn is_the_owners(self) -> bool {
         self == Endpoint::Append || self.changes_topics() || self.is_of_groups()
     }
 
-    /// Whether it is about groups, whose members only their coordinator knows.
+    /// Whether it is about one group, whose members only its coordinator knows.
     pub fn is_of_groups(self) -> bool {
         let of_groups = [
-            Endpoint::Groups,
             Endpoint::Group,
             Endpoint::CommitOffsets,
             Endpoint::DeleteOffsets,

@@ -3,7 +3,7 @@
 use super::building::Building;
 use super::error::Refusal;
 use super::lookup::{id_of, topic_with_id};
-use super::nodes::Node;
+use super::nodes::{CONTROLLING, Node};
 use super::{Client, operations};
 use rawline_broker::{Topic, TopicError};
 use rawline_kafka::messages::{
@@ -64,8 +64,14 @@ pub(super) async fn respond(
     };
     let partitions = |found: &Found| found.topic.as_ref().map_or(1, |topic| topic.partitions() as usize);
     building.begin(found.iter().map(partitions).sum()).await;
-    let leader = client.leader();
-    let mut topics: Vec<_> = found.into_iter().map(|found| described(found, leader)).collect();
+    let leader_of = client.leaders();
+    let mut topics: Vec<_> = found
+        .into_iter()
+        .map(|found| {
+            let leader = leader_of(&found.name);
+            described(found, leader)
+        })
+        .collect();
     topics.extend(unknown);
     let caller = client.caller();
     for topic in topics.iter_mut().filter(|topic| topic.error_code == i16::from(ErrorCode::None)) {
@@ -77,7 +83,7 @@ pub(super) async fn respond(
     MetadataResponse {
         brokers: client.nodes().into_iter().map(broker).collect(),
         cluster_id: Some(CLUSTER.to_owned()),
-        controller_id: leader,
+        controller_id: client.leader(CONTROLLING),
         topics,
         cluster_authorized_operations: operations::asked(
             request.include_cluster_authorized_operations,

@@ -1,12 +1,16 @@
-//! The brokers on the storage as Kafka's clients know them: by numbers, one of which leads all partitions and
-//! coordinates all groups.
+//! The brokers on the storage as Kafka's clients know them: by numbers. The owner of a journal leads the partitions of
+//! its topics, and coordinates its groups.
 
 use super::Client;
 use rawline_broker::cluster::{Card, Cluster, Endpoint};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What a broker calls itself that shares its storage with no other.
 const NODE: i32 = 1;
+
+/// The journal whose owner Kafka's clients take for the controller: any broker changes topics.
+pub(super) const CONTROLLING: u32 = 0;
 
 /// A broker that Kafka's clients can connect to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,14 +26,23 @@ impl Client {
         self.cluster().map_or(NODE, |cluster| cluster.brokers().me.node())
     }
 
-    /// The number of the broker that leads all partitions: the owner, unless Kafka's clients can't connect to it.
-    pub(super) fn leader(&self) -> i32 {
-        self.owner_with_kafka().map_or_else(|| self.node(), |owner| owner.id.node())
+    /// The number of the broker that leads the partitions of a journal: its owner, unless Kafka's clients can't connect
+    /// to that.
+    pub(super) fn leader(&self, journal: u32) -> i32 {
+        self.owner_with_kafka(journal).map_or_else(|| self.node(), |owner| owner.id.node())
     }
 
-    /// Whether another broker leads all partitions, and coordinates all groups.
-    pub(super) fn is_led_elsewhere(&self) -> bool {
-        self.owner_with_kafka().is_some()
+    /// The number of the broker that leads all partitions of a topic, by the topic's name, as of now.
+    pub(super) fn leaders(&self) -> impl Fn(&str) -> i32 + use<> {
+        let broker = self.kafka.broker.clone();
+        let leaders: Vec<i32> = (0..broker.journals()).map(|journal| self.leader(journal)).collect();
+        let me = self.node();
+        move |topic| leaders.get(broker.journal_of(topic) as usize).copied().unwrap_or(me)
+    }
+
+    /// Whether another broker leads the partitions of a topic, or coordinates a group, with this name.
+    pub(super) fn is_led_elsewhere(&self, name: &str) -> bool {
+        self.owner_with_kafka(self.kafka.broker.journal_of(name)).is_some()
     }
 
     /// The brokers that clients can connect to, this one first.
@@ -43,28 +56,38 @@ impl Client {
         nodes
     }
 
-    /// The broker that leads all partitions.
-    pub(super) fn leading_node(&self) -> Node {
-        self.owner_with_kafka().as_ref().and_then(of_card).unwrap_or_else(|| {
+    /// The broker that coordinates a group.
+    pub(super) fn coordinator(&self, group: &str) -> Node {
+        let owner = self.owner_with_kafka(self.kafka.broker.journal_of(group));
+        owner.as_ref().and_then(of_card).unwrap_or_else(|| {
             let (host, port) = self.advertised();
             Node { id: self.node(), host, port }
         })
     }
 
-    /// Whether this broker coordinates groups, and knows what was committed before it did.
-    pub(super) async fn coordinates(&self) -> bool {
-        match self.cluster() {
-            Some(cluster) => cluster.acts().await,
-            None => true,
+    /// Whether this broker coordinates these groups, or all of the journals that nobody else leads, and knows what was
+    /// committed before it did.
+    pub(super) async fn coordinates(&self, groups: &[&str]) -> bool {
+        let Some(cluster) = self.cluster() else { return true };
+        let journals: BTreeSet<u32> = match groups {
+            // All of them.
+            [] => (0..self.kafka.broker.journals()).filter(|journal| !cluster.is_owned_by_other(*journal)).collect(),
+            groups => groups.iter().map(|group| self.kafka.broker.journal_of(group)).collect(),
+        };
+        for journal in journals {
+            if !cluster.acts(journal).await {
+                return false;
+            }
         }
+        true
     }
 
     fn cluster(&self) -> Option<&Arc<Cluster>> {
         self.kafka.broker.cluster()
     }
 
-    fn owner_with_kafka(&self) -> Option<Card> {
-        self.cluster()?.other_owner().filter(|owner| owner.kafka.is_some())
+    fn owner_with_kafka(&self, journal: u32) -> Option<Card> {
+        self.cluster()?.other_owner(journal).filter(|owner| owner.kafka.is_some())
     }
 }
 

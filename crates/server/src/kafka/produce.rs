@@ -247,10 +247,16 @@ async fn begin_one(
     batches: Result<Vec<CheckedRecordBatch>, Refusal>,
 ) -> Result<(Arc<Partition>, Received), Refusal> {
     let batches = batches?;
-    if client.is_led_elsewhere() {
-        return Err(Refusal::new(ErrorCode::NotLeaderOrFollower, "another broker leads this partition"));
+    let elsewhere = || Refusal::new(ErrorCode::NotLeaderOrFollower, "another broker leads this partition");
+    if let TopicRef::Name(name) = topic
+        && client.is_led_elsewhere(name)
+    {
+        return Err(elsewhere());
     }
     let handle = partition_of(client, Api::Produce, topic, number).await?;
+    if client.is_led_elsewhere(handle.topic_name()) {
+        return Err(elsewhere());
+    }
     let received = Received::of_record_batches(bytes, batches)?;
     let raw_bytes_max = client.kafka.config.batch_limits.raw_bytes_max;
     let received = keys::checked(&client.kafka.converting, &handle, received, raw_bytes_max).await?;

@@ -3,7 +3,7 @@
 use super::Client;
 use super::error::Refusal;
 use super::transactions::{code_of, instance, is_known_kind};
-use rawline_broker::ProducerInstance;
+use rawline_broker::{Kind, ProducerInstance, TransactionError};
 use rawline_kafka::messages::{InitProducerIdRequest, InitProducerIdResponse};
 use rawline_kafka::{Api, ErrorCode};
 use std::time::Duration;
@@ -39,7 +39,7 @@ async fn transactional(
         // This code ends the producer; others would make it try for minutes.
         return refused(ErrorCode::TransactionalIdAuthorizationFailed);
     }
-    if client.is_led_elsewhere() {
+    if client.is_led_elsewhere(name) {
         return refused(ErrorCode::NotCoordinator);
     }
     if let Err(Refusal { code, .. }) = client.may_be_producer(Api::InitProducerId, name) {
@@ -54,7 +54,13 @@ async fn transactional(
             ..InitProducerIdResponse::default()
         },
         Err(error) => {
-            tracing::debug!(name, %error, "a producer with transactions was not opened");
+            match &error {
+                // Clients don't get the reason.
+                TransactionError::Store(reason) if reason.kind == Kind::FixRequest => {
+                    tracing::warn!(name, %error, "a producer with transactions was not opened");
+                }
+                _ => tracing::debug!(name, %error, "a producer with transactions was not opened"),
+            }
             refused(code_of(&error))
         }
     }

@@ -38,7 +38,7 @@ pub(super) fn instance(id: i64, epoch: i16) -> Option<ProducerInstance> {
 
 pub(super) async fn end(client: &Client, version: i16, request: &EndTxnRequest) -> EndTxnResponse {
     let refused = |code: ErrorCode| EndTxnResponse { error_code: code.into(), ..EndTxnResponse::default() };
-    if client.is_led_elsewhere() {
+    if client.is_led_elsewhere(&request.transactional_id) {
         return refused(ErrorCode::NotCoordinator);
     }
     let Some(instance) = instance(request.producer_id, request.producer_epoch) else {

@@ -52,21 +52,22 @@ pub(crate) struct CopyName {
     pub tag: u32,
 }
 
-/// Stand for a topic's name where a copy is one of a journal object, or of a merged one. No topic's name begins with a
-/// dot.
+/// Stand for a topic's name where a copy is one of a journal object, or of a merged one: as they are in the first
+/// journal, in others followed by the journal's number. No topic's name begins with a dot.
 const JOURNAL: &str = ".journal";
 const MERGED: &str = ".merged";
 
 impl CopyName {
     /// The copy of an object of a journal.
-    pub fn journal(source: Source, tag: u32) -> CopyName {
+    pub fn journal(journal: u32, source: Source, tag: u32) -> CopyName {
         let folder = if source.is_merged() { MERGED } else { JOURNAL };
-        CopyName { topic: folder.to_owned(), first_offset: source.number(), tag }
+        let topic = if journal == 0 { folder.to_owned() } else { format!("{folder}-{journal:04}") };
+        CopyName { topic, first_offset: source.number(), tag }
     }
 
     /// The object of a journal that the copy is one of: its number takes the offset's place.
     fn source(&self) -> Option<Source> {
-        match self.topic.as_str() {
+        match self.topic.split_once('-').map_or(self.topic.as_str(), |(folder, _)| folder) {
             JOURNAL => Some(Source::Journal(self.first_offset)),
             MERGED => Some(Source::Merged(self.first_offset)),
             _ => None,

@@ -1,8 +1,8 @@
 //! A journal's objects in a bucket.
 //!
-//! Keys are `PREFIX/.journal/0000/NUMBER.rwj` for objects, `PREFIX/.journal/0000/merged/NUMBER.rwj` for merged ones,
-//! and `PREFIX/.journal/0000/snapshots/NUMBER.rws` for snapshots, the number in 20 digits; a snapshot's is that of the
-//! object after it. No topic's name begins with a dot.
+//! Keys are `PREFIX/.journal/JJJJ/NUMBER.rwj` for objects, `PREFIX/.journal/JJJJ/merged/NUMBER.rwj` for merged ones,
+//! and `PREFIX/.journal/JJJJ/snapshots/NUMBER.rws` for snapshots. JJJJ is the journal's number, from 0; NUMBER has 20
+//! digits, and a snapshot's is that of the object after it. No topic's name begins with a dot.
 
 use super::DELETES_MAX;
 use super::bucket::Bucket;
@@ -23,12 +23,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// The journal's folder. There is one journal so far.
-const FOLDER: &str = ".journal/0000";
-
 /// A journal in a bucket.
 #[derive(Clone)]
 pub struct S3Journal {
+    /// Its number among the storage's journals.
+    pub(super) number: u32,
     pub(super) bucket: Arc<Bucket>,
     pub(super) cache: Cache,
     /// Nothing is stored or deleted before it has passed.
@@ -36,21 +35,31 @@ pub struct S3Journal {
     deletion_delay: Duration,
 }
 
-/// The key of an object.
-pub(super) fn object_path(bucket: &Bucket, source: Source) -> Result<Path, StoreError> {
-    bucket.path(&match source {
-        Source::Journal(number) => format!("{FOLDER}/{number:020}.rwj"),
-        Source::Merged(number) => format!("{FOLDER}/merged/{number:020}.rwj"),
-    })
-}
-
 impl S3Journal {
-    pub(super) fn new(bucket: Arc<Bucket>, probe: Probe, cache: Cache, deletion_delay: Duration) -> Self {
-        S3Journal { bucket, cache, probe, deletion_delay }
+    pub(super) fn new(number: u32, bucket: Arc<Bucket>, probe: Probe, cache: Cache, deletion_delay: Duration) -> Self {
+        S3Journal { number, bucket, cache, probe, deletion_delay }
+    }
+
+    /// A key in the journal's folder.
+    fn path(&self, name: std::fmt::Arguments<'_>) -> Result<Path, StoreError> {
+        self.bucket.path(&format!(".journal/{:04}{name}", self.number))
+    }
+
+    /// The key of an object.
+    pub(super) fn object_path(&self, source: Source) -> Result<Path, StoreError> {
+        match source {
+            Source::Journal(number) => self.path(format_args!("/{number:020}.rwj")),
+            Source::Merged(number) => self.path(format_args!("/merged/{number:020}.rwj")),
+        }
+    }
+
+    /// The name of the local copy of the object that has a piece.
+    pub(super) fn copy_of(&self, place: Place) -> CopyName {
+        CopyName::journal(self.number, place.source, place.tag)
     }
 
     fn snapshot_path(&self, next_number: u64) -> Result<Path, StoreError> {
-        self.bucket.path(&format!("{FOLDER}/snapshots/{next_number:020}.rws"))
+        self.path(format_args!("/snapshots/{next_number:020}.rws"))
     }
 
     /// Creates a key that doesn't exist.
@@ -83,7 +92,7 @@ impl S3Journal {
         let bytes: u64 = parts.iter().map(|part| part.len() as u64).sum();
         assert_eq!(bytes, header.object_bytes, "the parts of journal object {}", header.link.number);
         if header.batches > 0 {
-            self.cache.put(CopyName::journal(header.source(), header.link.id.tag()), parts);
+            self.cache.put(CopyName::journal(self.number, header.source(), header.link.id.tag()), parts);
         }
     }
 
@@ -94,7 +103,7 @@ impl S3Journal {
     }
 
     async fn read_index(&self, source: Source) -> Result<Dated<Option<Index>>, StoreError> {
-        let path = object_path(&self.bucket, source)?;
+        let path = self.object_path(source)?;
         let mut front = self.get(&path, Some(0..INDEX_BYTES_GUESS)).await?;
         loop {
             let Some(bytes) = &front.found else { return Ok(Dated { found: None, date: front.date }) };
@@ -112,7 +121,7 @@ impl S3Journal {
     }
 
     async fn read_newest_snapshot(&self) -> Result<Dated<Option<Bytes>>, StoreError> {
-        let folder = self.bucket.path(&format!("{FOLDER}/snapshots"))?;
+        let folder = self.path(format_args!("/snapshots"))?;
         let listed = self.list_folder(&folder, ".rws").await?;
         let found = match listed.found.iter().map(|key| key.number).max() {
             Some(newest) => self.get(&self.snapshot_path(newest)?, None).await?.found,
@@ -122,10 +131,10 @@ impl S3Journal {
     }
 
     async fn list_all(&self) -> Result<Dated<Listing>, StoreError> {
-        let snapshots = self.list_folder(&self.bucket.path(&format!("{FOLDER}/snapshots"))?, ".rws").await?;
+        let snapshots = self.list_folder(&self.path(format_args!("/snapshots"))?, ".rws").await?;
         // The date of the first listing counts for all: by it, keys only seem younger.
-        let objects = self.list_folder(&self.bucket.path(FOLDER)?, ".rwj").await?.found;
-        let merged = self.list_folder(&self.bucket.path(&format!("{FOLDER}/merged"))?, ".rwj").await?.found;
+        let objects = self.list_folder(&self.path(format_args!(""))?, ".rwj").await?.found;
+        let merged = self.list_folder(&self.path(format_args!("/merged"))?, ".rwj").await?.found;
         let found = Listing { objects, merged, snapshots: snapshots.found };
         Ok(Dated { found, date: snapshots.date })
     }
@@ -151,12 +160,12 @@ impl S3Journal {
     async fn delete_all(&self, garbage: &Garbage) -> Result<(), StoreError> {
         let objects = garbage.objects.iter().map(|number| Source::Journal(*number));
         let merged = garbage.merged.iter().map(|number| Source::Merged(*number));
-        let objects = objects.chain(merged).map(|source| object_path(&self.bucket, source));
+        let objects = objects.chain(merged).map(|source| self.object_path(source));
         let snapshots = garbage.snapshots.iter().map(|number| self.snapshot_path(*number));
         let paths: Vec<Path> = objects.chain(snapshots).collect::<Result<_, _>>()?;
         for paths in paths.chunks(DELETES_MAX) {
             let deleted = self.bucket.delete(paths).await;
-            let folder = self.bucket.path(FOLDER)?;
+            let folder = self.path(format_args!(""))?;
             deleted.map_err(|failed| self.bucket.explain("delete from", &folder, &failed))?;
         }
         Ok(())
@@ -171,7 +180,7 @@ impl JournalStore for S3Journal {
     fn create(&self, source: Source, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult> {
         let this = self.clone();
         Box::pin(async move {
-            let path = match object_path(&this.bucket, source) {
+            let path = match this.object_path(source) {
                 Ok(path) => path,
                 Err(error) => unreachable!("the key of {source:?}: {error}"),
             };
@@ -195,7 +204,7 @@ impl JournalStore for S3Journal {
     fn bytes(&self, place: Place, range: Range<u64>) -> BoxFuture<'static, Result<Bytes, StoreError>> {
         let this = self.clone();
         Box::pin(async move {
-            let path = object_path(&this.bucket, place.source)?;
+            let path = this.object_path(place.source)?;
             let read = this.journal_bytes(&path, place, range).await;
             read.map_err(|error| this.bucket.unreadable(&path, error))
         })
@@ -206,8 +215,8 @@ impl JournalStore for S3Journal {
     }
 
     fn discard(&self, place: Place) -> BoxFuture<'static, bool> {
-        let cache = self.cache.clone();
-        Box::pin(async move { cache.remove(vec![CopyName::journal(place.source, place.tag)]).await })
+        let (cache, copy) = (self.cache.clone(), self.copy_of(place));
+        Box::pin(async move { cache.remove(vec![copy]).await })
     }
 
     fn snapshot(&self, next_number: u64) -> BoxFuture<'static, Result<Option<Bytes>, StoreError>> {

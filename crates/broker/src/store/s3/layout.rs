@@ -1,5 +1,6 @@
 //! How a storage in a bucket is laid out: `PREFIX/storage.json` says so from the first start on.
 
+use super::S3Config;
 use super::bucket::Bucket;
 use super::failed::Failed;
 use super::listing::parse_key;
@@ -9,6 +10,7 @@ use crate::store::{SETTINGS_NAME, Setting, StoreError};
 use bytes::Bytes;
 use futures_util::StreamExt;
 use object_store::path::Path;
+use rawline_journal::JOURNALS_MAX;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::time::Duration;
@@ -20,16 +22,13 @@ const STORAGE: &str = "storage.json";
 /// The format that this version writes.
 const FORMAT: u32 = 2;
 
-/// The number of journals in a storage.
-const JOURNALS: u32 = 1;
-
 /// Number of keys of a folder that are looked at to see whether it is a topic's: one page of a listing.
 const KEYS_MAX: usize = 1000;
 
 /// Where the records of a storage in a bucket are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
-    /// One journal has all topics' records.
+    /// Journals have all topics' records.
     Journal,
     /// Each topic has its own objects: what earlier versions write.
     Topics,
@@ -42,6 +41,8 @@ pub(super) enum Laid {
     Journal {
         /// How long objects that nobody needs stay. All brokers must agree on it.
         deletion_delay: Duration,
+        /// Number of journals. All brokers must agree on it too.
+        journals: u32,
     },
     /// As [`Layout::Topics`].
     Topics,
@@ -62,69 +63,94 @@ fn hour() -> u64 {
     3600
 }
 
-/// The storage's layout. An empty storage gets `new`; `deletion_delay` is that of a journal that is created now, and
-/// must be that of one that exists. Nothing is stored before the probe has passed.
-pub(super) async fn find_or_decide(
-    bucket: &Bucket,
-    probe: &Probe,
-    new: Layout,
+/// What is asked of a storage: what one that is created now gets, and one that exists must have.
+#[derive(Clone, Copy)]
+struct Asked {
     deletion_delay: Option<Duration>,
-) -> Result<Laid, StoreError> {
+    journals: Option<u32>,
+}
+
+/// The storage's layout. An empty storage gets what the configuration says. Nothing is stored before the probe has
+/// passed.
+pub(super) async fn find_or_decide(bucket: &Bucket, probe: &Probe, config: &S3Config) -> Result<Laid, StoreError> {
+    let asked = Asked { deletion_delay: config.deletion_delay, journals: config.journals };
     let path = bucket.path(STORAGE)?;
     if let Some((content, _)) = bucket.small(&path).await? {
-        return check(bucket, &path, &content, deletion_delay);
+        return check(bucket, &path, &content, asked);
     }
-    if new == Layout::Topics || has_topics(bucket).await? {
-        return match deletion_delay {
-            None => Ok(Laid::Topics),
-            Some(_) => Err(StoreError::human(
-                "the storage has no journal, so its objects are deleted at once; don't set a deletion delay",
-            )
-            .about(Setting::DeletionDelay)),
-        };
+    if config.new_layout == Layout::Topics || has_topics(bucket).await? {
+        return without_journal(asked);
     }
-    let delay = deletion_delay.unwrap_or(DELETION_DELAY);
+    let journals = asked.journals.unwrap_or(1);
+    if !(1..=JOURNALS_MAX).contains(&journals) {
+        let message = format!("a storage can't have {journals} journals; use 1 to {JOURNALS_MAX}");
+        return Err(StoreError::human(message).about(Setting::Journals));
+    }
+    let delay = asked.deletion_delay.unwrap_or(DELETION_DELAY);
     if delay < DELETION_DELAY_MIN || delay.subsec_nanos() > 0 {
         let least = DELETION_DELAY_MIN.as_secs();
         let message = format!("a deletion delay of {delay:?} is impossible; use whole seconds, at least {least}");
         return Err(StoreError::human(message).about(Setting::DeletionDelay));
     }
-    let storage = Storage { format: FORMAT, journals: JOURNALS, deletion_delay_s: delay.as_secs() };
+    let storage = Storage { format: FORMAT, journals, deletion_delay_s: delay.as_secs() };
     let content = serde_json::to_string(&storage).map_err(|error| StoreError::human(error.to_string()))?;
     probe.passed().await?;
     let mut tries = bucket.tries();
     loop {
         match bucket.create(&path, Bytes::from(content.clone()).into()).await {
-            Ok(_) => return Ok(Laid::Journal { deletion_delay: delay }),
+            Ok(_) => return Ok(Laid::Journal { deletion_delay: delay, journals }),
             // Another broker starts at the same time, or the response to an earlier try was lost.
             Err(Failed::Exists { in_progress: false }) => {
                 let found = bucket.small(&path).await?;
                 let gone = || StoreError::wait(format!("{} was created and deleted again; retry", bucket.url(&path)));
-                return check(bucket, &path, &found.ok_or_else(gone)?.0, deletion_delay);
+                return check(bucket, &path, &found.ok_or_else(gone)?.0, asked);
             }
             Err(failed) => tries.again(failed).await.map_err(|failed| bucket.explain("store", &path, &failed))?,
         }
     }
 }
 
-fn check(bucket: &Bucket, path: &Path, content: &[u8], asked: Option<Duration>) -> Result<Laid, StoreError> {
+/// A storage of an earlier version.
+fn without_journal(asked: Asked) -> Result<Laid, StoreError> {
+    if asked.deletion_delay.is_some() {
+        let message = "the storage has no journal, so its objects are deleted at once; don't set a deletion delay";
+        return Err(StoreError::human(message).about(Setting::DeletionDelay));
+    }
+    if asked.journals.is_some() {
+        let message = "an earlier version has created the storage, which has no journal; omit the number of journals, \
+                       or use another storage";
+        return Err(StoreError::human(message).about(Setting::Journals));
+    }
+    Ok(Laid::Topics)
+}
+
+fn check(bucket: &Bucket, path: &Path, content: &[u8], asked: Asked) -> Result<Laid, StoreError> {
     let url = bucket.url(path);
     let found: Value = serde_json::from_slice(content).map_err(|error| {
         StoreError::human(format!("{url} doesn't say how the storage is laid out: {error}; restore it from a copy"))
     })?;
     let other = || {
         StoreError::human(format!(
-            "{url} says {found}; this version reads storages of format {FORMAT} with {JOURNALS} journal: use the \
-             version that wrote it, or a newer one"
+            "{url} says {found}; this version reads storages of format {FORMAT} with 1 to {JOURNALS_MAX} journals: use \
+             the version that wrote it, or a newer one"
         ))
     };
     let storage: Storage = serde_json::from_value(found.clone()).map_err(|_| other())?;
-    let deletion_delay = Duration::from_secs(storage.deletion_delay_s);
-    if storage.format != FORMAT || storage.journals != JOURNALS || deletion_delay < DELETION_DELAY_MIN {
+    let Storage { format, journals, deletion_delay_s } = storage;
+    let deletion_delay = Duration::from_secs(deletion_delay_s);
+    if format != FORMAT || !(1..=JOURNALS_MAX).contains(&journals) || deletion_delay < DELETION_DELAY_MIN {
         return Err(other());
     }
-    match asked.filter(|asked| *asked != deletion_delay) {
-        None => Ok(Laid::Journal { deletion_delay }),
+    if let Some(asked) = asked.journals.filter(|asked| *asked != journals) {
+        let message = format!(
+            "the storage was created with {journals} journal{}, which can't change: each topic is in the one that its \
+             name says; omit the number of {asked}, or use another storage",
+            if journals == 1 { "" } else { "s" }
+        );
+        return Err(StoreError::human(message).about(Setting::Journals));
+    }
+    match asked.deletion_delay.filter(|asked| *asked != deletion_delay) {
+        None => Ok(Laid::Journal { deletion_delay, journals }),
         Some(asked) => Err(StoreError::human(format!(
             "the storage was created with a deletion delay of {deletion_delay:?}, which can't change: brokers that \
              disagree on it could lose records; omit the delay of {asked:?}, or use another storage"

@@ -45,6 +45,7 @@ use object_store::path::Path;
 use object_store::{ObjectStore, PutPayload};
 use pieces::TAG_UNKNOWN;
 use probe::Probe;
+use rawline_journal::journal_of;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -73,6 +74,9 @@ pub struct S3Config {
     /// each other's clocks: whole seconds. A storage that is created now gets it, by default an hour; another value
     /// than that of an existing storage is an error.
     pub deletion_delay: Option<Duration>,
+    /// Number of journals, 1 to 64. A storage that is created now gets so many, by default one; another number than
+    /// that of an existing storage is an error.
+    pub journals: Option<u32>,
     /// The service's usual variables, among them its endpoint and credentials: those that `object_store` knows of
     /// `AWS_…`, `GOOGLE_…` or `AZURE_…`, and `STORAGE_EMULATOR_HOST` and `AZURE_STORAGE_CONNECTION_STRING`.
     pub variables: Vec<(String, String)>,
@@ -94,6 +98,7 @@ impl S3Config {
             newest_check: NEWEST_CHECK_INTERVAL,
             new_layout: Layout::Journal,
             deletion_delay: None,
+            journals: None,
             variables: std::env::vars_os()
                 .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
                 .collect(),
@@ -114,8 +119,8 @@ pub struct S3Store {
     deleter: String,
     newest_check: Duration,
     prefetching: Arc<Semaphore>,
-    /// If it has the topics.
-    journal: Option<S3Journal>,
+    /// If they have the topics.
+    journals: Vec<S3Journal>,
 }
 
 /// A topic's newest object.
@@ -152,21 +157,23 @@ impl S3Store {
         bucket.check_credentials().await?;
         let bucket = Arc::new(bucket);
         let probe = Probe::start(bucket.clone());
-        let layout = match layout::find_or_decide(&bucket, &probe, config.new_layout, config.deletion_delay).await {
+        let layout = match layout::find_or_decide(&bucket, &probe, &config).await {
             Ok(layout) => layout,
             // If the probe fails too, its error says more: it asks for more.
             Err(error) => return Err(probe.passed().await.err().unwrap_or(error)),
         };
-        let journal = match layout {
-            Laid::Journal { deletion_delay } => {
-                Some(S3Journal::new(bucket.clone(), probe.clone(), config.cache.clone(), deletion_delay))
-            }
-            Laid::Topics => None,
+        let journals = match layout {
+            Laid::Journal { deletion_delay, journals } => (0..journals)
+                .map(|number| {
+                    S3Journal::new(number, bucket.clone(), probe.clone(), config.cache.clone(), deletion_delay)
+                })
+                .collect(),
+            Laid::Topics => Vec::new(),
         };
         Ok(S3Store {
             bucket,
             probe,
-            journal,
+            journals,
             cache: config.cache,
             foreign: Mutex::default(),
             newest: Mutex::default(),
@@ -174,6 +181,21 @@ impl S3Store {
             newest_check: config.newest_check,
             prefetching: Arc::new(Semaphore::new(2 * PREFETCH_OBJECTS_MAX)),
         })
+    }
+
+    /// The journal that has a topic's objects.
+    fn journal_of(&self, log: &str) -> Option<&S3Journal> {
+        let journals = u32::try_from(self.journals.len()).ok().filter(|&journals| journals > 0)?;
+        let topic = log.split_once('/').map_or(log, |(topic, _)| topic);
+        self.journals.get(journal_of(topic, journals) as usize)
+    }
+
+    /// The name of the local copy that holds an object, or a piece of one.
+    fn copy_of(&self, log: &str, object: ObjectAt) -> CopyName {
+        match (object.location, self.journal_of(log)) {
+            (Location::Journal(place), Some(journal)) => journal.copy_of(place),
+            (location, _) => copy_name(log, object.first_offset, location),
+        }
     }
 
     fn saw_newest(&self, topic: &str, first_offset: u64, tag: u32) {
@@ -251,7 +273,9 @@ impl S3Store {
             return Ok(Bytes::new());
         }
         if let Location::Journal(place) = object.location {
-            let Some(journal) = &self.journal else { unreachable!("{object:?} in a bucket without a journal") };
+            let Some(journal) = self.journal_of(topic) else {
+                unreachable!("{object:?} in a bucket without a journal")
+            };
             return journal.read_piece(object.first_offset, place, range).await;
         }
         let path = self.bucket.object_path(topic, object.first_offset)?;
@@ -347,11 +371,15 @@ impl Store for S3Store {
     }
 
     fn journal(&self) -> Option<Arc<dyn JournalStore>> {
-        self.journal.clone().map(|journal| Arc::new(journal) as Arc<dyn JournalStore>)
+        self.journals.first().map(|journal| Arc::new(journal.clone()) as Arc<dyn JournalStore>)
+    }
+
+    fn journals(&self) -> Vec<Arc<dyn JournalStore>> {
+        self.journals.iter().map(|journal| Arc::new(journal.clone()) as Arc<dyn JournalStore>).collect()
     }
 
     fn members(&self) -> Option<Arc<dyn MemberStore>> {
-        self.journal.as_ref()?;
+        self.journals.first()?;
         Some(Arc::new(S3Members::new(self.bucket.clone(), self.probe.clone())))
     }
 
@@ -365,16 +393,16 @@ impl Store for S3Store {
 
     fn prefetch(&self, topic: &str, objects: &[ObjectAt]) {
         for object in objects {
-            let name = copy_of(topic, *object);
+            let name = self.copy_of(topic, *object);
             if self.cache.holds(&name) {
                 continue;
             }
             let Ok(permit) = self.prefetching.clone().try_acquire_owned() else { return };
-            let (path, bytes, tag) = match object.location {
-                Location::Journal(place) => {
-                    (journal::object_path(&self.bucket, place.source), u64::from(place.object_bytes), TAG_UNKNOWN)
+            let (path, bytes, tag) = match (object.location, self.journal_of(topic)) {
+                (Location::Journal(place), Some(journal)) => {
+                    (journal.object_path(place.source), u64::from(place.object_bytes), TAG_UNKNOWN)
                 }
-                location => (self.bucket.object_path(topic, object.first_offset), object.bytes, location.tag()),
+                (location, _) => (self.bucket.object_path(topic, object.first_offset), object.bytes, location.tag()),
             };
             let Ok(path) = path else { return };
             self.cache.prefetch(name, bytes, permit, fetch(&self.bucket, path, bytes, tag));
@@ -383,11 +411,11 @@ impl Store for S3Store {
 
     fn batch_times<'a>(
         &'a self,
-        _topic: &'a str,
+        topic: &'a str,
         object: ObjectAt,
     ) -> BoxFuture<'a, Result<Option<Vec<BatchTime>>, StoreError>> {
         Box::pin(async move {
-            match (object.location, &self.journal) {
+            match (object.location, self.journal_of(topic)) {
                 (Location::Journal(place), Some(journal)) => journal.batch_times(place).await.map(Some),
                 _ => Ok(None),
             }
@@ -395,7 +423,7 @@ impl Store for S3Store {
     }
 
     fn discard<'a>(&'a self, topic: &'a str, object: ObjectAt) -> BoxFuture<'a, bool> {
-        Box::pin(self.cache.remove(vec![copy_of(topic, object)]))
+        Box::pin(self.cache.remove(vec![self.copy_of(topic, object)]))
     }
 
     fn mappings(&self) -> Option<Arc<Mappings>> {
@@ -432,14 +460,6 @@ fn fetch(
 /// Whether tags are those of one object; 0 is not known.
 fn is_same(tag: u32, found: u32) -> bool {
     tag == found || tag == 0 || found == 0
-}
-
-/// The name of the local copy that holds an object, or a piece of one.
-fn copy_of(topic: &str, object: ObjectAt) -> CopyName {
-    match object.location {
-        Location::Journal(place) => CopyName::journal(place.source, place.tag),
-        location => copy_name(topic, object.first_offset, location),
-    }
 }
 
 fn copy_name(topic: &str, first_offset: u64, location: Location) -> CopyName {

@@ -1,8 +1,8 @@
 //! Reads pieces of journal objects and of merged ones, by way of local copies of whole objects.
 
 use super::fetch;
-use super::journal::{S3Journal, object_path};
-use crate::store::cache::{CacheError, CopyName};
+use super::journal::S3Journal;
+use crate::store::cache::CacheError;
 use crate::store::piece::{self, Part, index_of, part_of};
 use crate::store::{BatchTime, StoreError};
 use bytes::Bytes;
@@ -21,7 +21,7 @@ impl S3Journal {
         place: Place,
         range: Range<u64>,
     ) -> Result<Bytes, StoreError> {
-        let path = object_path(&self.bucket, place.source)?;
+        let path = self.object_path(place.source)?;
         let read = match part_of(&place, &range) {
             Part::Batches(range) => self.journal_bytes(&path, place, range).await,
             Part::Index(range) => {
@@ -34,8 +34,8 @@ impl S3Journal {
 
     /// The times of the batches of a piece. Fetches no object for them: a search looks at many.
     pub(super) async fn batch_times(&self, place: Place) -> Result<Vec<BatchTime>, StoreError> {
-        let path = object_path(&self.bucket, place.source)?;
-        let has_copy = self.cache.has(&CopyName::journal(place.source, place.tag));
+        let path = self.object_path(place.source)?;
+        let has_copy = self.cache.has(&self.copy_of(place));
         let fetched = if has_copy { Ok(None) } else { self.entries(&path, place).await };
         let times = match fetched {
             Ok(Some(entries)) => Ok(entries),
@@ -64,7 +64,7 @@ impl S3Journal {
                 Err(error) if is_retry => return Err(error.into()),
                 Err(error) => {
                     tracing::warn!(object = %path, %error, "a copy is damaged; fetching its object again");
-                    self.cache.remove(vec![CopyName::journal(place.source, place.tag)]).await;
+                    self.cache.remove(vec![self.copy_of(place)]).await;
                     is_retry = true;
                 }
             }
@@ -78,7 +78,7 @@ impl S3Journal {
         place: Place,
         range: Range<u64>,
     ) -> Result<Bytes, CacheError> {
-        let (name, object_bytes) = (CopyName::journal(place.source, place.tag), u64::from(place.object_bytes));
+        let (name, object_bytes) = (self.copy_of(place), u64::from(place.object_bytes));
         let (fetch, wanted) = (fetch(&self.bucket, path.clone(), object_bytes, TAG_UNKNOWN), range.end - range.start);
         let bytes = self.cache.get(&name, object_bytes, range, fetch).await?;
         assert_eq!(bytes.len() as u64, wanted, "the cache returned other bytes of {place:?}");

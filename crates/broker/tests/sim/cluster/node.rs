@@ -4,7 +4,7 @@ use super::log::Run;
 use super::machine::Machine;
 use super::network::{From, Missed};
 use super::world::{Bug, World};
-use crate::settings::small;
+use crate::settings::{JOURNAL, small};
 use crate::store::Connection;
 use futures_util::future::BoxFuture;
 use rawline_batch::{Builder, Codec, Limits};
@@ -105,7 +105,7 @@ impl Node {
     pub async fn stop(self: Arc<Self>) {
         let Some(world) = self.world.upgrade() else { return };
         let brokers = self.cluster.brokers();
-        if brokers.owner == Some(brokers.me) && brokers.live().count() > 1 {
+        if brokers.owner(JOURNAL) == Some(brokers.me) && brokers.live().count() > 1 {
             world.saw(|seen| seen.hand_overs += 1);
         }
         self.cluster.hand_over().await;
@@ -132,7 +132,7 @@ impl Node {
 
     /// The owner of the journal as the broker sees it.
     pub fn owner(&self) -> Option<BrokerId> {
-        self.cluster.brokers().owner
+        self.cluster.brokers().owner(JOURNAL)
     }
 
     /// What is stored in a partition as far as the broker has seen.
@@ -144,7 +144,7 @@ impl Node {
     pub async fn create(self: Arc<Self>, partitions: u32) -> Result<(), String> {
         let world = self.world.upgrade().ok_or("the world ends")?;
         let from = From::Broker(self.run.machine);
-        let sent = self.cluster.forward((), |owner, ()| {
+        let sent = self.cluster.forward(JOURNAL, (), |owner, ()| {
             let world = world.clone();
             async move {
                 let (Some(to), key) = (machine_of(&owner), owner.peer_key.clone()) else { return not_sent(()) };
@@ -187,7 +187,7 @@ impl Node {
     pub async fn append(self: Arc<Self>, request: Request) -> Reply {
         let Some(world) = self.world.upgrade() else { return Reply::Unknown("the world ends".into()) };
         let from = From::Broker(self.run.machine);
-        if world.bug == Some(Bug::AnswerEarly) && self.cluster.is_owned_by_other() {
+        if world.bug == Some(Bug::AnswerEarly) && self.cluster.is_owned_by_other(JOURNAL) {
             let Some(first_offset) = self.end(request.partition).await else {
                 return Reply::NotStored("unknown".into());
             };
@@ -199,7 +199,7 @@ impl Node {
     }
 
     async fn forward_or_append(self: Arc<Self>, world: &Arc<World>, from: From, request: Request) -> Reply {
-        let forwarded = self.cluster.forward(request, |owner, request: Request| {
+        let forwarded = self.cluster.forward(JOURNAL, request, |owner, request: Request| {
             let world = world.clone();
             async move {
                 let (Some(to), key) = (machine_of(&owner), owner.peer_key.clone()) else { return not_sent(request) };
@@ -316,7 +316,7 @@ async fn watch_owner(world: Arc<World>, cluster: Arc<Cluster>, run: Run) {
     loop {
         let (me, owner) = {
             let brokers = brokers.borrow_and_update();
-            (brokers.me, brokers.owner)
+            (brokers.me, brokers.owner(JOURNAL))
         };
         if owned.is_some_and(|owned| owned != owner) && owner == Some(me) {
             world.saw(|seen| seen.takeovers += 1);
@@ -355,15 +355,15 @@ struct Wire {
 }
 
 impl Peers for Wire {
-    async fn ask(&self, to: &Card, me: Card, after: u64) -> Result<Card, Unanswered> {
+    async fn ask(&self, to: &Card, me: Card, after: &[u64]) -> Result<Card, Unanswered> {
         let machine = machine_of(to).ok_or_else(|| Unanswered::now("no address"))?;
-        let key = to.peer_key.clone();
+        let (key, after) = (to.peer_key.clone(), after.to_vec());
         let work = move |node: Arc<Node>| -> BoxFuture<'static, Result<Card, Unanswered>> {
             Box::pin(async move {
                 if key != node.cluster.peer_key() {
                     return Err(Unanswered::now("the request is for another broker"));
                 }
-                Ok(node.cluster.answer(me, after).await)
+                Ok(node.cluster.answer(me, &after).await)
             })
         };
         let answered = self.world.call(From::Broker(self.from), machine, Box::new(work)).await;

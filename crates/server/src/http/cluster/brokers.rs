@@ -14,10 +14,18 @@ pub(crate) fn brokers(api: &Api) -> ApiResponse {
 fn all(cluster: &Cluster) -> Vec<BrokerInfo> {
     let brokers = cluster.brokers();
     let me = cluster.me();
-    let next = |member: &Member| {
-        if member.card.id == me.id { me.next_object } else { member.card.next_object }
+    let next = |member: &Member| -> Vec<u64> {
+        let card = if member.card.id == me.id { &me } else { &member.card };
+        card.next_objects().collect()
     };
-    let newest = brokers.members.iter().map(next).max().unwrap_or(1);
+    let all: Vec<Vec<u64>> = brokers.members.iter().map(next).collect();
+    let newest = |journal: usize| all.iter().filter_map(|next| next.get(journal)).max().copied().unwrap_or(1);
+    let unread = |member: &Member| {
+        let next = next(member);
+        // Of a journal that it doesn't name it has read nothing.
+        let of = |journal: usize| newest(journal) - next.get(journal).copied().unwrap_or(1);
+        (0..brokers.owners.len()).map(of).sum()
+    };
     let info = |member: &Member| {
         let card = &member.card;
         BrokerInfo {
@@ -30,11 +38,12 @@ fn all(cluster: &Cluster) -> Vec<BrokerInfo> {
                 MemberState::Unreachable => BrokerState::Unreachable,
                 MemberState::Silent => BrokerState::Silent,
             },
-            is_owner: brokers.owner == Some(card.id),
+            is_owner: !brokers.owned_by(card.id).is_empty(),
+            journals: brokers.owned_by(card.id),
             is_me: card.id == brokers.me,
             is_read_only: card.is_read_only,
             silent_ms: u64::try_from(member.silent_for.as_millis()).unwrap_or(u64::MAX),
-            objects_behind: newest - next(member),
+            objects_behind: unread(member),
             version: card.version.clone(),
         }
     };

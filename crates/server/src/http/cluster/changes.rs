@@ -14,19 +14,29 @@ use rawline_contract::{code, path};
 /// Maximum size of a card in bytes.
 const CARD_BYTES_MAX: usize = 16 << 10;
 
-/// `POST /brokers/changes?after=NUMBER`, from another broker: its card is the body, this broker's the response.
+/// `POST /brokers/changes?after=NUMBER`, from another broker: its card is the body, this broker's the response, once it
+/// has stored something after the object `after`, owns other journals, or is about to stop. Of a storage with several
+/// journals, `after` has a number for each, separated by commas.
 pub(crate) async fn changes(cluster: &Cluster, request: Request<Incoming>) -> Result<ApiResponse, ApiError> {
-    let after = Query::of(&request).number("after", Some(0))?;
+    let after = numbers(&Query::of(&request).text("after").unwrap_or_default())?;
     let sent = Limited::new(request.into_body(), CARD_BYTES_MAX).collect().await;
     let sent = sent.map_err(|error| ApiError::new(code::BAD_REQUEST, format!("no broker's card: {error}")))?;
     let card = Card::decode(&sent.to_bytes());
     let card = card.map_err(|error| ApiError::new(code::BAD_REQUEST, format!("no broker's card: {error}")))?;
-    Ok(response::json(StatusCode::OK, &cluster.answer(card, after).await))
+    Ok(response::json(StatusCode::OK, &cluster.answer(card, &after).await))
+}
+
+/// The numbers in a list.
+fn numbers(list: &str) -> Result<Vec<u64>, ApiError> {
+    let wrong = |number: &str| ApiError::new(code::BAD_REQUEST, format!("after has {number:?}, which is no number"));
+    let number = |text: &str| text.parse().map_err(|_| wrong(text));
+    list.split(',').filter(|text| !text.is_empty()).map(number).collect()
 }
 
 impl cluster::Peers for Peers {
-    async fn ask(&self, to: &Card, me: Card, after: u64) -> Result<Card, Unanswered> {
-        let target = format!("{}?after={after}", path::BROKER_CHANGES);
+    async fn ask(&self, to: &Card, me: Card, after: &[u64]) -> Result<Card, Unanswered> {
+        let after: Vec<String> = after.iter().map(u64::to_string).collect();
+        let target = format!("{}?after={}", path::BROKER_CHANGES, after.join(","));
         let mut request = Request::new(body(me.encode()));
         *request.method_mut() = http::Method::POST;
         *request.uri_mut() = target.parse::<Uri>()?;

@@ -1,4 +1,4 @@
-//! Sends a client's request on to the owner of the journal, streaming and verbatim.
+//! Sends a client's request on to the owner of its journal, streaming and verbatim.
 
 use super::peers::{Exchanged, PeerBody, SendError};
 use crate::http::Api;
@@ -20,20 +20,21 @@ const RESPONSE_BYTES_MAX: usize = 16 << 20;
 const REQUEST_HEADERS: [HeaderName; 4] =
     [header::CONTENT_TYPE, header::CONTENT_ENCODING, header::CONTENT_LENGTH, header::ACCEPT];
 
-/// Sends a request to the owner of the journal if that is another broker.
+/// Sends a request to the owner of a journal if that is another broker.
 pub(crate) async fn forward(
     api: &Api,
     cluster: &Cluster,
+    journal: u32,
     endpoint: Endpoint,
     request: Request<Incoming>,
 ) -> Result<Forwarded<Request<Incoming>, ApiResponse>, ApiError> {
     let target = request.uri().path_and_query().map_or("/", |target| target.as_str());
     let target = target.parse::<Uri>().map_err(|_| ApiError::new(code::BAD_REQUEST, "the URI is no path"))?;
-    let forwarded = cluster.forward(request, |owner, request| send(api, owner, target.clone(), request)).await;
+    let forwarded = cluster.forward(journal, request, |owner, request| send(api, owner, target.clone(), request)).await;
     let forwarded = forwarded.map_err(|lost| ApiError::new(code::OWNER_LOST, lost.to_string()))?;
     if matches!(forwarded, Forwarded::Response(..)) && endpoint.changes_topics() {
         // Whoever asks this broker next sees the change.
-        cluster.catch_up().await?;
+        cluster.catch_up_in(journal).await?;
     }
     Ok(forwarded)
 }

@@ -1,4 +1,4 @@
-//! Several brokers on one storage, over HTTP: requests that change something reach the owner of the journal, brokers
+//! Several brokers on one storage, over HTTP: requests that change something reach the owner of their journal, brokers
 //! tell each other what they have stored, and clients learn who there is.
 //!
 //! Who the owner is, the broker decides (`rawline_broker::cluster`). A request is forwarded at most once: the broker
@@ -9,12 +9,14 @@ mod brokers;
 mod certificates;
 mod changes;
 mod forward;
+mod groups;
 mod peers;
 
 pub(super) use brokers::brokers;
 pub(super) use certificates::{follow_certificates, present};
 pub(super) use changes::changes;
 pub(super) use forward::forward;
+pub(super) use groups::groups_of_others;
 pub(super) use peers::Peers;
 
 use http::HeaderMap;

@@ -5,6 +5,7 @@ pub(crate) mod member;
 use crate::access::{Caller, Operation};
 use crate::http::Api;
 use crate::http::body::BodyReader;
+use crate::http::cluster::{groups_of_others, is_from_peer};
 use crate::http::error::ApiError;
 use crate::http::query::Query;
 use crate::http::render;
@@ -12,6 +13,7 @@ use crate::http::response::{self, ApiResponse};
 use crate::net::peer::Peer;
 use http::Request;
 use hyper::body::Incoming;
+use rawline_broker::cluster::Cluster;
 use rawline_broker::{Commit, GroupError, GroupState, GroupStatus, MemberShare, MemberStatus, OffsetError};
 use rawline_contract::{
     CommitRequest, GroupInfo, GroupList, GroupOffset, GroupPartition, GroupSummary, MemberInfo, code,
@@ -41,15 +43,41 @@ async fn read_json<T: DeserializeOwned>(body: &mut BodyReader, form: &str) -> Re
         .map_err(|error| ApiError::new(code::GROUP_INVALID, format!("send a JSON object such as {form}: {error}")))
 }
 
-/// All groups that the caller may use, by name.
-pub(crate) async fn groups(api: &Api, peer: &Peer, caller: &Caller) -> Result<ApiResponse, ApiError> {
+/// All groups that the caller may use, by name. Another broker gets those that this one coordinates.
+pub(crate) async fn groups(
+    api: &Api,
+    peer: &Peer,
+    caller: &Caller,
+    request: Request<Incoming>,
+) -> Result<ApiResponse, ApiError> {
+    // A body has no meaning and is not read.
+    let (request, _body) = BodyReader::split(api, request);
     let summary = |(name, status): (Arc<str>, GroupStatus)| GroupSummary {
         name: name.to_string(),
         state: shown(status.state),
         members: status.members.len() as u64,
     };
-    let is_seen = |(name, _): &(Arc<str>, GroupStatus)| caller.grants().group(name).is_ok();
-    let groups = api.broker.groups().into_iter().filter(is_seen).map(summary).collect();
+    let own = |cluster: &Cluster, name: &str| !cluster.is_owned_by_other(api.broker.journal_of(name));
+    let mut groups: Vec<GroupSummary> = match api.broker.cluster() {
+        None => api.broker.groups().into_iter().map(summary).collect(),
+        Some(cluster) => {
+            for journal in 0..api.broker.journals() {
+                if !cluster.is_owned_by_other(journal) && !cluster.acts(journal).await {
+                    return Err(ApiError::taking_over());
+                }
+            }
+            let others = match is_from_peer(cluster, request.headers()) {
+                true => Vec::new(),
+                false => Box::pin(groups_of_others(api, cluster)).await?,
+            };
+            let own = api.broker.groups().into_iter().filter(|(name, _)| own(cluster, name)).map(summary);
+            own.chain(others).collect()
+        }
+    };
+    groups.retain(|group| caller.grants().group(&group.name).is_ok());
+    groups.sort_by(|one, other| one.name.cmp(&other.name));
+    // While a group moves, both may list it.
+    groups.dedup_by(|one, other| one.name == other.name);
     render::value(api, peer, &GroupList { groups }).await
 }
 

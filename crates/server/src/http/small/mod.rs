@@ -117,7 +117,8 @@ fn arrived<'a>(api: &Api, session: &Session, received: &'a [u8]) -> (Vec<SmallAp
 /// Whether the request may be sent here, as `crate::http::admit` decides it for all others. What isn't admitted goes to
 /// the library, which says why.
 fn is_admitted(api: &Api, session: &Session, append: &SmallAppend<'_>) -> bool {
-    let is_forwarded = api.broker.cluster().is_some_and(|cluster| cluster.is_owned_by_other());
+    let journal = || api.broker.journal_of(append.topic);
+    let is_forwarded = api.broker.cluster().is_some_and(|cluster| cluster.is_owned_by_other(journal()));
     if is_forwarded || append.body.len() as u64 > api.config.request_bytes_max {
         return false;
     }

@@ -3,7 +3,7 @@
 use super::outcome;
 use crate::kafka::error::Refusal;
 use crate::kafka::metadata::CLUSTER;
-use crate::kafka::nodes::Node;
+use crate::kafka::nodes::{CONTROLLING, Node};
 use crate::kafka::{Client, operations};
 use rawline_kafka::ErrorCode;
 use rawline_kafka::messages::{DescribeClusterBroker, DescribeClusterRequest, DescribeClusterResponse};
@@ -26,7 +26,7 @@ pub(super) fn describe(client: &Client, request: &DescribeClusterRequest) -> Des
     DescribeClusterResponse {
         endpoint_type: request.endpoint_type,
         cluster_id: CLUSTER.to_owned(),
-        controller_id: client.leader(),
+        controller_id: client.leader(CONTROLLING),
         brokers: client.nodes().into_iter().map(broker).collect(),
         cluster_authorized_operations: operations::asked(
             request.include_cluster_authorized_operations,

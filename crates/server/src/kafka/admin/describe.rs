@@ -70,7 +70,7 @@ impl Page {
             Err(refusal) => Err(refusal),
         };
         let (topic_id, partitions) = match found {
-            Ok(topic) => (id_of(&topic), self.take(&topic, &name, first, client.leader())),
+            Ok(topic) => (id_of(&topic), self.take(&topic, &name, first, client.leaders()(&name))),
             Err(Refusal { code, message }) => {
                 tracing::debug!(topic = name, message, "a client asks for a topic in vain");
                 return self.topics.push(DescribeTopicPartitionsResponseTopic {

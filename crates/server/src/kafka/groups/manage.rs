@@ -95,7 +95,9 @@ pub(super) fn list(client: &Client, request: &ListGroupsRequest) -> ListGroupsRe
         wanted.is_empty() || wanted.iter().any(|wanted| wanted.eq_ignore_ascii_case(found))
     };
     let caller = client.caller();
-    let seen = client.kafka.broker.groups().into_iter().filter(|(name, _)| caller.grants().group(name).is_ok());
+    // Those who list groups ask every broker for those that it coordinates.
+    let is_seen = |name: &str| caller.grants().group(name).is_ok() && !client.is_led_elsewhere(name);
+    let seen = client.kafka.broker.groups().into_iter().filter(|(name, _)| is_seen(name));
     let groups = seen.filter_map(|(name, status)| {
         let state = name_of(status.state);
         let group_type = if status.epochs.is_some() { "consumer" } else { "classic" };

@@ -39,10 +39,11 @@ pub(super) const APIS: &[Api] = &[
 pub(super) async fn respond(client: &Arc<Client>, header: &RequestHeader, request: Request) -> Pending {
     let version = header.version;
     if !matches!(request, Request::FindCoordinator(_)) {
-        let code = if client.is_led_elsewhere() {
+        let groups = names_in(&request);
+        let code = if groups.iter().any(|group| client.is_led_elsewhere(group)) {
             Some(ErrorCode::NotCoordinator)
         } else {
-            (!client.coordinates().await).then_some(ErrorCode::CoordinatorLoadInProgress)
+            (!client.coordinates(&groups).await).then_some(ErrorCode::CoordinatorLoadInProgress)
         };
         if let Some(code) = code {
             let response = elsewhere::refuse(request, code);
@@ -74,6 +75,26 @@ pub(super) async fn respond(client: &Arc<Client>, header: &RequestHeader, reques
         other => unreachable!("{:?} is not an API of groups", other.api()),
     };
     Pending::Ready(Some(reply(header, response.api(), &response)))
+}
+
+/// The groups that a request is about; none if it is about all. Clients put those of one coordinator in a request.
+fn names_in(request: &Request) -> Vec<&str> {
+    match request {
+        Request::JoinGroup(request) => vec![&request.group_id],
+        Request::SyncGroup(request) => vec![&request.group_id],
+        Request::Heartbeat(request) => vec![&request.group_id],
+        Request::LeaveGroup(request) => vec![&request.group_id],
+        Request::OffsetCommit(request) => vec![&request.group_id],
+        Request::TxnOffsetCommit(request) => vec![&request.group_id],
+        Request::OffsetDelete(request) => vec![&request.group_id],
+        Request::ConsumerGroupHeartbeat(request) => vec![&request.group_id],
+        Request::OffsetFetch(request) if request.groups.is_empty() => vec![&request.group_id],
+        Request::OffsetFetch(request) => request.groups.iter().map(|group| group.group_id.as_str()).collect(),
+        Request::DescribeGroups(request) => request.groups.iter().map(String::as_str).collect(),
+        Request::DeleteGroups(request) => request.groups_names.iter().map(String::as_str).collect(),
+        Request::ConsumerGroupDescribe(request) => request.group_ids.iter().map(String::as_str).collect(),
+        _ => Vec::new(),
+    }
 }
 
 fn reply(header: &RequestHeader, api: Api, response: &Response) -> Reply {
@@ -109,7 +130,7 @@ fn may_find(client: &Client, kind: i8, key: &str) -> Result<(), Refusal> {
     }
 }
 
-/// The broker that leads all partitions coordinates all groups and transactions.
+/// The owner of a group's journal coordinates it, and of a transactional id's its transactions.
 fn find(client: &Client, version: i16, request: FindCoordinatorRequest) -> FindCoordinatorResponse {
     let refused = |code: ErrorCode, message: String| (code.into(), Some(message));
     let (error_code, error_message) = match request.key_type {
@@ -124,10 +145,12 @@ fn find(client: &Client, version: i16, request: FindCoordinatorRequest) -> FindC
         ),
     };
     let is_known = error_code == i16::from(ErrorCode::None);
-    let found = is_known.then(|| client.leading_node());
-    let (node_id, host, port) = found.map_or((-1, String::new(), 0), |node| (node.id, node.host, node.port));
+    let node = |key: &str| {
+        let found = is_known.then(|| client.coordinator(key));
+        found.map_or((-1, String::new(), 0), |node| (node.id, node.host, node.port.into()))
+    };
     if version < 4 {
-        let port = port.into();
+        let (node_id, host, port) = node(&request.key);
         let throttle_time_ms = 0;
         let coordinators = Vec::new();
         return FindCoordinatorResponse {
@@ -145,14 +168,10 @@ fn find(client: &Client, version: i16, request: FindCoordinatorRequest) -> FindC
             let (node_id, error_code) = (-1, code.into());
             Coordinator { key, node_id, error_code, error_message: Some(message), ..Coordinator::default() }
         }
-        Ok(()) => Coordinator {
-            key,
-            node_id,
-            host: host.clone(),
-            port: port.into(),
-            error_code,
-            error_message: error_message.clone(),
-        },
+        Ok(()) => {
+            let (node_id, host, port) = node(&key);
+            Coordinator { key, node_id, host, port, error_code, error_message: error_message.clone() }
+        }
     };
     let coordinators = request.coordinator_keys.into_iter().map(coordinator).collect();
     FindCoordinatorResponse { coordinators, ..FindCoordinatorResponse::default() }

@@ -1,0 +1,92 @@
+//! The journals that have a broker's topics. Each name is in one of them.
+
+use crate::Kind;
+use crate::journal::{Journal, JournalTopic};
+use crate::store::StoreError;
+use crate::topic_id::TopicId;
+use rawline_journal::{journal_of, journal_of_topic};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// The journals of a storage, by number; none where topics have their own objects.
+#[derive(Clone, Default)]
+pub(crate) struct Journals(Arc<[Journal]>);
+
+impl Journals {
+    /// These, by number.
+    pub fn new(journals: Vec<Journal>) -> Journals {
+        Journals(journals.into())
+    }
+
+    /// All, by number.
+    pub fn all(&self) -> &[Journal] {
+        &self.0
+    }
+
+    /// The number of the journal that has the topic or the group with this name.
+    pub fn number_of(&self, name: &str) -> u32 {
+        match self.0.len() {
+            0 | 1 => 0,
+            count => journal_of(name, count as u32),
+        }
+    }
+
+    /// The journal that has the topic or the group with this name.
+    pub fn of(&self, name: &str) -> Option<&Journal> {
+        self.0.get(self.number_of(name) as usize)
+    }
+
+    /// The journal that gives ids to topics such as this.
+    pub fn with_topic(&self, id: u64) -> Option<&Journal> {
+        self.0.get(journal_of_topic(id) as usize)
+    }
+
+    /// The topic with this id, if it exists as far as this broker has seen.
+    pub fn topic(&self, id: u64) -> Option<Arc<JournalTopic>> {
+        self.with_topic(id)?.topic(id)
+    }
+
+    /// The topic that is known by this id outside the storage, with its journal, if it exists as far as this broker has
+    /// seen.
+    pub fn identified(&self, id: TopicId) -> Option<(&Journal, Arc<JournalTopic>)> {
+        self.0.iter().find_map(|journal| Some((journal, journal.identified(id)?)))
+    }
+
+    /// Another number if there are other topics or partitions than before.
+    pub fn topics_version(&self) -> u64 {
+        self.0.iter().map(Journal::topics_version).sum()
+    }
+
+    /// All topics.
+    pub fn topics(&self) -> Vec<Arc<JournalTopic>> {
+        self.0.iter().flat_map(Journal::topics).collect()
+    }
+
+    /// Whether this broker does for the topic with this name what one broker is enough for.
+    pub fn tidies(&self, topic: &str) -> bool {
+        self.of(topic).is_none_or(|journal| journal.tidies().load(Ordering::Relaxed))
+    }
+
+    /// The journal that knows named producers. Several can't: an instance is replaced in one of them, and would go on
+    /// in the others.
+    pub fn of_producers(&self, what: &str) -> Result<&Journal, StoreError> {
+        match self.all() {
+            [only] => Ok(only),
+            [] => Err(StoreError::new(
+                Kind::FixRequest,
+                format!(
+                    "{what} need a storage with a journal, which this one doesn't have: use an unnamed producer, or a \
+                     broker on an empty directory or prefix"
+                ),
+            )),
+            several => Err(StoreError::new(
+                Kind::FixRequest,
+                format!(
+                    "{what} need a storage with one journal, and this one has {}: use an unnamed producer, or a \
+                     storage that was created with one journal",
+                    several.len()
+                ),
+            )),
+        }
+    }
+}
