@@ -40,14 +40,15 @@ def free_port() -> int:
 class Broker:
     """One of the brokers, always on the same ports."""
 
-    def __init__(self, number: int, program: Path, folder: Path, variables: dict[str, str]) -> None:
+    def __init__(self, number: int, options: argparse.Namespace, folder: Path, variables: dict[str, str]) -> None:
         self.name = "ABCDEFGH"[number]
         self.address = f"127.0.0.1:{free_port()}"
         self.url = f"http://{self.address}"
         self.kafka = f"127.0.0.1:{free_port()}"
         flags = ["--storage", "s3://bucket/events", "--listen", self.address, "--kafka", self.kafka]
         flags += ["--cache-dir", str(folder / f"cache-{self.name}"), "--memory", "128MiB"]
-        self.command = [program, "serve", *flags]
+        flags += ["--journals", str(options.journals)]
+        self.command = [options.program, "serve", *flags]
         self.environment = {**os.environ, **variables}
         self.log = (folder / f"{self.name}.log").open("ab")
         self.start()
@@ -192,14 +193,21 @@ def wait_until_up(broker: Broker) -> None:
         time.sleep(0.05)
 
 
-def owner(brokers: list[Broker]) -> str:
-    """The name of the broker that the others send their appends to."""
+def owners(brokers: list[Broker]) -> str:
+    """The names of the owners of the journals, by number."""
     for broker in brokers:
         try:
-            urls = {member["url"] for member in broker.members() if member["is_owner"]}
+            members = broker.members()
         except OSError:
             continue
-        return next((other.name for other in brokers if other.url in urls), "nobody")
+        names = {other.url: other.name for other in brokers}
+        owned = {
+            number: names[str(member["url"])]
+            for member in members
+            if member["url"] in names and isinstance(member["journals"], list)
+            for number in member["journals"]
+        }
+        return "".join(owned[number] for number in sorted(owned)) or "nobody"
     return "nobody"
 
 
@@ -208,7 +216,7 @@ def disturb(brokers: list[Broker], load: Load) -> None:
     broker, action = random.choice(brokers), random.choice(["kill -9", "pause", "stop"])
     load.http.ask()
     load.kafka.ask()
-    owns = " (the owner)" if owner(brokers) == broker.name else ""
+    owns = " (an owner)" if broker.name in owners(brokers) else ""
     if action == "kill -9":
         broker.process.kill()
         broker.process.wait()
@@ -224,7 +232,7 @@ def disturb(brokers: list[Broker], load: Load) -> None:
         broker.start()
     wait_until_up(broker)
     gaps = f"longest gap over HTTP {load.http.ask():.2f} s, over Kafka's protocol {load.kafka.ask():.2f} s"
-    say(f"{action:8} {broker.name}{owns:12}  then {owner(brokers)} owns the journal; {gaps}")
+    say(f"{action:8} {broker.name}{owns:11}  then {owners(brokers)} own the journals; {gaps}")
 
 
 def records(program: Path, broker: Broker, topic: str) -> list[int]:
@@ -263,6 +271,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=600, help="how long (default 600)")
     parser.add_argument("--every", type=float, default=10, help="seconds between disturbances (default 10)")
     parser.add_argument("--brokers", type=int, default=3, help="how many (default 3)")
+    parser.add_argument("--journals", type=int, default=3, help="how many the storage has (default 3)")
     parser.add_argument("--program", type=Path, default=REPOSITORY / "target/release/rawline", help="the binary")
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="rawline-cluster-"))
@@ -283,7 +292,7 @@ def main() -> None:
             except ConnectionRefusedError:
                 time.sleep(0.02)
         variables = {"AWS_ENDPOINT_URL": f"http://{address}", **KEYS}
-        brokers = [Broker(number, options.program, folder, variables) for number in range(options.brokers)]
+        brokers = [Broker(number, options, folder, variables) for number in range(options.brokers)]
         for broker in brokers:
             wait_until_up(broker)
             say(f"broker {broker.name} at {broker.url}, for Kafka's clients at {broker.kafka}")
