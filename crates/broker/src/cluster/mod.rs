@@ -12,6 +12,7 @@ mod exchange;
 mod fingerprint;
 mod forward;
 mod members;
+mod takeover;
 mod task;
 
 pub use card::{BrokerId, Card, Endpoint};

@@ -1,6 +1,7 @@
 //! Keeps this broker's card in the storage, reads those of the others, and follows what they store.
 
 use crate::cluster::members::Members;
+use crate::cluster::takeover::Takeover;
 use crate::cluster::{BrokerId, Brokers, Card, Fingerprint, MemberStore};
 use crate::journal::{Journal, JournalError};
 use crate::journals::Journals;
@@ -36,11 +37,29 @@ struct Followed {
     journal: Journal,
     /// Whether this broker owns the journal, and has seen everything that was stored before it did.
     is_acting: watch::Sender<bool>,
+    takeover: Mutex<Takeover>,
     /// Another broker has stored something.
     news: Notify,
 }
 
 impl Followed {
+    fn takeover(&self) -> MutexGuard<'_, Takeover> {
+        self.takeover.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes who owns the journal, at once: by the time that another task looks, this broker may be the owner again.
+    fn note_owner(&self, other: Option<&Card>) {
+        let mut takeover = self.takeover();
+        let has_ended = takeover.note(other.is_some());
+        if let Some(other) = other {
+            self.journal.tidies().store(false, Ordering::Relaxed);
+            self.is_acting.send_replace(false);
+            if has_ended {
+                tracing::info!(journal = self.journal.number(), owner = %other.id, "another broker owns the journal");
+            }
+        }
+    }
+
     fn next_object(&self) -> u64 {
         *self.journal.end().borrow()
     }
@@ -57,6 +76,7 @@ impl Cluster {
         let followed = |journal: &Journal| Followed {
             journal: journal.clone(),
             is_acting: watch::Sender::new(false),
+            takeover: Mutex::default(),
             news: Notify::new(),
         };
         let journals: Vec<Followed> = journals.all().iter().map(followed).collect();
@@ -323,19 +343,21 @@ impl Cluster {
 
     /// Acts as the owner of a journal from when this broker has seen what the one before it has stored.
     async fn take_over(self: Arc<Self>, journal: u32) {
-        let Followed { journal: extended, is_acting, .. } = self.followed(journal);
+        let followed = self.followed(journal);
         let mut brokers = self.brokers.subscribe();
         loop {
-            let is_owner = !self.is_owned_by_other(journal);
-            if is_owner && !*is_acting.borrow() {
-                match extended.catch_up().await {
-                    Ok(()) if !self.is_owned_by_other(journal) => {
-                        tracing::info!(journal, "this broker owns the journal: it appends for all");
-                        extended.tidies().store(true, Ordering::Relaxed);
-                        is_acting.send_replace(true);
-                        self.say_what_is_owned();
+            // The guard must not live while this waits.
+            let look = followed.takeover().look();
+            if let Some(look) = look {
+                match followed.journal.catch_up().await {
+                    Ok(()) => {
+                        let mut takeover = followed.takeover();
+                        if takeover.looked(look) {
+                            tracing::info!(journal, "this broker owns the journal: it appends for all");
+                            followed.journal.tidies().store(true, Ordering::Relaxed);
+                            followed.is_acting.send_replace(true);
+                        }
                     }
-                    Ok(()) => {}
                     Err(error) => {
                         tracing::warn!(journal, %error, "can't take over the journal; retrying");
                         sleep(Duration::from_secs(1)).await;
@@ -343,14 +365,7 @@ impl Cluster {
                     }
                 }
             }
-            if !is_owner {
-                extended.tidies().store(false, Ordering::Relaxed);
-                if is_acting.send_replace(false) {
-                    let owner = self.other_owner(journal).map(|card| card.id.to_string());
-                    tracing::info!(journal, owner, "another broker owns the journal");
-                    self.say_what_is_owned();
-                }
-            }
+            self.say_what_is_owned();
             if brokers.changed().await.is_err() {
                 return;
             }
@@ -365,7 +380,9 @@ impl Cluster {
         self.change(|members, _| {
             let acting = (0..).zip(&self.journals).filter(|(_, followed)| *followed.is_acting.borrow());
             let owns: Vec<u32> = acting.map(|(journal, _)| journal).collect();
-            members.change_me(|card| (card.owns, card.owns_changes) = (owns, card.owns_changes + 1));
+            if owns != members.me().owns {
+                members.change_me(|card| (card.owns, card.owns_changes) = (owns, card.owns_changes + 1));
+            }
         });
     }
 
@@ -379,6 +396,9 @@ impl Cluster {
         let mut members = self.members();
         change(&mut members, now);
         let brokers = members.brokers(now);
+        for (journal, followed) in (0..).zip(&self.journals) {
+            followed.note_owner(brokers.other_owner(journal));
+        }
         // Under the members' lock, so that an older view doesn't replace a newer one. Who looks at the view holds its
         // lock, and must not ask for the members.
         self.brokers.send_if_modified(|before| {
