@@ -128,6 +128,20 @@ impl World {
         Some(count)
     }
 
+    /// Asks a broker something that only the owner answers, until all is well.
+    pub async fn ask_owners(self: Arc<Self>, partition: u32) {
+        while !self.is_over() {
+            let to = self.any_machine();
+            let work = move |node: Arc<Node>| -> BoxFuture<'static, _> { Box::pin(node.act(partition)) };
+            let acting = timeout(RESPONSE_WAIT, self.call(From::Client, to, Box::new(work))).await;
+            if let Ok(Ok(Some(acting))) = acting {
+                self.store.note(|| format!("machine {to} acts: {acting:?}"));
+                self.acted(partition, acting);
+            }
+            self.rest().await;
+        }
+    }
+
     /// Reads anywhere in a partition, until all is well.
     pub async fn read_anywhere(self: Arc<Self>, partition: u32) {
         while !self.is_over() {

@@ -9,6 +9,7 @@
 //! - **A broker sees a beginning of the log,** which may be older than what others see, and which only grows: a read
 //!   sees no less than an earlier one at the same run of a broker, and no less than what this run has acknowledged.
 //! - **No broker denies an offset** that somebody has seen before.
+//! - **A new owner has seen what was acknowledged** while it wasn't the owner, before it acts for groups.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -65,11 +66,22 @@ pub struct Read {
     pub returned: Moment,
 }
 
+/// A broker acts as the owner.
+#[derive(Debug, Clone)]
+pub struct Acting {
+    pub at: Run,
+    /// The newest moment at which it took another broker for the owner.
+    pub since: Moment,
+    /// The end of the partition as it sees it.
+    pub next_offset: u64,
+}
+
 /// What happened to a partition.
 #[derive(Debug, Clone, Default)]
 pub struct Calls {
     pub appends: Vec<Append>,
     pub reads: Vec<Read>,
+    pub actings: Vec<Acting>,
 }
 
 /// What can't be.
@@ -99,6 +111,8 @@ pub enum Fault {
     Unseen { at: Run, acknowledged: u64, next_offset: u64 },
     /// A broker denied an offset that somebody had seen.
     OutOfRange { at: Run, offset: u64 },
+    /// A broker acts as the owner and has not seen what others had acknowledged before it was.
+    Unready { at: Run, acknowledged: u64, next_offset: u64 },
 }
 
 /// What contradicts that the partition is this log.
@@ -241,6 +255,13 @@ fn growth(calls: &Calls, faults: &mut Vec<Fault>) {
         if let Outcome::Stored { first_offset, by } = append.outcome {
             let next_offset = first_offset + append.records.len() as u64;
             acknowledged.entry(by).or_default().push((append.returned, next_offset));
+        }
+    }
+    let acknowledged_by_anybody = Known::of(acknowledged.values().flatten().copied().collect());
+    for Acting { at, since, next_offset } in calls.actings.iter().cloned() {
+        let acknowledged = acknowledged_by_anybody.before(since);
+        if next_offset < acknowledged {
+            faults.push(Fault::Unready { at, acknowledged, next_offset });
         }
     }
     let by_anybody = Known::of(shown.values().chain(acknowledged.values()).flatten().copied().collect());

@@ -1,7 +1,7 @@
 //! Tests of the checker: histories of a log, histories of none by the fault that each has, and random ones that a
 //! search through all orders judges too.
 
-use super::log::{Append, Calls, Fault, Found, Moment, Outcome, Read, Run, faults};
+use super::log::{Acting, Append, Calls, Fault, Found, Moment, Outcome, Read, Run, faults};
 use std::ops::Range;
 
 const A: Run = Run { machine: 0, number: 1 };
@@ -34,6 +34,11 @@ impl Told {
 
     fn out_of_range(mut self, at: Run, span: Range<Moment>, offset: u64) -> Told {
         self.0.reads.push(Read { at, offset, found: Found::OutOfRange, called: span.start, returned: span.end });
+        self
+    }
+
+    fn acts(mut self, at: Run, since: Moment, next_offset: u64) -> Told {
+        self.0.actings.push(Acting { at, since, next_offset });
         self
     }
 
@@ -171,6 +176,14 @@ fn an_offset_that_somebody_has_seen_is_not_out_of_range() {
         assert_eq!(two().out_of_range(B, 5..6, offset).faults("a b"), [Fault::OutOfRange { at: B, offset }]);
     }
     assert_eq!(two().out_of_range(B, 5..6, 3).faults("a b"), []);
+}
+
+#[test]
+fn an_owner_that_has_not_seen_what_others_acknowledged_before_is_a_fault() {
+    let unready = Fault::Unready { at: B, acknowledged: 2, next_offset: 1 };
+    assert_eq!(two().acts(B, 5, 1).faults("a b"), [unready]);
+    // It may have been the owner when the second was acknowledged.
+    assert_eq!(two().acts(B, 3, 1).acts(B, 5, 2).faults("a b"), []);
 }
 
 /// Whether the appends and what was seen of them can have happened in some order: tries all.

@@ -105,6 +105,11 @@ fn a_stale_follower_that_denies_an_offset_is_found() {
 }
 
 #[test]
+fn a_takeover_that_does_not_read_to_the_end_is_found() {
+    is_found(Bug::ActAtOnce, |fault| matches!(fault, Fault::Unready { .. }));
+}
+
+#[test]
 fn a_broker_whose_view_goes_back_is_found() {
     is_found(Bug::ReadAnywhere, |fault| matches!(fault, Fault::Backwards { .. }));
 }

@@ -1,6 +1,6 @@
 //! One run of a broker: the product's own code on a machine, and what it does with requests, as the HTTP server does.
 
-use super::log::Run;
+use super::log::{Acting, Moment, Run};
 use super::machine::Machine;
 use super::network::{From, Missed};
 use super::world::{Bug, World};
@@ -33,6 +33,9 @@ impl Clock for Wrong {
 /// How long a broker that stops waits for the requests that it has.
 const DRAIN_WAIT: Duration = Duration::from_secs(5);
 
+/// After this time, a broker with this bug sends a request again.
+const AGAIN_AFTER: Duration = Duration::from_millis(200);
+
 /// One run of a broker that takes requests.
 pub struct Node {
     pub run: Run,
@@ -41,6 +44,8 @@ pub struct Node {
     broker: Mutex<Option<Arc<Broker>>>,
     cluster: Arc<Cluster>,
     world: Weak<World>,
+    /// The newest moment at which it took another broker for the owner.
+    not_owner_at: Mutex<Moment>,
 }
 
 /// An append as it is sent: its records, and who numbers it.
@@ -93,7 +98,14 @@ impl Node {
         let Some(cluster) = broker.cluster().cloned() else { unreachable!("the store has cards") };
         *connection.view.lock().unwrap() = Some(cluster.watch());
         let (broker, weak) = (Mutex::new(Some(Arc::new(broker))), Arc::downgrade(&world));
-        let node = Arc::new(Node { run, machine: machine.clone(), broker, cluster: cluster.clone(), world: weak });
+        let node = Arc::new(Node {
+            run,
+            machine: machine.clone(),
+            broker,
+            cluster: cluster.clone(),
+            world: weak,
+            not_owner_at: Mutex::default(),
+        });
         world.store.note(|| format!("machine {}: broker {id} runs", run.machine));
         machine.spawn(watch_owner(world.clone(), cluster.clone(), run));
         world.serves(node);
@@ -138,6 +150,22 @@ impl Node {
     /// What is stored in a partition as far as the broker has seen.
     pub async fn end(&self, partition: u32) -> Option<u64> {
         Some(self.broker()?.partition(TOPIC, u64::from(partition)).await.ok()?.offsets().end)
+    }
+
+    /// Answers as the coordinator of groups, if the broker is that: what it has seen of a partition by then.
+    pub async fn act(self: Arc<Self>, partition: u32) -> Option<Acting> {
+        let world = self.world.upgrade()?;
+        if self.cluster.is_owned_by_other() {
+            *self.not_owner_at.lock().unwrap() = world.moment();
+            return None;
+        }
+        let acts = world.bug == Some(Bug::ActAtOnce) || self.cluster.acts().await;
+        if !acts || self.cluster.is_owned_by_other() {
+            return None;
+        }
+        let next_offset = self.end(partition).await?;
+        world.saw(|seen| seen.actings += 1);
+        Some(Acting { at: self.run, since: *self.not_owner_at.lock().unwrap(), next_offset })
     }
 
     /// Creates the topic, or has the owner create it; then this broker knows it.
@@ -215,7 +243,11 @@ impl Node {
                         node.append_here(arrives).await
                     })
                 };
-                let missed = world.call(from, to, Box::new(work)).await;
+                let call = world.call(from, to, Box::new(work));
+                let missed = match world.bug {
+                    Some(Bug::ForwardAgain) => timeout(AGAIN_AFTER, call).await.unwrap_or(Err(Missed::Lost)),
+                    _ => call.await,
+                };
                 world.saw(|seen| match missed {
                     Ok(_) => seen.forwards += 1,
                     Err(Missed::NotSent) => seen.unsent_forwards += 1,

@@ -175,6 +175,7 @@ impl World {
         }
         for partition in 0..partitions {
             clients.push(tokio::spawn(self.clone().read_anywhere(partition)));
+            clients.push(tokio::spawn(self.clone().ask_owners(partition)));
             (0..2).for_each(|_| clients.push(tokio::spawn(self.clone().tail(partition))));
         }
         clients

@@ -24,6 +24,8 @@ pub struct Seen {
     pub reads: usize,
     /// Reads that saw less than somebody had before.
     pub late_reads: usize,
+    /// Questions that a broker answered as the owner.
+    pub actings: usize,
     /// The longest time that an append with a sequence took, its retries included.
     pub longest_append: Duration,
 }
@@ -65,7 +67,7 @@ impl Seen {
         self.clone().counts_mut().into_iter().all(|count| *count > 0)
     }
 
-    fn counts_mut(&mut self) -> [&mut usize; 16] {
+    fn counts_mut(&mut self) -> [&mut usize; 17] {
         [
             &mut self.crashes,
             &mut self.pauses,
@@ -83,6 +85,7 @@ impl Seen {
             &mut self.unknown,
             &mut self.reads,
             &mut self.late_reads,
+            &mut self.actings,
         ]
     }
 }

@@ -1,7 +1,7 @@
 //! One world: brokers on machines, a store, a network, and what clients have seen.
 
 use super::cards::Cards;
-use super::log::{Append, Calls, Fault, Found, Moment, Outcome, Read, Run, faults};
+use super::log::{Acting, Append, Calls, Fault, Found, Moment, Outcome, Read, Run, faults};
 use super::machine::Machine;
 use super::network::Cuts;
 use super::node::Node;
@@ -28,6 +28,8 @@ pub enum Bug {
     DenyWhatIsNew,
     /// A broker has its reads answered by any.
     ReadAnywhere,
+    /// A new owner acts before it has read what was stored.
+    ActAtOnce,
 }
 
 /// What must not happen.
@@ -122,6 +124,10 @@ impl World {
 
     pub fn read(&self, partition: u32, read: Read) {
         self.calls.lock().unwrap()[partition as usize].reads.push(read);
+    }
+
+    pub fn acted(&self, partition: u32, acting: Acting) {
+        self.calls.lock().unwrap()[partition as usize].actings.push(acting);
     }
 
     /// The greatest end of a partition that a client knows.
