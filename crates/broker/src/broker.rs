@@ -46,6 +46,8 @@ pub struct Config {
     pub consumer_session: Duration,
     /// Where a journal commits; in the current runtime if this is `None`.
     pub commit_thread: Option<CommitThread>,
+    /// Whether it stores nothing, and follows what other brokers on the storage store.
+    pub is_read_only: bool,
 }
 
 impl Config {
@@ -60,6 +62,7 @@ impl Config {
             writer_id,
             consumer_session: CONSUMER_SESSION,
             commit_thread: None,
+            is_read_only: false,
         }
     }
 
@@ -67,7 +70,8 @@ impl Config {
     fn journal(&self, store: &dyn JournalStore) -> JournalConfig {
         let config = JournalConfig::new(self.writer_id);
         let limits = Limits { batch_wait: self.batch_wait, object_bytes: self.commit_bytes, ..config.limits };
-        store.settings(JournalConfig { limits, ..config })
+        let settings = store.settings(JournalConfig { limits, ..config });
+        if self.is_read_only { settings.read_only() } else { settings }
     }
 
     /// Maximum size of the batches in one object: a nearly full commit and one more request.
@@ -218,7 +222,8 @@ impl Broker {
                 let (clock, guard) = (shared.clock.clone(), (shared.store.clone(), shared.tasks.clone()));
                 let config = shared.config.journal(&*store);
                 let thread = shared.config.commit_thread.as_ref();
-                Journal::open_guarded(store, clock, config, together.numbered(number), guard, thread)
+                let journal = Journal::open_guarded(store, clock, config, together.numbered(number), guard, thread);
+                if shared.config.is_read_only { journal.refusing_changes() } else { journal }
             };
             let journals: Vec<Journal> = (0..).zip(stores).map(open).collect();
             tokio::try_join!(try_join_all(journals.iter().map(Journal::ready)), shared.store.ready())?;
@@ -250,7 +255,8 @@ impl Broker {
     /// storage has one broker.
     pub async fn join(&self, describe: impl FnOnce(Card) -> Card) -> Result<(), StoreError> {
         let Some(members) = self.shared.store.members() else { return Ok(()) };
-        let card = describe(Card::new(BrokerId(self.shared.config.writer_id)));
+        let card = Card::new(BrokerId(self.shared.config.writer_id));
+        let card = describe(Card { is_read_only: self.shared.config.is_read_only, ..card });
         let cluster = Cluster::join(members, self.journals.clone(), card).await?;
         assert!(self.cluster.set(cluster).is_ok(), "a broker joins the others once");
         Ok(())
@@ -331,6 +337,11 @@ impl Broker {
             },
             found => found,
         }
+    }
+
+    /// Whether this broker stores nothing.
+    pub fn is_read_only(&self) -> bool {
+        self.shared.config.is_read_only
     }
 
     /// Whether a topic may be created by whoever only wants to append to it.

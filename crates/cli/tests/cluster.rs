@@ -7,29 +7,34 @@ mod journals;
 mod support;
 
 use rawline_client::{
-    BrokerInfo, BrokerState, Client, ClientConfig, Fetched, Producer, ProducerConfig, ReadOptions, RetryPolicy,
-    Settings,
+    BrokerInfo, BrokerState, Client, ClientConfig, ClientError, Fetched, Producer, ProducerConfig, ReadOptions,
+    RetryPolicy, Settings,
 };
-use rawline_testkit::process::Broker;
+use rawline_testkit::process::{Broker, serve_command};
 use rawline_testkit::s3_server::{Bucket, bucket};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::num::NonZeroU64;
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use support::RAWLINE;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
 
 /// How long something may take that takes a moment on a machine with nothing else to do.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn start(bucket: &Bucket) -> Broker {
-    start_with(bucket, &[])
+    start_with(bucket, &[], bucket.variables())
 }
 
-fn start_with(bucket: &Bucket, more: &[&str]) -> Broker {
+fn start_with(bucket: &Bucket, flags: &[&str], variables: Vec<(String, String)>) -> Broker {
     let (storage, cache) = (format!("s3://{}/events", bucket.name), bucket.cache_dir());
-    let flags = ["--storage", &storage, "--cache-dir", cache.to_str().unwrap(), "--batch-wait", "5ms"];
-    Broker::start_with(RAWLINE, &[&flags[..], more].concat(), bucket.variables())
+    let place = ["--storage", &storage, "--cache-dir", cache.to_str().unwrap(), "--batch-wait", "5ms"];
+    Broker::start_with(RAWLINE, &[&place, flags].concat(), variables)
 }
 
 fn client(broker: &Broker) -> Client {
@@ -232,4 +237,148 @@ async fn a_broker_that_stops_hands_over_first_and_leaves_no_card() {
     assert_eq!(sees(&brokers[1], 1).await, brokers[1].url());
     eventually("the card of the broker that stopped is gone", || async { (cards() == 1).then_some(()) }).await;
     numbers.check("t", &[&brokers[1]]).await;
+}
+
+/// The keys of the bucket but for cards, and their bytes.
+fn stored(bucket: &Bucket) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![bucket.file("")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.ends_with(".brokers") {
+                continue;
+            }
+            if path.is_dir() {
+                folders.push(path);
+            } else if let Ok(bytes) = std::fs::read(&path) {
+                files.insert(path, bytes);
+            }
+        }
+    }
+    files
+}
+
+/// Expects that an append is refused since nobody is there who stores it.
+async fn expect_read_only(broker: &Broker) {
+    let client = Client::new(ClientConfig { retries: RetryPolicy::NONE, ..ClientConfig::new(broker.url()) }).unwrap();
+    let settings = Settings::default();
+    for error in [
+        client.append_records("t", &[1], vec![7].into()).await.unwrap_err(),
+        client.set_topic("t", &settings).await.unwrap_err(),
+        client.groups().await.unwrap_err(),
+    ] {
+        let ClientError::Refused { status, code, .. } = &error else { panic!("{error:?}") };
+        assert_eq!((*status, code.as_str()), (503, "read_only"), "{error}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_only_broker_follows_and_forwards_and_never_stores_anything() {
+    let bucket = bucket().await;
+    let mut writer = start(&bucket);
+    let follower = start_with(&bucket, &["--read-only"], bucket.variables());
+    assert_eq!(sees(&follower, 2).await, writer.url());
+    assert_eq!(sees(&writer, 2).await, writer.url());
+    for number in 0_u8..10 {
+        client(&follower).append_records("t", &[1], vec![number].into()).await.unwrap();
+    }
+    let all: Vec<Vec<u8>> = (0_u8..10).map(|number| vec![number]).collect();
+    assert_eq!(read_all(&client(&follower), "t", 10).await, all);
+    let shown = follower.run(&["brokers"], b"").stdout;
+    assert!(String::from_utf8(shown).unwrap().contains("never"));
+
+    writer.kill();
+    let before = stored(&bucket);
+    expect_read_only(&follower).await;
+    assert_eq!(read_all(&client(&follower), "t", 10).await, all, "reads go on");
+    assert_eq!(stored(&bucket), before);
+    writer.start_again();
+    assert_eq!(sees(&follower, 2).await, writer.url());
+    client(&follower).append_records("t", &[1], vec![10].into()).await.unwrap();
+    assert_eq!(read_all(&client(&writer), "t", 11).await.len(), 11);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_only_broker_needs_no_credentials_that_can_write() {
+    let bucket = bucket().await;
+    let writer = start(&bucket);
+    client(&writer).append_records("t", &[1], vec![7].into()).await.unwrap();
+    let (address, proxy) = refusing_writes(bucket.address).await;
+    let variables = bucket.variables().into_iter().map(|(name, value)| match name.as_str() {
+        "AWS_ENDPOINT_URL" => (name, format!("http://{address}")),
+        _ => (name, value),
+    });
+    // Nobody reaches it, and it reaches nobody but the bucket and, for appends, the owner.
+    let follower = start_with(&bucket, &["--read-only"], variables.collect());
+    assert!(follower.printed.contains("this broker's card can't be stored"), "{}", follower.printed);
+    assert_eq!(read_all(&client(&follower), "t", 1).await, [vec![7]]);
+    client(&follower).append_records("t", &[1], vec![8].into()).await.unwrap();
+    assert_eq!(read_all(&client(&follower), "t", 2).await, [vec![7], vec![8]]);
+    assert_eq!(std::fs::read_dir(bucket.file("events/.brokers")).unwrap().count(), 1);
+    // The others know it by its questions.
+    sees(&writer, 2).await;
+    drop(proxy);
+}
+
+/// A proxy before the S3 server that lets reads through, and answers all else as the server does without permission.
+async fn refusing_writes(server: SocketAddr) -> (SocketAddr, tokio::task::JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let proxy = tokio::spawn(async move {
+        loop {
+            let (client, _) = listener.accept().await.unwrap();
+            tokio::spawn(relay(client, server));
+        }
+    });
+    (address, proxy)
+}
+
+/// One connection, for one request.
+async fn relay(mut client: TcpStream, server: SocketAddr) {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        match client.read_u8().await {
+            Ok(byte) => head.push(byte),
+            Err(_) => return,
+        }
+    }
+    let head = String::from_utf8(head).unwrap();
+    let (request, headers) = head.split_once("\r\n").unwrap();
+    if request.starts_with("GET ") || request.starts_with("HEAD ") {
+        let mut server = TcpStream::connect(server).await.unwrap();
+        let head = format!("{request}\r\nconnection: close\r\n{headers}");
+        server.write_all(head.as_bytes()).await.unwrap();
+        let _ = tokio::io::copy(&mut server, &mut client).await;
+        return;
+    }
+    let body = "<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>";
+    let response = format!(
+        "HTTP/1.1 403 Forbidden\r\ncontent-type: application/xml\r\ncontent-length: {}\r\nconnection: close\r\n\r\n\
+         {body}",
+        body.len()
+    );
+    let _ = client.write_all(response.as_bytes()).await;
+    // Closed with unread bytes, it would be reset before the response is read.
+    let mut rest = Vec::new();
+    let _ = tokio::time::timeout(Duration::from_millis(200), client.read_to_end(&mut rest)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_only_broker_needs_a_storage_that_others_write_to() {
+    let bucket = bucket().await;
+    let refused = |flags: &[&str]| {
+        let mut command = serve_command(RAWLINE, flags);
+        let output = command.envs(bucket.variables()).output().unwrap();
+        assert!(!output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let printed = refused(&["--read-only", "--listen", "127.0.0.1:0", "--storage", directory.path().to_str().unwrap()]);
+    assert!(printed.contains("--read-only is for a bucket") && printed.contains("a directory"), "{printed}");
+    let (storage, cache) = (format!("s3://{}/nothing", bucket.name), bucket.cache_dir());
+    let place = ["--storage", &storage, "--cache-dir", cache.to_str().unwrap(), "--listen", "127.0.0.1:0"];
+    let printed = refused(&[&["--read-only"], &place[..]].concat());
+    assert!(printed.contains("start one that isn't read-only first"), "{printed}");
+    assert_eq!(stored(&bucket), BTreeMap::new());
 }

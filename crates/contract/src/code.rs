@@ -198,6 +198,8 @@ codes! {
     PEER_UNKNOWN = "peer_unknown", Wait;
     /// The broker that appends for all went away while it had the request.
     OWNER_LOST = "owner_lost", Wait;
+    /// The broker stores nothing, and reaches none that does.
+    READ_ONLY = "read_only", Wait;
     /// The broker is shutting down.
     SHUTTING_DOWN = "shutting_down", Wait;
     /// The journal has its maximum number of named producers.

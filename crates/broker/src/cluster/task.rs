@@ -48,9 +48,10 @@ impl Followed {
     }
 
     /// Notes who owns the journal, at once: by the time that another task looks, this broker may be the owner again.
-    fn note_owner(&self, other: Option<&Card>) {
+    /// A broker that is read-only never acts.
+    fn note_owner(&self, other: Option<&Card>, is_read_only: bool) {
         let mut takeover = self.takeover();
-        let has_ended = takeover.note(other.is_some());
+        let has_ended = takeover.note(other.is_some() || is_read_only);
         if let Some(other) = other {
             self.journal.tidies().store(false, Ordering::Relaxed);
             self.is_acting.send_replace(false);
@@ -92,7 +93,16 @@ impl Cluster {
             running: Mutex::default(),
         });
         cluster.look_for_others().await?;
-        cluster.store_card().await?;
+        if let Err(error) = cluster.store_card().await {
+            if !cluster.is_read_only() {
+                return Err(error);
+            }
+            tracing::warn!(
+                %error,
+                "this broker's card can't be stored: the others know this read-only broker while it reaches them, and \
+                 it looks into the bucket for what they store in any case"
+            );
+        }
         // What was stored while this broker read the cards.
         cluster.catch_up().await?;
         let mut running = vec![tasks::spawn(cluster.clone().beat()), tasks::spawn(cluster.clone().look())];
@@ -145,6 +155,11 @@ impl Cluster {
         self.brokers.borrow().other_owner(journal).is_some()
     }
 
+    /// Whether this broker stores nothing but its card.
+    pub fn is_read_only(&self) -> bool {
+        self.members().me().is_read_only
+    }
+
     /// Waits until this broker, which owns a journal, has seen what was stored in it before. False if it doesn't own
     /// it, or can't see that.
     pub async fn acts(&self, journal: u32) -> bool {
@@ -152,7 +167,7 @@ impl Cluster {
         if *is_acting.borrow() {
             return true;
         }
-        if self.is_owned_by_other(journal) {
+        if self.is_owned_by_other(journal) || self.is_read_only() {
             return false;
         }
         let mut is_acting = is_acting.subscribe();
@@ -253,8 +268,13 @@ impl Cluster {
         let mut beats = heartbeats();
         loop {
             beats.tick().await;
-            if let Err(error) = self.store_card().await {
-                tracing::warn!(%error, "this broker's card was not stored; the others may take it for gone");
+            match self.store_card().await {
+                Err(error) if !self.is_read_only() => {
+                    tracing::warn!(%error, "this broker's card was not stored; the others may take it for gone");
+                }
+                // The log has said at the start that it can't be stored, or it is stored again in a moment.
+                Err(error) => tracing::debug!(%error, "the card of this read-only broker was not stored"),
+                Ok(()) => {}
             }
         }
     }
@@ -286,11 +306,11 @@ impl Cluster {
 
     async fn read_card(&self, id: BrokerId) {
         match self.store.get(id).await {
-            Ok(None) => self.change(|members, _| members.gone(id)),
+            Ok(None) => self.change(|members, now| members.gone(id, now)),
             Ok(Some((bytes, age))) => match Card::decode(&bytes) {
                 Ok(card) if self.members().is_former(&card) => {
                     // It was killed, and nobody else deletes its card.
-                    if age > CARD_FORGOTTEN_AFTER {
+                    if age > CARD_FORGOTTEN_AFTER && !self.is_read_only() {
                         let _ = self.store.delete(id).await;
                     }
                 }
@@ -315,10 +335,13 @@ impl Cluster {
         };
         let new: Vec<BrokerId> = listed.into_iter().filter(is_new).collect();
         join_all(new.into_iter().map(|id| self.read_card(id))).await;
+        if self.is_read_only() {
+            return Ok(());
+        }
         let forgotten = self.members().forgotten(self.epoch.elapsed(), CARD_FORGOTTEN_AFTER);
         for id in forgotten {
             match self.store.delete(id).await {
-                Ok(()) => self.change(|members, _| members.gone(id)),
+                Ok(()) => self.change(|members, now| members.gone(id, now)),
                 Err(error) => tracing::debug!(broker = %id, %error, "can't delete the card of a broker that is gone"),
             }
         }
@@ -397,7 +420,7 @@ impl Cluster {
         change(&mut members, now);
         let brokers = members.brokers(now);
         for (journal, followed) in (0..).zip(&self.journals) {
-            followed.note_owner(brokers.other_owner(journal));
+            followed.note_owner(brokers.other_owner(journal), members.me().is_read_only);
         }
         // Under the members' lock, so that an older view doesn't replace a newer one. Who looks at the view holds its
         // lock, and must not ask for the members.

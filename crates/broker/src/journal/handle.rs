@@ -22,7 +22,7 @@ use futures_util::FutureExt;
 use rawline_journal::{Control, Limits, Offsets, PartitionId, Producer, Refused, Rejected, State};
 use std::ops::Range;
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 use thiserror::Error;
@@ -30,6 +30,9 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
+
+/// Longer than a broker runs.
+const NEVER: Duration = Duration::from_secs(100 * 365 * 86400);
 
 /// A journal's settings.
 #[derive(Debug, Clone)]
@@ -63,6 +66,16 @@ impl JournalConfig {
             run,
             tidies: Arc::new(AtomicBool::new(true)),
         }
+    }
+
+    /// These settings for a broker that follows what others store: without merged objects and snapshots, and without
+    /// deletions. See [`Journal::refusing_changes`].
+    #[must_use]
+    pub fn read_only(mut self) -> Self {
+        self.merge = None;
+        (self.snapshot_objects, self.snapshot_interval, self.garbage_interval) = (u64::MAX, NEVER, NEVER);
+        self.tidies.store(false, Ordering::Relaxed);
+        self
     }
 
     /// These settings for objects that are deleted after `delay`: the shorter it is, the more often snapshots are
@@ -103,6 +116,12 @@ pub enum JournalError {
     /// The store didn't take it, and says why.
     #[error("{0}")]
     Store(StoreError),
+    /// This broker only follows what others store.
+    #[error(
+        "this broker is read-only, and can't reach one that stores records: start one on the storage that isn't \
+         read-only"
+    )]
+    ReadOnly,
     /// Nobody can tell any more.
     #[error("the store failed, and whether this request is stored is unknown; read the partition's end to find out")]
     Unknown,
@@ -117,7 +136,11 @@ impl JournalError {
         match self {
             JournalError::Rejected(_) | JournalError::Refused(_) | JournalError::TooLarge { .. } => Kind::FixRequest,
             JournalError::Store(error) => error.kind,
-            JournalError::Busy | JournalError::NotStored | JournalError::Unknown | JournalError::Closed => Kind::Wait,
+            JournalError::Busy
+            | JournalError::NotStored
+            | JournalError::ReadOnly
+            | JournalError::Unknown
+            | JournalError::Closed => Kind::Wait,
         }
     }
 }
@@ -166,6 +189,8 @@ pub struct Journal {
     end: Arc<watch::Receiver<u64>>,
     tidies: Arc<AtomicBool>,
     together: Together,
+    /// Whether all appends and changes are refused.
+    is_read_only: bool,
     /// The task, unless the caller runs it.
     task: Option<Supervised>,
 }
@@ -202,6 +227,12 @@ impl Journal {
             None => drop(tasks::spawn(run)),
         }
         Journal { task: Some(task), ..journal }
+    }
+
+    /// A handle that refuses all appends and changes, as its clones do. It follows what others store.
+    #[must_use]
+    pub(crate) fn refusing_changes(self) -> Journal {
+        Journal { is_read_only: true, ..self }
     }
 
     /// Waits until the journal's end is known.
@@ -343,7 +374,8 @@ impl Journal {
             task.await;
         };
         let (progress, end) = (progress_now, Arc::new(end_now));
-        (Journal { store, inbox, catalog, progress, end, tidies, together, task: None }, both)
+        let is_read_only = false;
+        (Journal { store, inbox, catalog, progress, end, tidies, together, is_read_only, task: None }, both)
     }
 
     /// Appends batches to a partition. Returns when the store has confirmed them and everything before them. They are
@@ -354,6 +386,7 @@ impl Journal {
         producer: Option<Producer>,
         received: Received,
     ) -> Result<Appended, JournalError> {
+        self.check_stores()?;
         let (bytes, batches) = (received.bytes(), received.batches.len());
         if batches > OBJECT_BATCHES_MAX || bytes > OBJECT_BYTES_MAX / 8 * 7 {
             return Err(JournalError::TooLarge { bytes, batches });
@@ -364,6 +397,15 @@ impl Journal {
 
     /// Changes a topic; a topic to be created has no id. Returns the topic's id once the change is stored.
     pub async fn change(&self, control: Control) -> Result<u64, JournalError> {
+        self.check_stores()?;
+        self.ask_for(control).await
+    }
+
+    fn check_stores(&self) -> Result<(), JournalError> {
+        if self.is_read_only { Err(JournalError::ReadOnly) } else { Ok(()) }
+    }
+
+    async fn ask_for(&self, control: Control) -> Result<u64, JournalError> {
         let (answer, answered) = oneshot::channel();
         self.ask(Request::Change { control, answer }, answered).await
     }
@@ -377,6 +419,7 @@ impl Journal {
     /// Opens a new instance of a named producer, or ends the transaction of one, which opens the next. When this
     /// returns, it is stored, and no older instance can append.
     pub async fn change_producer(&self, control: Control) -> Result<ProducerInstance, JournalError> {
+        self.check_stores()?;
         let (answer, answered) = oneshot::channel();
         self.ask(Request::Producer { control, answer }, answered).await
     }
@@ -396,7 +439,7 @@ impl Journal {
     pub(crate) async fn catch_up(&self) -> Result<(), JournalError> {
         // No topic has this id. The rules refuse that only after they have read the journal's end.
         const NO_TOPIC: u64 = 0;
-        match self.change(Control::Delete { topic: NO_TOPIC }).await {
+        match self.ask_for(Control::Delete { topic: NO_TOPIC }).await {
             Err(JournalError::Refused(_)) => Ok(()),
             Err(error) => Err(error),
             Ok(_) => unreachable!("the topic {NO_TOPIC} was deleted"),

@@ -57,6 +57,7 @@ fn row(broker: &BrokerInfo, are_several: bool) -> [String; 8] {
         text(&broker.kafka),
         broker.state.to_string(),
         match (broker.is_owner, are_several) {
+            (false, _) if broker.is_read_only => "never".to_owned(),
             (false, _) => "-".to_owned(),
             (true, false) => "yes".to_owned(),
             (true, true) => journals.join(","),
@@ -82,16 +83,21 @@ mod tests {
             is_owner,
             journals: if is_owner { vec![0] } else { vec![] },
             is_me,
-            is_read_only: false,
+            is_read_only: id.ends_with("ef"),
             silent_ms: 1234,
             objects_behind: 2,
             version: "0.1.0".to_owned(),
         };
-        let text = brokers_table(&[broker("00000000000000ab", true, true), broker("00000000000000cd", false, false)]);
+        let text = brokers_table(&[
+            broker("00000000000000ab", true, true),
+            broker("00000000000000cd", false, false),
+            broker("00000000000000ef", false, false),
+        ]);
         let want = "\
 BROKER              URL                    KAFKA  STATE  OWNER  SILENT  BEHIND  VERSION
 00000000000000ab *  http://10.0.0.7:51313  -      live   yes     1.2 s       2  0.1.0
 00000000000000cd    http://10.0.0.7:51313  -      live   -       1.2 s       2  0.1.0
+00000000000000ef    http://10.0.0.7:51313  -      live   never   1.2 s       2  0.1.0
 ";
         assert_eq!(text, want);
         let owning = |journals: &[u32]| BrokerInfo {

@@ -71,6 +71,10 @@ pub struct Args {
     #[arg(long, value_name = "URL", env = "RAWLINE_ADVERTISE", value_parser = parse_advertise)]
     advertise: Option<String>,
 
+    /// In a bucket: store nothing but this broker's card, and follow what other brokers store; they get the appends
+    #[arg(long, env = "RAWLINE_READ_ONLY")]
+    read_only: bool,
+
     /// Address to listen on for Kafka's clients, such as 127.0.0.1:9092 [default: off]
     #[arg(long, value_name = "ADDRESS", env = "RAWLINE_KAFKA")]
     kafka: Option<SocketAddr>,
@@ -362,6 +366,13 @@ fn http_config(args: &Args) -> Result<HttpConfig, CommandError> {
     }
     check_debug_listen(args)?;
     check_advertise(args)?;
+    if args.read_only && !is_bucket(args) {
+        return Err(CommandError::Usage(format!(
+            "--read-only is for a bucket that other brokers write to, and {} has one broker: omit it, or use \
+             --storage s3://BUCKET/PREFIX",
+            if is_directory(args) { "a directory" } else { "memory" }
+        )));
+    }
     let tls = tls(args)?;
     let batch_limits = batch_limits(args)?;
     Ok(HttpConfig {
@@ -426,6 +437,7 @@ fn broker_config(args: &Args, request_bytes_max: u64) -> Config {
         request_bytes_max,
         create_topics: !args.no_create_topics,
         consumer_session: args.group_session,
+        is_read_only: args.read_only,
         ..Config::new(rand::random())
     }
 }
@@ -510,7 +522,8 @@ async fn open_store(args: &Args) -> Result<Arc<dyn Store>, CommandError> {
         let cache = Cache::open(&args.cache_dir, args.cache_bytes);
         let cache = cache.map_err(|error| explain::cache(&error, &args.cache_dir))?;
         let config = S3Config::new(&args.storage, cache).map_err(|error| CommandError::Usage(error.to_string()))?;
-        let config = S3Config { deletion_delay: args.deletion_delay, journals: args.journals, ..config };
+        let (deletion_delay, journals, is_read_only) = (args.deletion_delay, args.journals, args.read_only);
+        let config = S3Config { deletion_delay, journals, is_read_only, ..config };
         return Ok(Arc::new(S3Store::open_early(config).await.map_err(failed)?));
     }
     if let Some((scheme, _)) = args.storage.split_once("://") {

@@ -45,7 +45,7 @@ async fn agreed(brokers: &[&Broker]) -> BTreeMap<u32, String> {
 }
 
 fn three(bucket: &Bucket) -> Vec<Broker> {
-    (0..3).map(|_| start_with(bucket, &["--journals", "3", "--kafka", "127.0.0.1:0"])).collect()
+    (0..3).map(|_| start_with(bucket, &["--journals", "3", "--kafka", "127.0.0.1:0"], bucket.variables())).collect()
 }
 
 fn all(brokers: &[Broker]) -> Vec<&Broker> {
@@ -218,7 +218,7 @@ async fn the_journal_of_a_broker_that_is_killed_moves_and_no_other() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_number_of_journals_is_the_storages() {
     let bucket = bucket().await;
-    let broker = start_with(&bucket, &["--journals", "2"]);
+    let broker = start_with(&bucket, &["--journals", "2"], bucket.variables());
     let storage = format!("s3://{}/events", bucket.name);
     let refused = |storage: &str, journals: &str| {
         let mut command = std::process::Command::new(super::RAWLINE);
@@ -233,7 +233,7 @@ async fn the_number_of_journals_is_the_storages() {
     assert!(refused("memory:", "2").contains("only a bucket can have several; omit --journals"));
     assert!(refused(&storage, "65").contains("--journals"));
     // Whoever doesn't ask gets what the storage has.
-    let second = start_with(&bucket, &[]);
+    let second = start_with(&bucket, &[], bucket.variables());
     let client = client(&second);
     let owned = eventually("two brokers own two journals", || async {
         let brokers = client.brokers().await.unwrap();

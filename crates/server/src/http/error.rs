@@ -88,6 +88,13 @@ impl ApiError {
         ApiError::new(code::PEER_UNKNOWN, message)
     }
 
+    /// Of a broker that stores nothing.
+    pub fn read_only() -> Self {
+        let message = "this broker is read-only, and reaches no broker on the storage that appends: start one that \
+                       isn't read-only, and retry, or send the request to one that this broker doesn't reach";
+        ApiError::new(code::READ_ONLY, message)
+    }
+
     /// On a connection beyond the maximum.
     pub fn connections_too_many() -> Self {
         let message = "all of the broker's connections are busy; retry, or use fewer connections";

@@ -366,6 +366,10 @@ async fn forward_or_handle(
         return handle(api, peer, caller, endpoint, request).await;
     };
     let journal = journal_of(api, endpoint, &request);
+    if cluster.is_read_only() && !cluster.is_owned_by_other(journal) {
+        drop(BodyReader::split(api, request));
+        return Err(ApiError::read_only());
+    }
     if endpoint.is_of_groups() && !cluster.is_owned_by_other(journal) && !cluster.acts(journal).await {
         return Err(ApiError::taking_over());
     }
@@ -385,6 +389,11 @@ async fn forward_or_handle(
             Forwarded::Here(request) => request,
         }
     };
+    if cluster.is_read_only() {
+        // The owner can't be reached, or a broker takes this one for it.
+        drop(BodyReader::split(api, request));
+        return Err(ApiError::read_only());
+    }
     handle(api, peer, caller, endpoint, request).await
 }
 

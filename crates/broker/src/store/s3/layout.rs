@@ -70,10 +70,16 @@ struct Asked {
     journals: Option<u32>,
 }
 
+impl Asked {
+    fn of(config: &S3Config) -> Asked {
+        Asked { deletion_delay: config.deletion_delay, journals: config.journals }
+    }
+}
+
 /// The storage's layout. An empty storage gets what the configuration says. Nothing is stored before the probe has
 /// passed.
 pub(super) async fn find_or_decide(bucket: &Bucket, probe: &Probe, config: &S3Config) -> Result<Laid, StoreError> {
-    let asked = Asked { deletion_delay: config.deletion_delay, journals: config.journals };
+    let asked = Asked::of(config);
     let path = bucket.path(STORAGE)?;
     if let Some((content, _)) = bucket.small(&path).await? {
         return check(bucket, &path, &content, asked);
@@ -122,6 +128,19 @@ fn without_journal(asked: Asked) -> Result<Laid, StoreError> {
         return Err(StoreError::human(message).about(Setting::Journals));
     }
     Ok(Laid::Topics)
+}
+
+/// The layout of a storage that exists and has a journal, which a broker that stores nothing follows.
+pub(super) async fn find_journal(bucket: &Bucket, config: &S3Config) -> Result<Laid, StoreError> {
+    let path = bucket.path(STORAGE)?;
+    match bucket.small(&path).await? {
+        Some((content, _)) => check(bucket, &path, &content, Asked::of(config)),
+        None => Err(StoreError::human(format!(
+            "there is no {}: a read-only broker follows a storage with a journal, which others write; start one that \
+             isn't read-only first",
+            bucket.url(&path)
+        ))),
+    }
 }
 
 fn check(bucket: &Bucket, path: &Path, content: &[u8], asked: Asked) -> Result<Laid, StoreError> {

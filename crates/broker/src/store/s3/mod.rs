@@ -77,6 +77,8 @@ pub struct S3Config {
     /// Number of journals, 1 to 64. A storage that is created now gets so many, by default one; another number than
     /// that of an existing storage is an error.
     pub journals: Option<u32>,
+    /// Whether nothing is stored but the broker's card. Then the storage must exist, and have a journal.
+    pub is_read_only: bool,
     /// The service's usual variables, among them its endpoint and credentials: those that `object_store` knows of
     /// `AWS_…`, `GOOGLE_…` or `AZURE_…`, and `STORAGE_EMULATOR_HOST` and `AZURE_STORAGE_CONNECTION_STRING`.
     pub variables: Vec<(String, String)>,
@@ -99,6 +101,7 @@ impl S3Config {
             new_layout: Layout::Journal,
             deletion_delay: None,
             journals: None,
+            is_read_only: false,
             variables: std::env::vars_os()
                 .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
                 .collect(),
@@ -109,7 +112,8 @@ impl S3Config {
 /// Topics in a bucket.
 pub struct S3Store {
     bucket: Arc<Bucket>,
-    probe: Probe,
+    /// What the broker's card waits for, and whoever wants a store that is ready.
+    card_probe: Probe,
     cache: Cache,
     /// Foreign keys that the log has reported.
     foreign: Mutex<HashSet<String>>,
@@ -135,7 +139,7 @@ impl S3Store {
     /// Opens the bucket and makes sure that it keeps the condition that commits rest on.
     pub async fn open(config: S3Config) -> Result<S3Store, StoreError> {
         let store = S3Store::open_early(config).await?;
-        store.probe.passed().await?;
+        store.ready().await?;
         Ok(store)
     }
 
@@ -149,18 +153,25 @@ impl S3Store {
     pub async fn open_over(store: Arc<dyn ObjectStore>, config: S3Config) -> Result<S3Store, StoreError> {
         let endpoint = store.to_string();
         let store = S3Store::open_bucket(Bucket::over(store, endpoint, &config), config).await?;
-        store.probe.passed().await?;
+        store.ready().await?;
         Ok(store)
     }
 
     async fn open_bucket(bucket: Bucket, config: S3Config) -> Result<S3Store, StoreError> {
         bucket.check_credentials().await?;
         let bucket = Arc::new(bucket);
-        let probe = Probe::start(bucket.clone());
-        let layout = match layout::find_or_decide(&bucket, &probe, &config).await {
-            Ok(layout) => layout,
-            // If the probe fails too, its error says more: it asks for more.
-            Err(error) => return Err(probe.passed().await.err().unwrap_or(error)),
+        let (layout, probe, card_probe) = if config.is_read_only {
+            let layout = layout::find_journal(&bucket, &config).await?;
+            let refusal = "a broker that is read-only stores nothing in the bucket";
+            // A card is replaced without a condition.
+            (layout, Probe::decided(Err(StoreError::human(refusal))), Probe::decided(Ok(())))
+        } else {
+            let probe = Probe::start(bucket.clone());
+            match layout::find_or_decide(&bucket, &probe, &config).await {
+                Ok(layout) => (layout, probe.clone(), probe),
+                // If the probe fails too, its error says more: it asks for more.
+                Err(error) => return Err(probe.passed().await.err().unwrap_or(error)),
+            }
         };
         let journals = match layout {
             Laid::Journal { deletion_delay, journals } => (0..journals)
@@ -172,7 +183,7 @@ impl S3Store {
         };
         Ok(S3Store {
             bucket,
-            probe,
+            card_probe,
             journals,
             cache: config.cache,
             foreign: Mutex::default(),
@@ -332,7 +343,7 @@ impl S3Store {
 
 impl Store for S3Store {
     fn ready(&self) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(self.probe.passed())
+        Box::pin(self.card_probe.passed())
     }
 
     fn topics(&self) -> BoxFuture<'_, Result<Vec<String>, StoreError>> {
@@ -380,7 +391,7 @@ impl Store for S3Store {
 
     fn members(&self) -> Option<Arc<dyn MemberStore>> {
         self.journals.first()?;
-        Some(Arc::new(S3Members::new(self.bucket.clone(), self.probe.clone())))
+        Some(Arc::new(S3Members::new(self.bucket.clone(), self.card_probe.clone())))
     }
 
     fn has_partitions(&self) -> bool {

@@ -36,6 +36,11 @@ impl Probe {
         Probe(ended.boxed().shared())
     }
 
+    /// A result without a probe: the store isn't written to by whoever needs one that has passed.
+    pub fn decided(result: Result<(), StoreError>) -> Probe {
+        Probe(std::future::ready(result).boxed().shared())
+    }
+
     /// Waits for its result. Nothing may be stored before it is known that the store keeps the condition.
     pub async fn passed(&self) -> Result<(), StoreError> {
         self.0.clone().await

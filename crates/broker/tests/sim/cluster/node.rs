@@ -155,12 +155,12 @@ impl Node {
     /// Answers as the coordinator of groups, if the broker is that: what it has seen of a partition by then.
     pub async fn act(self: Arc<Self>, partition: u32) -> Option<Acting> {
         let world = self.world.upgrade()?;
-        if self.cluster.is_owned_by_other() {
+        if self.cluster.is_owned_by_other(JOURNAL) {
             *self.not_owner_at.lock().unwrap() = world.moment();
             return None;
         }
-        let acts = world.bug == Some(Bug::ActAtOnce) || self.cluster.acts().await;
-        if !acts || self.cluster.is_owned_by_other() {
+        let acts = world.bug == Some(Bug::ActAtOnce) || self.cluster.acts(JOURNAL).await;
+        if !acts || self.cluster.is_owned_by_other(JOURNAL) {
             return None;
         }
         let next_offset = self.end(partition).await?;

@@ -119,7 +119,7 @@ fn arrived<'a>(api: &Api, session: &Session, received: &'a [u8]) -> (Vec<SmallAp
 fn is_admitted(api: &Api, session: &Session, append: &SmallAppend<'_>) -> bool {
     let journal = || api.broker.journal_of(append.topic);
     let is_forwarded = api.broker.cluster().is_some_and(|cluster| cluster.is_owned_by_other(journal()));
-    if is_forwarded || append.body.len() as u64 > api.config.request_bytes_max {
+    if is_forwarded || api.broker.is_read_only() || append.body.len() as u64 > api.config.request_bytes_max {
         return false;
     }
     let access = &api.config.access;
