@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn a_fingerprint_is_read_as_it_was_written_and_nothing_else_is() {
-        let bytes: [u8; 32] = std::array::from_fn(|place| place as u8 * 37);
+        let bytes: [u8; 32] = std::array::from_fn(|place| (place as u8).wrapping_mul(37));
         let text = Fingerprint(bytes).to_string();
         assert!(text.starts_with("00254a6f"), "{text}");
         assert_eq!(text.parse(), Ok(Fingerprint(bytes)));
