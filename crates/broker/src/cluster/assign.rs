@@ -29,11 +29,9 @@ pub(super) fn assign(journals: u32, candidates: &[Candidate<'_>]) -> Vec<Option<
         share,
         extra: journals as usize % candidates.len(),
     };
-    let is_owned = |candidate: &Candidate<'_>, journal: u32| candidate.owns.contains(&journal);
-    let (owned, others) = pairs(journals, candidates).into_iter().partition(|pair: &Pair| {
-        candidates.get(pair.candidate).is_some_and(|candidate| is_owned(candidate, pair.journal))
-    });
-    let (owned, others): (Vec<Pair>, Vec<Pair>) = (owned, others);
+    let is_owned =
+        |pair: &Pair| candidates.get(pair.candidate).is_some_and(|candidate| candidate.owns.contains(&pair.journal));
+    let (owned, others): (Vec<Pair>, Vec<Pair>) = pairs(journals, candidates).into_iter().partition(is_owned);
     // What brokers have comes first, and shares are filled before anybody gets one more.
     for (pairs, has_more) in [(&owned, false), (&owned, true), (&others, false), (&others, true)] {
         pairs.iter().for_each(|pair| shares.give(pair, has_more));
