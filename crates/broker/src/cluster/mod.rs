@@ -1,10 +1,10 @@
 //! The brokers on one storage: who is there, and which of them appends for all.
 //!
 //! Each broker keeps a small key in the storage up to date, `.brokers/ID.json` (`card.rs`). From the cards of all, and
-//! from whether they respond, each broker decides for itself which of them owns which journal, and appends to it for the
-//! others (`members.rs` and `assign.rs`, without I/O). Brokers may disagree at any time, and an owner may be gone: a
-//! journal's chain alone keeps what is stored right. A wrong owner costs lost races, never records. `task.rs` does the
-//! requests to the storage, `exchange.rs` asks the other brokers, and `forward.rs` sends them what is theirs.
+//! from whether they respond, each broker decides for itself which of them owns which journal, and appends to it for
+//! the others (`members.rs` and `assign.rs`, without I/O). Brokers may disagree at any time, and an owner may be gone:
+//! a journal's chain alone keeps what is stored right. A wrong owner costs lost races, never records. `task.rs` does
+//! the requests to the storage, `exchange.rs` asks the other brokers, and `forward.rs` sends them what is theirs.
 
 mod assign;
 mod card;
