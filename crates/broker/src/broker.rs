@@ -427,7 +427,9 @@ impl Broker {
         if let Some(cluster) = cluster.into_inner() {
             cluster.stop().await;
         }
-        drop(forgetting);
+        if let Some(forgetting) = forgetting {
+            forgetting.stop().await;
+        }
         deletions.stop();
         if let Some(retention) = retention {
             retention.stop().await;

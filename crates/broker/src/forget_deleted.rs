@@ -28,6 +28,12 @@ impl ForgettingTask {
             }
         }))
     }
+
+    /// Ends it. When this returns, it holds no journal.
+    pub async fn stop(mut self) {
+        self.0.abort();
+        let _ = (&mut self.0).await;
+    }
 }
 
 impl Drop for ForgettingTask {

@@ -35,7 +35,7 @@ pub struct BrokerInfo {
     /// How long ago it was last known to live, in milliseconds.
     pub silent_ms: u64,
     /// How many journal objects it has not read yet, as far as it has said.
-    pub objects_behind: u64,
+    pub objects_lag: u64,
     /// Its version.
     pub version: String,
 }

@@ -39,7 +39,7 @@ fn brokers_table(brokers: &[BrokerInfo]) -> String {
         ("STATE", Align::Left),
         ("OWNER", Align::Left),
         ("SILENT", Align::Right),
-        ("BEHIND", Align::Right),
+        ("LAG", Align::Right),
         ("VERSION", Align::Left),
     ];
     // Journals have numbers where there are several.
@@ -63,7 +63,7 @@ fn row(broker: &BrokerInfo, are_several: bool) -> [String; 8] {
             (true, true) => journals.join(","),
         },
         format!("{:.1} s", broker.silent_ms as f64 / 1000.0),
-        broker.objects_behind.to_string(),
+        broker.objects_lag.to_string(),
         broker.version.escape_debug().to_string(),
     ]
 }
@@ -85,7 +85,7 @@ mod tests {
             is_me,
             is_read_only: id.ends_with("ef"),
             silent_ms: 1234,
-            objects_behind: 2,
+            objects_lag: 2,
             version: "0.1.0".to_owned(),
         };
         let text = brokers_table(&[
@@ -94,15 +94,15 @@ mod tests {
             broker("00000000000000ef", false, false),
         ]);
         let want = "\
-BROKER              URL                    KAFKA  STATE  OWNER  SILENT  BEHIND  VERSION
-00000000000000ab *  http://10.0.0.7:51313  -      live   yes     1.2 s       2  0.1.0
-00000000000000cd    http://10.0.0.7:51313  -      live   -       1.2 s       2  0.1.0
-00000000000000ef    http://10.0.0.7:51313  -      live   never   1.2 s       2  0.1.0
+BROKER              URL                    KAFKA  STATE  OWNER  SILENT  LAG  VERSION
+00000000000000ab *  http://10.0.0.7:51313  -      live   yes     1.2 s    2  0.1.0
+00000000000000cd    http://10.0.0.7:51313  -      live   -       1.2 s    2  0.1.0
+00000000000000ef    http://10.0.0.7:51313  -      live   never   1.2 s    2  0.1.0
 ";
         assert_eq!(text, want);
         let owning = |journals: &[u32]| BrokerInfo {
             journals: journals.to_vec(),
-            ..broker("00000000000000ef", !journals.is_empty(), false)
+            ..broker("00000000000000cd", !journals.is_empty(), false)
         };
         let text = brokers_table(&[owning(&[0, 2]), owning(&[1]), owning(&[])]);
         let owners: Vec<&str> = text.lines().filter_map(|line| line.split_whitespace().nth(4)).collect();

@@ -43,7 +43,7 @@ fn all(cluster: &Cluster) -> Vec<BrokerInfo> {
             is_me: card.id == brokers.me,
             is_read_only: card.is_read_only,
             silent_ms: u64::try_from(member.silent_for.as_millis()).unwrap_or(u64::MAX),
-            objects_behind: unread(member),
+            objects_lag: unread(member),
             version: card.version.clone(),
         }
     };

@@ -63,7 +63,8 @@ pub(crate) async fn groups(
         Some(cluster) => {
             for journal in 0..api.broker.journals() {
                 if !cluster.is_owned_by_other(journal) && !cluster.acts(journal).await {
-                    return Err(ApiError::taking_over());
+                    let is_read_only = cluster.is_read_only();
+                    return Err(if is_read_only { ApiError::read_only() } else { ApiError::taking_over() });
                 }
             }
             let others = match is_from_peer(cluster, request.headers()) {
