@@ -18,6 +18,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 async fn store(bucket: &Bucket, cache_dir: &Path, journals: Option<u32>) -> Result<S3Store, String> {
+    // Copies that are being written hold the cache of a broker that is closed.
+    until("the cache is free", || Cache::open(cache_dir, CACHE_BYTES).is_ok()).await;
     let cache = Cache::open(cache_dir, CACHE_BYTES).unwrap();
     let config = S3Config { new_layout: Layout::Journal, journals, ..crate::machine::config(bucket, cache) };
     S3Store::open(config).await.map_err(|error| error.message)
