@@ -2,6 +2,7 @@
 
 use super::CommandError;
 use crate::environment;
+use std::io::IsTerminal;
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
@@ -17,6 +18,8 @@ pub fn start() -> Result<(), CommandError> {
         CommandError::Usage(format!("RUST_LOG is not a log filter: {error}; give levels, such as {LOG_DEFAULT}"))
     })?;
     let log = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false);
+    // Colors are for people; without a terminal, NO_COLOR doesn't matter.
+    let log = if std::io::stderr().is_terminal() { log } else { log.with_ansi(false) };
     // It fails if the process has a log already, which is then used.
     let _ = tracing_subscriber::registry().with(log.with_filter(filter)).try_init();
     Ok(())

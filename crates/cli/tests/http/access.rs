@@ -334,6 +334,7 @@ fn the_log_has_refusals_without_keys_and_records() {
     process.kill().unwrap();
     process.wait().unwrap();
     let text = log();
+    assert!(!text.contains('\x1b'), "a file has no colors: {text}");
     for noted in ["grant_missing", "unauthorized", "topic.delete", "audit"] {
         assert!(text.contains(noted), "{noted}: {text}");
     }
