@@ -24,8 +24,9 @@ pub fn journal_of(name: &str, journals: u32) -> u32 {
     (mix(hash) % u64::from(journals)) as u32
 }
 
-/// The finalizer of splitmix64: every bit of the input changes half of the output's.
-fn mix(bits: u64) -> u64 {
+/// The finalizer of splitmix64: every bit of the input changes half of the output's. Brokers and names are spread with
+/// it, so it never changes.
+pub fn mix(bits: u64) -> u64 {
     let mixed = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     mixed ^ (mixed >> 31)

@@ -37,7 +37,7 @@ pub use chain::{Chain, Id, Link};
 pub use control::{Control, Refused};
 pub use described::{PartitionProducer, TransactionProgress, TransactionalProducer};
 pub use garbage::{Garbage, Key, Listing};
-pub use journals::{JOURNALS_MAX, journal_of, journal_of_topic};
+pub use journals::{JOURNALS_MAX, journal_of, journal_of_topic, mix};
 pub use limits::{Limits, MERGED_PIECES_MAX, NAME_BYTES_MAX, PARTITIONS_MAX, PRODUCER_NAMES_MAX};
 pub use merge::{Joined, MergeLimits, Used, Uses, choose, join, join_adjacent};
 pub use merges::Merges;

@@ -9,6 +9,7 @@
 //! A storage with one journal has no shares: its owner is the broker with the highest score.
 
 use crate::cluster::BrokerId;
+use rawline_journal::mix;
 
 /// A live broker that can own.
 pub(super) struct Candidate<'a> {
@@ -96,11 +97,7 @@ fn best(journal: u32, candidates: &[Candidate<'_>]) -> Option<BrokerId> {
 
 /// A broker's claim to a journal: the same for every observer, and for each journal another order of the brokers.
 pub(super) fn score(journal: u32, id: BrokerId) -> (u64, BrokerId) {
-    // The finalizer of splitmix64: every bit of the input changes half of the output's.
-    let mut mixed = id.0 ^ u64::from(journal).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    (mixed ^ (mixed >> 31), id)
+    (mix(id.0 ^ u64::from(journal).wrapping_mul(0x9E37_79B9_7F4A_7C15)), id)
 }
 
 #[cfg(test)]
