@@ -27,6 +27,8 @@ pub struct Cluster {
     brokers: watch::Sender<Arc<Brokers>>,
     /// What the others send in place of a client's key.
     peer_key: String,
+    /// Whether this broker stores nothing but its card.
+    is_read_only: bool,
     /// When the members' time began.
     epoch: Instant,
     running: Mutex<Vec<JoinHandle<()>>>,
@@ -73,7 +75,7 @@ impl Cluster {
         journals: Journals,
         card: Card,
     ) -> Result<Arc<Cluster>, StoreError> {
-        let peer_key = card.peer_key.clone();
+        let (peer_key, is_read_only) = (card.peer_key.clone(), card.is_read_only);
         let followed = |journal: &Journal| Followed {
             journal: journal.clone(),
             is_acting: watch::Sender::new(false),
@@ -89,12 +91,13 @@ impl Cluster {
             members: Mutex::new(members),
             brokers: watch::Sender::new(Arc::new(brokers)),
             peer_key,
+            is_read_only,
             epoch: Instant::now(),
             running: Mutex::default(),
         });
         cluster.look_for_others().await?;
         if let Err(error) = cluster.store_card().await {
-            if !cluster.is_read_only() {
+            if !cluster.is_read_only {
                 return Err(error);
             }
             tracing::warn!(
@@ -157,7 +160,7 @@ impl Cluster {
 
     /// Whether this broker stores nothing but its card.
     pub fn is_read_only(&self) -> bool {
-        self.members().me().is_read_only
+        self.is_read_only
     }
 
     /// Waits until this broker, which owns a journal, has seen what was stored in it before. False if it doesn't own
@@ -167,7 +170,7 @@ impl Cluster {
         if *is_acting.borrow() {
             return true;
         }
-        if self.is_owned_by_other(journal) || self.is_read_only() {
+        if self.is_owned_by_other(journal) || self.is_read_only {
             return false;
         }
         let mut is_acting = is_acting.subscribe();
@@ -269,7 +272,7 @@ impl Cluster {
         loop {
             beats.tick().await;
             match self.store_card().await {
-                Err(error) if !self.is_read_only() => {
+                Err(error) if !self.is_read_only => {
                     tracing::warn!(%error, "this broker's card was not stored; the others may take it for gone");
                 }
                 // The log has said at the start that it can't be stored, or it is stored again in a moment.
@@ -310,7 +313,7 @@ impl Cluster {
             Ok(Some((bytes, age))) => match Card::decode(&bytes) {
                 Ok(card) if self.members().is_former(&card) => {
                     // It was killed, and nobody else deletes its card.
-                    if age > CARD_FORGOTTEN_AFTER && !self.is_read_only() {
+                    if age > CARD_FORGOTTEN_AFTER && !self.is_read_only {
                         let _ = self.store.delete(id).await;
                     }
                 }
@@ -335,7 +338,7 @@ impl Cluster {
         };
         let new: Vec<BrokerId> = listed.into_iter().filter(is_new).collect();
         join_all(new.into_iter().map(|id| self.read_card(id))).await;
-        if self.is_read_only() {
+        if self.is_read_only {
             return Ok(());
         }
         let forgotten = self.members().forgotten(self.epoch.elapsed(), CARD_FORGOTTEN_AFTER);
@@ -420,7 +423,7 @@ impl Cluster {
         change(&mut members, now);
         let brokers = members.brokers(now);
         for (journal, followed) in (0..).zip(&self.journals) {
-            followed.note_owner(brokers.other_owner(journal), members.me().is_read_only);
+            followed.note_owner(brokers.other_owner(journal), self.is_read_only);
         }
         // Under the members' lock, so that an older view doesn't replace a newer one. Who looks at the view holds its
         // lock, and must not ask for the members.
