@@ -20,14 +20,14 @@ fn all(cluster: &Cluster) -> Vec<BrokerInfo> {
     };
     let all: Vec<Vec<u64>> = brokers.members.iter().map(next).collect();
     let newest = |journal: usize| all.iter().filter_map(|next| next.get(journal)).max().copied().unwrap_or(1);
-    let unread = |member: &Member| {
-        let next = next(member);
-        // Of a journal that it doesn't name it has read nothing.
+    let unread = |next: &[u64]| {
+        // Of a journal that its card doesn't name, a broker has read nothing.
         let of = |journal: usize| newest(journal) - next.get(journal).copied().unwrap_or(1);
         (0..brokers.owners.len()).map(of).sum()
     };
-    let info = |member: &Member| {
+    let info = |(member, next): (&Member, &Vec<u64>)| {
         let card = &member.card;
+        let journals = brokers.owned_by(card.id);
         BrokerInfo {
             id: card.id.to_string(),
             url: card.url.clone(),
@@ -38,14 +38,14 @@ fn all(cluster: &Cluster) -> Vec<BrokerInfo> {
                 MemberState::Unreachable => BrokerState::Unreachable,
                 MemberState::Silent => BrokerState::Silent,
             },
-            is_owner: !brokers.owned_by(card.id).is_empty(),
-            journals: brokers.owned_by(card.id),
+            is_owner: !journals.is_empty(),
+            journals,
             is_me: card.id == brokers.me,
             is_read_only: card.is_read_only,
             silent_ms: u64::try_from(member.silent_for.as_millis()).unwrap_or(u64::MAX),
-            objects_lag: unread(member),
+            objects_lag: unread(next),
             version: card.version.clone(),
         }
     };
-    brokers.members.iter().map(info).collect()
+    brokers.members.iter().zip(&all).map(info).collect()
 }
