@@ -14,7 +14,7 @@ pub(crate) struct Together {
     pub subscriptions: Arc<Registry>,
     /// How many topics and partitions they have: their memory is limited.
     pub counts: Arc<Counts>,
-    /// Who merges: one at a time, because a merge takes memory of its own.
+    /// One journal merges at a time: each merge takes memory.
     pub turn: Arc<Semaphore>,
 }
 

@@ -124,7 +124,7 @@ impl Broker {
             [] => (self.registry().register(wanted), self.shared.clock.now_us().saturating_sub(1)),
             // No commit becomes visible between the two.
             [journal] => journal.with_newest_us(|newest_us| (self.registry().register(wanted), newest_us)),
-            // Their times say nothing of each other: what comes is later than the oldest of them.
+            // Times of different journals aren't ordered: whatever comes is later than the oldest of them.
             several => {
                 let newest_us = several.iter().map(|journal| journal.with_newest_us(|newest_us| newest_us)).min();
                 (self.registry().register(wanted), newest_us.unwrap_or_default())

@@ -234,7 +234,7 @@ async fn a_subscription_to_all_topics_goes_on_in_every_journal() {
     let (after_us, positions) = (began.after_us(), began.positions());
     let positions: BTreeMap<_, _> =
         positions.map(|(name, number, position)| ((name.to_string(), number), position)).collect();
-    // Whoever goes on where it began gets what came since, in topics that are new too, and nothing else.
+    // A subscription from its cursor gets the records since then, also those of new topics, and nothing else.
     let appends = ["a", "b", "c", "d", "e"].map(|name| {
         let topic = broker.topic_or_create(name);
         async move { topic.await.unwrap().append(received(&record("since"))).await.unwrap().first_offset }

@@ -18,7 +18,7 @@ pub fn start() -> Result<(), CommandError> {
         CommandError::Usage(format!("RUST_LOG is not a log filter: {error}; give levels, such as {LOG_DEFAULT}"))
     })?;
     let log = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false);
-    // Colors are for people; without a terminal, NO_COLOR doesn't matter.
+    // A file gets no escape codes. On a terminal, the library looks at NO_COLOR.
     let log = if std::io::stderr().is_terminal() { log } else { log.with_ansi(false) };
     // It fails if the process has a log already, which is then used.
     let _ = tracing_subscriber::registry().with(log.with_filter(filter)).try_init();

@@ -99,7 +99,7 @@ impl std::fmt::Debug for Tls {
 impl Current {
     fn new(loaded: Loaded, brokers: &Arc<Known>) -> Result<Current, TlsError> {
         let pair = loaded.pair()?;
-        // Other brokers speak HTTP only. With a ticketer of its own, they can't resume a session over Kafka's protocol.
+        // Other brokers speak HTTP only. With a separate ticketer, they can't resume a session over Kafka's protocol.
         let kafka = loaded.config(&pair, None)?;
         let mut http = loaded.config(&pair, Some(brokers))?;
         http.alpn_protocols = vec![b"http/1.1".to_vec()];
