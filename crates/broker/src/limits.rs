@@ -174,7 +174,7 @@ pub const JOURNAL_TOPICS_MAX: usize = 100_000;
 /// and 300 more once somebody has asked for it.
 pub const JOURNAL_PARTITIONS_MAX: usize = 250_000;
 
-/// How long a start waits until it knows the end of the journal, while the store may be unavailable.
+/// How long a start waits for the journal's next object, while the store may be unavailable.
 pub const JOURNAL_START_MAX: Duration = Duration::from_secs(60);
 
 /// Topics that are recovered at the same time at start: enough to hide an S3 request's latency.
@@ -193,7 +193,7 @@ pub const HEARTBEATS_PER_LISTING: u32 = 5;
 /// The card of a broker that was killed is deleted after this time.
 pub const CARD_FORGOTTEN_AFTER: Duration = Duration::from_secs(60);
 
-/// How often a broker looks whether others have stored something, if none of them says so.
+/// How often a broker looks whether others have stored something, whether they say so or not.
 pub const FOLLOW_INTERVAL: Duration = Duration::from_secs(2);
 
 /// How long a broker waits for a change that another one has asked for.

@@ -15,7 +15,7 @@ use futures_util::future::{join_all, select_all, try_join_all};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep, timeout};
 
@@ -40,8 +40,6 @@ struct Followed {
     /// Whether this broker owns the journal, and has seen everything that was stored before it did.
     is_acting: watch::Sender<bool>,
     takeover: Mutex<Takeover>,
-    /// Another broker has stored something.
-    news: Notify,
 }
 
 impl Followed {
@@ -80,7 +78,6 @@ impl Cluster {
             journal: journal.clone(),
             is_acting: watch::Sender::new(false),
             takeover: Mutex::default(),
-            news: Notify::new(),
         };
         let journals: Vec<Followed> = journals.all().iter().map(followed).collect();
         let members = Members::new(card, LEASE, journals.len() as u32);
@@ -204,7 +201,7 @@ impl Cluster {
             if *next_object > followed.next_object() {
                 let journal = followed.journal.number();
                 tracing::trace!(broker = %id, journal, next_object, "another broker has stored something");
-                followed.news.notify_one();
+                followed.journal.told(*next_object);
             }
         }
     }
@@ -351,15 +348,11 @@ impl Cluster {
         Ok(())
     }
 
-    /// Reads what others have stored: at once when one of them says so, and from time to time in any case.
+    /// Looks from time to time for what others have stored, whether they say so or not.
     async fn follow(self: Arc<Self>, journal: u32) {
         let followed = self.followed(journal);
         loop {
-            tokio::select! {
-                biased;
-                () = followed.news.notified() => {}
-                () = sleep(FOLLOW_INTERVAL) => {}
-            }
+            sleep(FOLLOW_INTERVAL).await;
             if let Err(error) = followed.journal.catch_up().await {
                 tracing::warn!(journal, %error, "can't read what other brokers have stored");
                 sleep(HEARTBEAT_INTERVAL).await;

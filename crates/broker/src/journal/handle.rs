@@ -122,6 +122,9 @@ pub enum JournalError {
          read-only"
     )]
     ReadOnly,
+    /// The journal's end can't be read.
+    #[error("what other brokers have stored can't be read at the moment; retry, and if it stays so, check the storage")]
+    Unread,
     /// Nobody can tell any more.
     #[error("the store failed, and whether this request is stored is unknown; read the partition's end to find out")]
     Unknown,
@@ -139,6 +142,7 @@ impl JournalError {
             JournalError::Busy
             | JournalError::NotStored
             | JournalError::ReadOnly
+            | JournalError::Unread
             | JournalError::Unknown
             | JournalError::Closed => Kind::Wait,
         }
@@ -235,20 +239,32 @@ impl Journal {
         Journal { is_read_only: true, ..self }
     }
 
-    /// Waits until the journal's end is known.
+    /// Waits until everything is known that was stored at the start, as long as more of it is read.
     pub async fn ready(&self) -> Result<(), StoreError> {
-        let mut progress = self.progress.clone();
-        let known = timeout(JOURNAL_START_MAX, progress.wait_for(|progress| *progress != Progress::Reading)).await;
-        match known {
-            Ok(Ok(known)) => match &*known {
-                Progress::Contradicted(why) => Err(StoreError::human(why.clone())),
-                Progress::Reading | Progress::Ready => Ok(()),
-            },
-            Ok(Err(_)) => Err(StoreError::human("the journal has stopped after an internal error; please report it")),
-            Err(_) => {
-                let waited = JOURNAL_START_MAX.as_secs();
-                Err(StoreError::wait(format!("the journal can't be read since {waited} s; the log says why")))
-            }
+        let (mut progress, mut end) = (self.progress.clone(), self.end());
+        loop {
+            let next = *end.borrow_and_update();
+            let known = async {
+                let known = progress.wait_for(|progress| *progress != Progress::Reading);
+                tokio::select! {
+                    known = known => Some(known.map(|known| known.clone())),
+                    Ok(()) = end.changed() => None,
+                }
+            };
+            return match timeout(JOURNAL_START_MAX, known).await {
+                Ok(None) => continue,
+                Ok(Some(Ok(Progress::Contradicted(why)))) => Err(StoreError::human(why)),
+                Ok(Some(Ok(Progress::Reading | Progress::Ready))) => Ok(()),
+                Ok(Some(Err(_))) => {
+                    Err(StoreError::human("the journal has stopped after an internal error; please report it"))
+                }
+                Err(_) => Err(StoreError::wait(format!(
+                    "journal {} can't be read: its object {next} or its snapshots could not be read for {} s; the log \
+                     says why",
+                    self.number(),
+                    JOURNAL_START_MAX.as_secs()
+                ))),
+            };
         }
     }
 
@@ -435,14 +451,18 @@ impl Journal {
         self.ask(Request::Look { look }, answered).await
     }
 
+    /// Another broker has read all objects before this one: this one reads them too. The caller doesn't wait for it.
+    pub(crate) fn told(&self, next: u64) {
+        // If the task has no time for it now, it reads them when it looks for news by itself.
+        let _ = self.inbox.try_send(Request::Told { next });
+    }
+
     /// Waits until this broker has seen everything that is stored now, by other brokers too.
     pub(crate) async fn catch_up(&self) -> Result<(), JournalError> {
-        // No topic has this id. The rules refuse that only after they have read the journal's end.
-        const NO_TOPIC: u64 = 0;
-        match self.ask_for(Control::Delete { topic: NO_TOPIC }).await {
-            Err(JournalError::Refused(_)) => Ok(()),
-            Err(error) => Err(error),
-            Ok(_) => unreachable!("the topic {NO_TOPIC} was deleted"),
+        let (answer, answered) = oneshot::channel();
+        match self.ask(Request::CatchUp { answer }, answered).await {
+            Err(JournalError::NotStored | JournalError::Unknown) => Err(JournalError::Unread),
+            caught_up => caught_up,
         }
     }
 

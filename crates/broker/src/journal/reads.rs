@@ -13,6 +13,24 @@ use std::sync::Arc;
 /// How a read ended.
 pub(super) type Read = Result<Dated<Option<Index>>, StoreError>;
 
+/// An object was missing.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Missed {
+    /// The object's number.
+    pub number: u64,
+    /// Number of reads that had begun before this one.
+    pub read: u64,
+    /// The store's time in seconds.
+    pub date: u64,
+}
+
+/// A read, of those that had begun before it, of an object.
+struct Ended {
+    read: u64,
+    number: u64,
+    result: Read,
+}
+
 /// The reads of a journal's objects in order.
 pub(super) struct Reads {
     store: Arc<dyn JournalStore>,
@@ -20,7 +38,7 @@ pub(super) struct Reads {
     wanted: Option<u64>,
     /// Whether the request for it began after the rules asked.
     is_fresh: bool,
-    running: FuturesUnordered<BoxFuture<'static, (u64, Read)>>,
+    running: FuturesUnordered<BoxFuture<'static, Ended>>,
     numbers: BTreeSet<u64>,
     /// Objects that were read before they were wanted. An object never changes, so it is as good as read again. That an
     /// object is missing can change at any time, and is never kept.
@@ -32,18 +50,42 @@ pub(super) struct Reads {
     /// The lowest number above the wanted one that was missing: nothing is read ahead from there on. Of the objects in
     /// flight when a writer died, higher ones may exist; they are read when they are wanted.
     missing: u64,
+    /// All objects before this number are there, as another broker has said.
+    told: u64,
     /// Number of objects found in a row. As many are read at once: at most half of the requests find nothing.
     found: u64,
     /// Size of the newest index, which those after it probably have.
     index_bytes: u64,
+    /// Number of reads that have begun.
+    reads_begun: u64,
+    /// Reads that found nothing, since somebody took them.
+    missed: Vec<Missed>,
 }
 
 impl Reads {
     pub fn new(store: Arc<dyn JournalStore>) -> Reads {
         let (running, numbers, ahead) = (FuturesUnordered::new(), BTreeSet::new(), BTreeMap::new());
-        let (begun, missing, found, index_bytes) = (0, u64::MAX, 0, 0);
-        let (wanted, is_fresh, is_alone) = (None, false, false);
-        Reads { store, wanted, is_fresh, running, numbers, ahead, is_alone, begun, missing, found, index_bytes }
+        Reads {
+            store,
+            wanted: None,
+            is_fresh: false,
+            running,
+            numbers,
+            ahead,
+            is_alone: false,
+            begun: 0,
+            missing: u64::MAX,
+            told: 0,
+            found: 0,
+            index_bytes: 0,
+            reads_begun: 0,
+            missed: Vec::new(),
+        }
+    }
+
+    /// Another broker says that all objects before this number are there.
+    pub fn told(&mut self, next: u64) {
+        self.told = self.told.max(next);
     }
 
     /// Reads an object, and perhaps those after it.
@@ -57,6 +99,10 @@ impl Reads {
         if self.is_alone {
             self.missing = u64::MAX;
         }
+        if number == self.told {
+            // So this is the end, or objects after it are new.
+            self.found = 0;
+        }
         self.begun = self.begun.max(number);
         self.read_ahead();
     }
@@ -66,7 +112,8 @@ impl Reads {
     fn read_ahead(&mut self) {
         let Some(wanted) = self.wanted.filter(|_| !self.is_alone) else { return };
         let window = self.window();
-        let end = (wanted + window * JOURNAL_READ_AHEAD_WINDOWS).min(self.missing);
+        let known_end = if wanted < self.told { self.told } else { u64::MAX };
+        let end = (wanted + window * JOURNAL_READ_AHEAD_WINDOWS).min(self.missing).min(known_end);
         while self.begun < end && (self.numbers.len() as u64) < window {
             self.begin(self.begun);
             self.begun += 1;
@@ -90,6 +137,16 @@ impl Reads {
         self.wanted.is_some()
     }
 
+    /// Number of reads that have begun so far.
+    pub fn reads_begun(&self) -> u64 {
+        self.reads_begun
+    }
+
+    /// The objects that were missing since the last call, whether they were wanted or not.
+    pub fn take_missed(&mut self) -> Vec<Missed> {
+        std::mem::take(&mut self.missed)
+    }
+
     /// How the read of the wanted object ended. Never resolves if none is wanted.
     pub async fn next(&mut self) -> (u64, Read) {
         loop {
@@ -99,18 +156,22 @@ impl Reads {
                 return self.ended(number, Ok(found));
             }
             self.read_ahead();
-            let Some((number, read)) = self.running.next().await else { return std::future::pending().await };
+            let Some(ended) = self.running.next().await else { return std::future::pending().await };
+            let Ended { read, number, result } = ended;
             self.numbers.remove(&number);
-            match (read, self.wanted) {
+            if let Ok(Dated { found: None, date }) = result {
+                self.missed.push(Missed { number, read, date });
+            }
+            match (result, self.wanted) {
                 (Ok(found @ Dated { found: Some(_), .. }), _) => drop(self.ahead.insert(number, found)),
-                (read, Some(wanted)) if wanted == number && self.is_fresh => return self.ended(number, read),
+                (result, Some(wanted)) if wanted == number && self.is_fresh => return self.ended(number, result),
                 // It may have been created since this request began.
                 (_, Some(wanted)) if wanted == number => {
                     self.is_fresh = self.begin(number);
                     assert!(self.is_fresh, "object {number} is read twice at once");
                 }
-                (read, _) => {
-                    match read {
+                (result, _) => {
+                    match result {
                         Ok(_) => self.missing = self.missing.min(number),
                         // The store fails: it gets no more requests until the rules ask again.
                         Err(_) => self.is_alone = true,
@@ -125,14 +186,15 @@ impl Reads {
     fn begin(&mut self, number: u64) -> bool {
         let is_new = !self.ahead.contains_key(&number) && self.numbers.insert(number);
         if is_new {
-            let read = self.store.index(Source::Journal(number));
-            self.running.push(Box::pin(async move { (number, read.await) }));
+            let (index, read) = (self.store.index(Source::Journal(number)), self.reads_begun);
+            self.reads_begun += 1;
+            self.running.push(Box::pin(async move { Ended { read, number, result: index.await } }));
         }
         is_new
     }
 
-    fn ended(&mut self, number: u64, read: Read) -> (u64, Read) {
-        match &read {
+    fn ended(&mut self, number: u64, result: Read) -> (u64, Read) {
+        match &result {
             Ok(Dated { found: Some(index), .. }) => {
                 self.found += 1;
                 self.index_bytes = index.header.index_bytes();
@@ -146,7 +208,7 @@ impl Reads {
             Err(_) => self.found = 0,
         }
         self.wanted = None;
-        (number, read)
+        (number, result)
     }
 }
 

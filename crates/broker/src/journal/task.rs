@@ -6,10 +6,11 @@ use crate::append::Appended;
 use crate::journal::alarm::Alarm;
 use crate::journal::build::build;
 use crate::journal::catalog::Catalog;
+use crate::journal::catch_ups::CatchUps;
 use crate::journal::collect::collect;
 use crate::journal::handle::{JournalConfig, JournalError};
 use crate::journal::merge::Published;
-use crate::journal::reads::{Read, Reads};
+use crate::journal::reads::{Missed, Read, Reads};
 use crate::journal::{Dated, JournalStore};
 use crate::limits::{
     APPEND_QUEUE_MAX, EXPIRY_INTERVAL, SNAPSHOT_PIECES_PER_INTERVAL, SNAPSHOT_PIECES_PER_OBJECT,
@@ -51,6 +52,14 @@ pub(super) enum Request {
         control: Control,
         answer: oneshot::Sender<Result<ProducerInstance, JournalError>>,
     },
+    /// The answer comes when everything is known that is stored now.
+    CatchUp {
+        answer: oneshot::Sender<Result<(), JournalError>>,
+    },
+    /// Another broker has read all objects before this one.
+    Told {
+        next: u64,
+    },
     /// A look at the state, which has what is in flight too.
     Look {
         look: Box<dyn FnOnce(&State) + Send>,
@@ -60,9 +69,9 @@ pub(super) enum Request {
 /// How far the task is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Progress {
-    /// The journal's end has not been known yet.
+    /// What was stored at the start isn't known yet.
     Reading,
-    /// It has been known.
+    /// It is.
     Ready,
     /// A valid object contradicts those before it: nothing can be appended until a human has looked.
     Contradicted(String),
@@ -84,7 +93,15 @@ enum Waiting {
     Expiry {
         name: Arc<str>,
     },
+    /// A change that the rules refuse, but only after they have read the journal's end: those who have asked by then
+    /// have caught up.
+    ReadsEnd {
+        asked: u64,
+    },
 }
+
+/// No topic has this id.
+const NO_TOPIC: u64 = 0;
 
 type Loaded = Result<Dated<Option<Bytes>>, StoreError>;
 
@@ -105,6 +122,11 @@ pub(super) struct Task {
     waiting: Slab<Waiting>,
     requests: Requests,
     reads: Reads,
+    catch_ups: CatchUps,
+    /// Whether the rules have been asked to read the end for those that catch up.
+    reads_end: bool,
+    /// The lowest number that was missing since the start: everything that was stored before has a lower one.
+    missing_since_start: u64,
     /// The indexes of objects that aren't certain: our own that are in flight, and the one that was read last.
     indexes: HashMap<Id, Arc<Index>>,
     /// The snapshot that was loaded last, until the rules have decided.
@@ -154,6 +176,9 @@ impl Task {
         let collect_after = config.garbage_interval;
         Task {
             reads: Reads::new(store.clone()),
+            catch_ups: CatchUps::default(),
+            reads_end: false,
+            missing_since_start: u64::MAX,
             store,
             clock,
             config,
@@ -205,7 +230,7 @@ impl Task {
                     self.expire();
                     Event::Tick
                 }
-                request = inbox.recv(), if is_open && self.waiting.len() < APPEND_QUEUE_MAX => match request {
+                request = inbox.recv(), if is_open && self.has_room() => match request {
                     Some(request) => {
                         self.enqueue(request);
                         // Those whose requests have arrived too get their turn, so that one object holds them all.
@@ -219,7 +244,7 @@ impl Task {
                 },
             };
             // Those that have arrived already are put together.
-            while is_open && self.waiting.len() < APPEND_QUEUE_MAX {
+            while is_open && self.has_room() {
                 let Ok(request) = inbox.try_recv() else { break };
                 self.enqueue(request);
             }
@@ -231,6 +256,10 @@ impl Task {
         }
     }
 
+    fn has_room(&self) -> bool {
+        self.waiting.len() + self.catch_ups.len() < APPEND_QUEUE_MAX
+    }
+
     /// The store can create nothing any more: every request gets the reason. What is in flight may be stored.
     async fn refuse(&mut self, mut inbox: mpsc::Receiver<Request>, error: StoreError) {
         tracing::error!(%error, "no topic takes appends any more");
@@ -240,25 +269,38 @@ impl Task {
             Waiting::Append { answer, .. } => drop(answer.send(Err(JournalError::Store(error.clone())))),
             Waiting::Change { answer } => drop(answer.send(Err(JournalError::Store(error.clone())))),
             Waiting::Producer { answer } => drop(answer.send(Err(JournalError::Store(error.clone())))),
-            Waiting::Expiry { .. } => {}
+            Waiting::Expiry { .. } | Waiting::ReadsEnd { .. } => {}
         };
         self.waiting.drain().for_each(refuse);
+        self.catch_ups.answer(self.catch_ups.asked(), &Err(JournalError::Store(error.clone())));
         while let Some(request) = inbox.recv().await {
             match request {
                 Request::Append { received, answer, .. } => refuse(Waiting::Append { received, answer }),
                 Request::Change { answer, .. } => refuse(Waiting::Change { answer }),
                 Request::Producer { answer, .. } => refuse(Waiting::Producer { answer }),
-                // Whoever waits for it gets an error.
-                Request::Look { look } => drop(look),
+                Request::CatchUp { answer } => drop(answer.send(Err(JournalError::Store(error.clone())))),
+                // Whoever waits for a look gets an error.
+                Request::Told { .. } | Request::Look { .. } => {}
             }
         }
     }
 
     fn on(&mut self, event: Event<usize>) {
         self.writer.set_clock(self.clock.now_us());
-        self.writer.on(self.epoch.elapsed(), event, &mut self.actions);
-        self.carry_out();
-        if *self.progress.borrow() == Progress::Reading && self.writer.is_end_known() {
+        for Missed { number, read, date } in self.reads.take_missed() {
+            if !self.writer.is_outdated(date) {
+                self.missing_since_start = self.missing_since_start.min(number);
+                self.catch_ups.missing(number, read);
+            }
+        }
+        let mut due = Some(event);
+        while let Some(event) = due {
+            self.writer.on(self.epoch.elapsed(), event, &mut self.actions);
+            self.carry_out();
+            due = self.catch_up();
+        }
+        let next = self.writer.state().chain().next();
+        if *self.progress.borrow() == Progress::Reading && next >= self.missing_since_start {
             self.progress.send_replace(Progress::Ready);
         }
         if let Some(contradiction) = self.writer.contradiction()
@@ -268,6 +310,18 @@ impl Task {
             crate::metrics::topic_failed();
             self.progress.send_replace(Progress::Contradicted(contradiction.to_string()));
         }
+    }
+
+    /// Answers those that have caught up. If others wait, the rules read the end for them.
+    fn catch_up(&mut self) -> Option<Event<usize>> {
+        self.catch_ups.reached(self.writer.state().chain().next());
+        if self.catch_ups.len() == 0 || self.reads_end {
+            return None;
+        }
+        self.reads_end = true;
+        let ticket = self.waiting.insert(Waiting::ReadsEnd { asked: self.catch_ups.asked() });
+        self.writer.enqueue_change(ticket, Control::Delete { topic: NO_TOPIC });
+        Some(Event::Tick)
     }
 
     fn enqueue(&mut self, request: Request) {
@@ -288,6 +342,11 @@ impl Task {
             Request::Producer { control, answer } => {
                 let ticket = self.waiting.insert(Waiting::Producer { answer });
                 self.writer.enqueue_change(ticket, control);
+            }
+            Request::CatchUp { answer } => self.catch_ups.ask(self.reads.reads_begun(), answer),
+            Request::Told { next } => {
+                self.writer.told(next);
+                self.reads.told(next);
             }
             Request::Look { look } => look(self.writer.state()),
         }
@@ -420,6 +479,14 @@ impl Task {
                         "aborted a transaction that took longer than its transaction.timeout.ms"
                     );
                 }
+            }
+            (Waiting::ReadsEnd { asked }, Outcome::Refused(_), _) => {
+                self.reads_end = false;
+                self.catch_ups.answer(asked, &Ok(()));
+            }
+            (Waiting::ReadsEnd { asked }, _, Some(error)) => {
+                self.reads_end = false;
+                self.catch_ups.answer(asked, &Err(error));
             }
             (Waiting::Producer { answer }, _, Some(error)) => drop(answer.send(Err(error))),
             (Waiting::Producer { answer }, Outcome::Opened { id, epoch }, None) => {

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)] // Helpers may fail a test.
 
 mod bucket;
+mod busy;
 mod clouds;
 mod compacting;
 mod memory;

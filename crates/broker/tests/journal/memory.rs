@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::time::Instant;
 
-fn store() -> Arc<MemoryJournal> {
+pub(crate) fn store() -> Arc<MemoryJournal> {
     Arc::new(MemoryJournal::new(Arc::new(SystemClock)))
 }
 
@@ -182,11 +182,11 @@ async fn an_append_to_a_deleted_topic_is_rejected() {
 }
 
 /// A store whose requests take 50 ms.
-struct Slow(Arc<MemoryJournal>, Arc<Open>);
+pub(crate) struct Slow(pub(crate) Arc<MemoryJournal>, pub(crate) Arc<Open>);
 
 /// Counts reads of indexes.
 #[derive(Default)]
-struct Open {
+pub(crate) struct Open {
     begun: AtomicU64,
     ended: AtomicU64,
 }
@@ -207,7 +207,7 @@ impl Drop for OpenRead {
     }
 }
 
-const REQUEST: Duration = Duration::from_millis(50);
+pub(crate) const REQUEST: Duration = Duration::from_millis(50);
 
 /// Carries a request out after its way to the store.
 fn late<T: Send + 'static>(request: impl FnOnce() -> BoxFuture<'static, T> + Send + 'static) -> BoxFuture<'static, T> {

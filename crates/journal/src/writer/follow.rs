@@ -57,6 +57,15 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         }
     }
 
+    /// Reads what another writer has told of.
+    pub(super) fn follow_told(&mut self, actions: &mut Vec<Action<T>>) {
+        // What is in flight shows by itself that others were faster.
+        let is_idle = self.phase == Phase::Writing && self.flights.is_empty() && self.void.is_empty();
+        if is_idle && self.told > self.state.chain().next() {
+            self.follow(actions);
+        }
+    }
+
     /// Reads the object after those that are certain.
     pub(super) fn follow(&mut self, actions: &mut Vec<Action<T>>) {
         self.phase = Phase::Following { at: None };
@@ -82,13 +91,16 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         }
     }
 
-    fn is_outdated(&self, date: u64) -> bool {
+    /// Whether a read at this time, in seconds of the store's clock, says nothing of what was stored: so long after the
+    /// end was seen, objects that are missing may have been stored and deleted.
+    pub fn is_outdated(&self, date: u64) -> bool {
         date.saturating_sub(self.end_seen) > self.limits.believe_within() && self.rules.believe_within()
     }
 
     /// The next object of the chain, valid or void, ours or another writer's.
     fn found(&mut self, link: Link, changes: Changes, date: u64, actions: &mut Vec<Action<T>>) {
         self.end_seen = self.end_seen.max(date);
+        self.stalled_since = None;
         let is_valid = match self.state.observe_by(link, &changes, self.rules) {
             Ok(is_valid) => is_valid,
             Err(contradiction) => {
@@ -108,7 +120,12 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
                 actions.push(Action::Publish { link, changes });
             }
         }
-        self.follow(actions);
+        let is_idle = self.flights.is_empty() && self.void.is_empty() && !self.is_awaited();
+        if is_idle && self.state.chain().next() == self.told {
+            self.phase = Phase::Writing;
+        } else {
+            self.follow(actions);
+        }
     }
 
     /// Everything in flight is void. Requests that weren't given up are pending again, before the others.
@@ -131,6 +148,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
 
     /// The next number is missing, and what this writer knows is recent: this is the end.
     fn end_reached(&mut self, actions: &mut Vec<Action<T>>) {
+        self.told = self.told.min(self.state.chain().next());
         let (prev, last) = (self.flights.front().map(|flight| flight.link.prev), self.state.chain().last());
         self.phase = Phase::Writing;
         if prev.is_some_and(|prev| prev != last) {

@@ -241,10 +241,14 @@ pub struct Writer<T> {
     /// Number of objects that may be in flight: 1 from a lost race to the next confirmed object. Two writers that keep
     /// several in flight could otherwise make each other lose without end, each with the void objects of its last try.
     window: usize,
-    /// Since when the end isn't known.
+    /// Since when the end isn't known and nothing is found.
     stalled_since: Option<Duration>,
+    /// Since when somebody waits while the end isn't known. What others store may be found all the time.
+    awaited_since: Option<Duration>,
     /// The store's time at which the chain's end was last observed.
     end_seen: u64,
+    /// The chain goes on to before this number, as another writer has said. 0 if nobody has.
+    told: u64,
     /// The local time in microseconds since the Unix epoch.
     clock_us: u64,
     /// When the newest PUT began.
@@ -282,7 +286,9 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
             void: Vec::new(),
             window: limits.in_flight_max,
             stalled_since: None,
+            awaited_since: None,
             end_seen: 0,
+            told: 0,
             clock_us: 0,
             put_at: None,
             contradiction: None,
@@ -311,6 +317,12 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
             _ => None,
         });
         self.state.forget_old(in_flight.unwrap_or(self.state.time_us));
+    }
+
+    /// Another writer has read the chain to before this number. So does this one, without a look at what follows. If the
+    /// other is wrong, nothing is lost but a read.
+    pub fn told(&mut self, next: u64) {
+        self.told = self.told.max(next);
     }
 
     /// Notes the local time, in microseconds since the Unix epoch. Objects get it, and are the only ones to use it.
@@ -355,11 +367,15 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
             Event::Tick => {}
         }
         self.proceed(now, actions);
-        match self.phase {
-            Phase::Writing => self.stalled_since = None,
-            Phase::Loading { .. } | Phase::Following { .. } | Phase::Settling { .. } => {
-                self.stalled_since.get_or_insert(now);
-            }
+        if self.phase == Phase::Writing {
+            self.stalled_since = None;
+        } else {
+            self.stalled_since.get_or_insert(now);
+        }
+        if self.phase == Phase::Writing || !self.is_awaited() {
+            self.awaited_since = None;
+        } else {
+            self.awaited_since.get_or_insert(now);
         }
         self.check();
     }
@@ -375,8 +391,13 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
                 retries.chain(self.group_due_at()).min()
             }
         };
-        let fail_at = self.stalled_since.filter(|_| self.is_awaited()).map(|since| since + self.limits.wait_max);
-        due_at.into_iter().chain(fail_at).min()
+        due_at.into_iter().chain(self.fail_at()).min()
+    }
+
+    /// When those that wait get an answer in any case.
+    fn fail_at(&self) -> Option<Duration> {
+        let since = self.awaited_since?;
+        Some(self.stalled_since.map_or(since, |stalled| stalled.min(since)) + self.limits.wait_max)
     }
 
     /// Whether anybody waits for an answer.
@@ -389,7 +410,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         if self.contradiction.is_some() {
             return self.refuse(actions);
         }
-        if self.stalled_since.is_some_and(|since| now >= since + self.limits.wait_max) {
+        if self.fail_at().is_some_and(|at| at <= now) {
             self.fail(actions);
         }
         match self.phase {
@@ -400,6 +421,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
                 self.retry(now, actions);
                 self.put_groups(now, actions);
                 self.check_suspects(actions);
+                self.follow_told(actions);
             }
             _ => {}
         }

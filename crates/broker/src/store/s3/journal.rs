@@ -122,7 +122,8 @@ impl S3Journal {
 
     async fn read_newest_snapshot(&self) -> Result<Dated<Option<Bytes>>, StoreError> {
         let folder = self.path(format_args!("/snapshots"))?;
-        let listed = self.list_folder(&folder, ".rws").await?;
+        // A start waits for it. A journal has few snapshots: one page.
+        let listed = self.list_folder(&folder, ".rws", self.bucket.request_timeout).await?;
         let found = match listed.found.iter().map(|key| key.number).max() {
             Some(newest) => self.get(&self.snapshot_path(newest)?, None).await?.found,
             None => None,
@@ -131,18 +132,18 @@ impl S3Journal {
     }
 
     async fn list_all(&self) -> Result<Dated<Listing>, StoreError> {
-        let snapshots = self.list_folder(&self.path(format_args!("/snapshots"))?, ".rws").await?;
+        // Each page is a request, but they are not available one by one here.
+        let limit = 10 * self.bucket.request_timeout;
+        let snapshots = self.list_folder(&self.path(format_args!("/snapshots"))?, ".rws", limit).await?;
         // The date of the first listing counts for all: by it, keys only seem younger.
-        let objects = self.list_folder(&self.path(format_args!(""))?, ".rwj").await?.found;
-        let merged = self.list_folder(&self.path(format_args!("/merged"))?, ".rwj").await?.found;
+        let objects = self.list_folder(&self.path(format_args!(""))?, ".rwj", limit).await?.found;
+        let merged = self.list_folder(&self.path(format_args!("/merged"))?, ".rwj", limit).await?.found;
         let found = Listing { objects, merged, snapshots: snapshots.found };
         Ok(Dated { found, date: snapshots.date })
     }
 
     /// The keys of a folder whose names are a number and an ending.
-    async fn list_folder(&self, folder: &Path, ending: &str) -> Result<Dated<Vec<Key>>, StoreError> {
-        // Each page is a request, but they are not available one by one here.
-        let limit = 10 * self.bucket.request_timeout;
+    async fn list_folder(&self, folder: &Path, ending: &str, limit: Duration) -> Result<Dated<Vec<Key>>, StoreError> {
         let listed = match timeout(limit, self.bucket.store.list_with_delimiter(Some(folder))).await {
             Ok(Ok(listed)) => listed,
             Ok(Err(error)) => return Err(self.bucket.explain("list", folder, &Failed::from(error))),
