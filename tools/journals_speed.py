@@ -30,32 +30,44 @@ def free_port() -> int:
         return int(free.getsockname()[1])
 
 
-async def forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, delay_s: float) -> None:
-    """Passes bytes on, each so much later."""
-    loop, queue = asyncio.get_running_loop(), asyncio.Queue[tuple[float, bytes]]()
+class Forward(asyncio.Protocol):
+    """One side of a connection: what arrives goes to the other side, so much later."""
 
-    async def deliver() -> None:
-        while (due := await queue.get())[1]:
-            await asyncio.sleep(max(0, due[0] - loop.time()))
-            writer.write(due[1])
-        writer.close()
+    def __init__(self, delay_s: float) -> None:
+        self.delay_s = delay_s
+        self.transport: asyncio.Future[asyncio.Transport] = asyncio.get_running_loop().create_future()
+        self.other: asyncio.Future[asyncio.Transport] = asyncio.get_running_loop().create_future()
 
-    delivered = asyncio.create_task(deliver())
-    while piece := await reader.read(1 << 18):
-        queue.put_nowait((loop.time() + delay_s, piece))
-    queue.put_nowait((0, b""))
-    await delivered
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport.set_result(transport)
+
+    def data_received(self, data: bytes) -> None:
+        # Calls with one delay come in order, as do callbacks of one future.
+        asyncio.get_running_loop().call_later(
+            self.delay_s, lambda: self.other.add_done_callback(lambda other: other.result().write(data))
+        )
+
+    def connection_lost(self, _: Exception | None) -> None:
+        self.other.add_done_callback(lambda other: other.result().close())
 
 
 def proxy(port: int, to: int, delay_s: float) -> None:
-    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        from_server, to_server = await asyncio.open_connection("127.0.0.1", to)
-        await asyncio.gather(
-            forward(reader, to_server, delay_s), forward(from_server, writer, 0), return_exceptions=True
-        )
+    connecting: set[asyncio.Task[None]] = set()
+
+    async def connect(client: Forward) -> None:
+        server = Forward(0)
+        await asyncio.get_running_loop().create_connection(lambda: server, "127.0.0.1", to)
+        client.other.set_result(await server.transport)
+        server.other.set_result(await client.transport)
+
+    def accept() -> Forward:
+        client = Forward(delay_s)
+        connecting.add(task := asyncio.get_running_loop().create_task(connect(client)))
+        task.add_done_callback(connecting.discard)
+        return client
 
     async def serve() -> None:
-        server = await asyncio.start_server(connected, "127.0.0.1", port)
+        server = await asyncio.get_running_loop().create_server(accept, "127.0.0.1", port)
         await server.serve_forever()
 
     asyncio.run(serve())
