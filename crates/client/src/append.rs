@@ -2,14 +2,17 @@
 
 use crate::body::Pieces;
 use crate::call::{Call, query_value};
-use crate::limits::ALIGNMENT;
+use crate::limits::{ALIGNMENT, TEXT_BYTES_MAX};
+use crate::owners::{Owner, Owners, is_unsent};
 use crate::partition::TopicPartition;
 use crate::{Client, ClientError};
 use bytes::Bytes;
 use http::Method;
 use http::header::CONTENT_TYPE;
 use rawline_batch::seal;
+use rawline_contract::header::OWNER;
 use rawline_contract::{Appended, MediaType, ProducerInstance, path};
+use std::time::Duration;
 
 impl Client {
     /// Appends the batches whose bytes are the concatenated `pieces`, split anywhere. Appends all of them or none.
@@ -67,8 +70,8 @@ impl Client {
     }
 
     /// Begins to append a body of batches; with an epoch exactly once, by the numbers in them (Kafka's batches have
-    /// their epoch themselves). A small one of ours takes its place on a connection now: those of several calls arrive
-    /// in the order of the calls. The rest happens in the future.
+    /// their epoch themselves). A small one of ours takes its place on a connection now: those of several calls that go
+    /// to the same broker arrive in the order of the calls. The rest happens in the future.
     pub(crate) fn begin_append(
         &self,
         to: TopicPartition<'_>,
@@ -76,6 +79,58 @@ impl Client {
         body: Pieces,
         epoch: Option<u16>,
     ) -> impl Future<Output = Result<Appended, ClientError>> + Send + use<> {
+        self.begin_append_at(self.owner_of(to.topic), to, media_type, body, epoch)
+    }
+
+    /// The owner of the topic's journal, if it is another broker than the one that this client uses.
+    pub(crate) fn owner_of(&self, topic: &str) -> Option<Owner> {
+        self.inner.owners.as_ref()?.of(topic)
+    }
+
+    /// Like [`Client::begin_append`], at this owner of the journal. If it can't be reached, another broker forwards it.
+    pub(crate) fn begin_append_at(
+        &self,
+        owner: Option<Owner>,
+        to: TopicPartition<'_>,
+        media_type: MediaType,
+        body: Pieces,
+        epoch: Option<u16>,
+    ) -> impl Future<Output = Result<Appended, ClientError>> + Send + use<> {
+        let (topic, partition) = (to.topic.to_owned(), to.partition);
+        let again = owner.as_ref().map(|_| body.clone());
+        let sender = owner.as_ref().map_or(self, |owner| &owner.client);
+        let sent = sender.send_append(to, media_type, body, epoch);
+        let client = self.clone();
+        async move {
+            let mut sent = sent.await;
+            if let (Some(owner), Err(error)) = (&owner, &sent) {
+                client.owners().failed(&topic, owner, error);
+                if let Some(body) = again.filter(|_| is_unsent(error)) {
+                    let to = TopicPartition { topic: &topic, partition };
+                    sent = client.send_append(to, media_type, body, epoch).await;
+                }
+            }
+            let Sent { appended, owner } = sent?;
+            if let Some(url) = owner {
+                client.owners().learn(&topic, &url, client.config(), client.environment());
+            }
+            Ok(appended)
+        }
+    }
+
+    fn owners(&self) -> &Owners {
+        let Some(owners) = &self.inner.owners else { unreachable!("the client of an owner appends by itself") };
+        owners
+    }
+
+    /// Sends an append to this client's broker.
+    fn send_append(
+        &self,
+        to: TopicPartition<'_>,
+        media_type: MediaType,
+        body: Pieces,
+        epoch: Option<u16>,
+    ) -> impl Future<Output = Result<Sent, ClientError>> + Send + use<> {
         let is_ours = media_type == MediaType::Batch;
         let epoch = epoch.filter(|_| is_ours);
         let is_ordered = epoch.is_some();
@@ -89,18 +144,32 @@ impl Client {
             if is_empty {
                 return Err(rawline_batch::BatchError::Empty.into());
             }
-            let text = match queued {
+            let (text, owner) = match queued {
                 Some((ticket, request)) => client.shared_text(request, ticket).await?,
                 None => {
                     let headers = vec![(CONTENT_TYPE, media_type.header_value())];
-                    client.text_once(&Call { method: Method::POST, target, headers, body }).await?
+                    let call = Call { method: Method::POST, target, headers, body };
+                    client
+                        .within(Duration::ZERO, async {
+                            let mut exchange = client.send(&call).await?;
+                            let owner = exchange.header(&OWNER);
+                            Ok((exchange.text(TEXT_BYTES_MAX, true).await?, owner))
+                        })
+                        .await?
                 }
             };
             let appended: Appended = client.parse_json(&text)?;
             if appended.first_offset >= appended.next_offset {
                 return Err(client.not_a_brokers(format!("{appended:?} for an append")));
             }
-            Ok(appended)
+            Ok(Sent { appended, owner })
         }
     }
+}
+
+/// An append that was stored.
+struct Sent {
+    appended: Appended,
+    /// The URL of the owner to which it was forwarded.
+    owner: Option<String>,
 }

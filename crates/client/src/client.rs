@@ -1,4 +1,4 @@
-//! A client of one broker: sends requests over a pool of connections and receives responses.
+//! A client of one broker, or of several on one storage: sends requests over a pool of connections and receives responses.
 
 use crate::addresses::{Addresses, Common};
 use crate::body::Pieces;
@@ -8,6 +8,7 @@ use crate::connection::{Connection, SendFailed, Upgraded};
 use crate::environment::{Environment, SystemEnvironment};
 use crate::exchange::Exchange;
 use crate::limits::TEXT_BYTES_MAX;
+use crate::owners::Owners;
 use crate::pipeline::{Pipelines, SmallHead};
 use crate::pool::Pool;
 use crate::retry::Attempts;
@@ -42,6 +43,8 @@ pub(crate) struct Inner {
     pub(crate) pipelines: Arc<Pipelines>,
     pub(crate) small_head: SmallHead,
     environment: Arc<dyn Environment>,
+    /// `None` for the client of an owner: whoever uses it learns from the responses.
+    pub(crate) owners: Option<Owners>,
 }
 
 impl Client {
@@ -52,6 +55,19 @@ impl Client {
 
     /// Like [`Client::new`], with the time and the randomness of `environment`.
     pub fn with_environment(config: ClientConfig, environment: Arc<dyn Environment>) -> Result<Client, ClientError> {
+        Client::with_owners(config, environment, Some(Owners::default()))
+    }
+
+    /// A client of the broker that owns a journal.
+    pub(crate) fn of_owner(config: ClientConfig, environment: Arc<dyn Environment>) -> Result<Client, ClientError> {
+        Client::with_owners(config, environment, None)
+    }
+
+    fn with_owners(
+        config: ClientConfig,
+        environment: Arc<dyn Environment>,
+        owners: Option<Owners>,
+    ) -> Result<Client, ClientError> {
         let (addresses, Common { path, host_header }) = Addresses::parse(&config)?;
         let wrong = |reason: String| ClientError::Config { reason };
         let authorization = match &config.api_key {
@@ -73,6 +89,7 @@ impl Client {
             authorization,
             config,
             environment,
+            owners,
         };
         let retries = inner.config.retries;
         Ok(Client { inner: Arc::new(inner), retries })

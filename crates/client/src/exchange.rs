@@ -57,6 +57,11 @@ impl Exchange {
             .ok_or_else(|| self.not_a_brokers(format!("the header {name} is missing or not a number")))
     }
 
+    /// The value of a header that is text.
+    pub(crate) fn header(&self, name: &HeaderName) -> Option<String> {
+        self.head.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
+    }
+
     /// What the body is, if that is known.
     pub(crate) fn media_type(&self) -> Option<MediaType> {
         self.head.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).and_then(MediaType::parse)

@@ -26,6 +26,7 @@ mod fetched;
 mod group;
 mod kafka_records;
 mod limits;
+mod owners;
 mod partition;
 mod pipeline;
 mod pool;

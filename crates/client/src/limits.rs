@@ -18,6 +18,16 @@ pub(crate) const CONNECTIONS_IDLE_MAX: usize = 64;
 /// request, the system would soon run out of ports, because it keeps the port of a closed connection for a minute.
 pub(crate) const CONNECTION_UNUSED_MAX: Duration = Duration::from_secs(1);
 
+/// How long the owner of a journal is left alone after nobody could connect to it: the address that it gives other
+/// brokers may be one that doesn't lead there from here.
+pub(crate) const OWNER_UNREACHABLE_FOR: Duration = Duration::from_secs(30);
+
+/// Maximum number of owners of journals that a client has connections to.
+pub(crate) const OWNERS_MAX: usize = 64;
+
+/// Maximum number of topics whose owners a client knows: about a megabyte.
+pub(crate) const OWNERS_TOPICS_MAX: usize = 10_000;
+
 /// Maximum size of the response to a read in bytes: twice the broker's limit, so that a single batch beyond that limit
 /// is still accepted.
 pub(crate) const READ_RESPONSE_BYTES_MAX: u64 = 128 << 20;

@@ -16,14 +16,21 @@ impl Client {
         })
     }
 
-    /// The text of the response to a request that was queued with this ticket. While nothing was sent of it, it moves
+    /// The text of the response to a request that was queued with this ticket, and the owner of the journal, if the
+    /// request was forwarded there. While nothing was sent of it, it moves
     /// to another connection if its own ends.
-    pub(crate) async fn shared_text(&self, request: Vec<u8>, ticket: Ticket) -> Result<Vec<u8>, ClientError> {
+    pub(crate) async fn shared_text(
+        &self,
+        request: Vec<u8>,
+        ticket: Ticket,
+    ) -> Result<(Vec<u8>, Option<String>), ClientError> {
         let exchange = async {
             let mut outcome = ticket.await;
             for _ in 0..MOVES_MAX {
                 match outcome {
-                    Outcome::Answered(response) if response.status.is_success() => return Ok(response.text),
+                    Outcome::Answered(response) if response.status.is_success() => {
+                        return Ok((response.text, response.owner));
+                    }
                     Outcome::Answered(response) => {
                         return Err(refused(response.status, &response.headers, &response.text));
                     }

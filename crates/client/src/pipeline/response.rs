@@ -3,6 +3,7 @@
 use crate::limits::{HEAD_BYTES, REFUSAL_BYTES_MAX};
 use http::header::{CONNECTION, CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING};
 use http::{StatusCode, Version};
+use rawline_contract::header::OWNER;
 
 /// More headers than a broker and the proxies before it send.
 const HEADERS_MAX: usize = 64;
@@ -11,8 +12,10 @@ const HEADERS_MAX: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Response {
     pub(crate) status: StatusCode,
-    /// Empty if the status is a success: nothing reads them.
+    /// Empty if the status is a success: nothing else reads them.
     pub(crate) headers: HeaderMap,
+    /// The owner to which the request was forwarded.
+    pub(crate) owner: Option<String>,
     pub(crate) text: Vec<u8>,
     /// Whether the other side closes the connection after it.
     pub(super) is_closing: bool,
@@ -32,6 +35,7 @@ pub(super) struct Responses {
 struct Head {
     status: StatusCode,
     headers: HeaderMap,
+    owner: Option<String>,
     is_closing: bool,
     framing: Framing,
 }
@@ -85,8 +89,8 @@ impl Responses {
             let Some((text, body_bytes)) = body_of(body, head.framing, self.is_ended)? else { return Ok(None) };
             self.position += head_bytes + body_bytes;
             assert!(self.position <= self.received.len(), "{} of {} bytes", self.position, self.received.len());
-            let Head { status, headers, is_closing, .. } = head;
-            return Ok(Some(Response { status, headers, text, is_closing }));
+            let Head { status, headers, owner, is_closing, .. } = head;
+            return Ok(Some(Response { status, headers, owner, text, is_closing }));
         }
     }
 
@@ -114,7 +118,9 @@ fn head(bytes: &[u8]) -> Result<Option<(Head, usize)>, String> {
     let is_closing = closes(version, parsed.headers);
     let framing = framing(status, parsed.headers)?;
     let headers = if status.is_success() { HeaderMap::new() } else { map(parsed.headers) };
-    Ok(Some((Head { status, headers, is_closing: is_closing || framing == Framing::End, framing }, head_bytes)))
+    let owner = values(parsed.headers, OWNER).next().and_then(|url| String::from_utf8(url.to_vec()).ok());
+    let is_closing = is_closing || framing == Framing::End;
+    Ok(Some((Head { status, headers, owner, is_closing, framing }, head_bytes)))
 }
 
 fn values<'a>(headers: &'a [httparse::Header<'_>], name: HeaderName) -> impl Iterator<Item = &'a [u8]> {

@@ -4,6 +4,7 @@ use super::lane::SealedBatch;
 use super::state::{Shared, State};
 use crate::body::Pieces;
 use crate::limits::REQUESTS_IN_FLIGHT_MAX;
+use crate::owners::Owner;
 use crate::retry::Attempts;
 use crate::{Client, ClientError};
 use rawline_contract::Appended;
@@ -21,13 +22,18 @@ pub(super) struct Due {
 }
 
 impl Due {
-    /// Begins one try. What is begun here in order arrives in order if it is small.
-    fn begin(&self, client: &Client, shared: &Shared) -> impl Future<Output = Result<Appended, ClientError>> + use<> {
+    /// Begins one try. What is begun here in order at the same broker arrives in order if it is small.
+    fn begin(
+        &self,
+        client: &Client,
+        owner: Option<Owner>,
+        shared: &Shared,
+    ) -> impl Future<Output = Result<Appended, ClientError>> + use<> {
         let body = Pieces::new(self.batches.iter().flat_map(|batch| batch.pieces.iter().cloned()).collect());
         let bytes: usize = self.batches.iter().map(|batch| batch.bytes).sum();
         assert_eq!(body.bytes_left(), bytes as u64, "the pieces of {} batches don't add up", self.batches.len());
         let Some(first) = self.batches.first() else { unreachable!("a request without batches") };
-        client.begin_append(shared.at(self.partition), first.kind.media_type(), body, shared.epoch())
+        client.begin_append_at(owner, shared.at(self.partition), first.kind.media_type(), body, shared.epoch())
     }
 }
 
@@ -40,10 +46,17 @@ pub(super) async fn send_all(client: Client, shared: Arc<Shared>) {
         return;
     }
     let mut in_flight = JoinSet::new();
+    let mut owner: Option<Owner> = None;
     loop {
         while in_flight.try_join_next().is_some() {}
+        let known = client.owner_of(&shared.topic);
+        let moves = !Owner::is_same(owner.as_ref(), known.as_ref());
+        if moves && in_flight.is_empty() {
+            owner = known;
+        }
         let requests_max = REQUESTS_IN_FLIGHT_MAX.max(shared.config.in_flight_max);
-        let full = in_flight.len() >= requests_max;
+        // What goes to another broker could overtake what is in flight.
+        let full = in_flight.len() >= requests_max || moves && !in_flight.is_empty();
         let (needs_partitions, due, deadline) = {
             let mut state = shared.lock();
             if state.stopped.is_some() || (state.closing && state.is_empty()) {
@@ -69,7 +82,7 @@ pub(super) async fn send_all(client: Client, shared: Arc<Shared>) {
             continue;
         }
         if let Some(due) = due {
-            let appending = due.begin(&client, &shared);
+            let appending = due.begin(&client, owner.clone(), &shared);
             in_flight.spawn(send_one(client.clone(), shared.clone(), due, appending));
             continue;
         }
@@ -208,12 +221,12 @@ async fn append(
             let partitions = read_partitions(client, shared).await?;
             shared.learn(&mut shared.lock(), partitions)?;
             if due.partition < partitions.unwrap_or(1) {
-                appended = due.begin(client, shared).await;
+                appended = due.begin(client, client.owner_of(&shared.topic), shared).await;
                 continue;
             }
         }
         attempts.failed(error).await?;
-        appended = due.begin(client, shared).await;
+        appended = due.begin(client, client.owner_of(&shared.topic), shared).await;
     }
 }
 

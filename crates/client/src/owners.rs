@@ -1,0 +1,106 @@
+//! Where the brokers are that own topics' journals, as far as the responses of others have said.
+//!
+//! A broker that doesn't own a topic's journal forwards appends to the one that does, and names it in its response. So
+//! the next appends to the topic go there.
+
+use crate::environment::Environment;
+use crate::limits::{OWNER_UNREACHABLE_FOR, OWNERS_MAX, OWNERS_TOPICS_MAX};
+use crate::{Client, ClientConfig, ClientError};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::time::Instant;
+
+/// The owners that one client knows.
+#[derive(Default)]
+pub(crate) struct Owners(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    of_topics: HashMap<String, Owner>,
+    /// By URL.
+    brokers: HashMap<String, Client>,
+    /// Until when nobody tries a URL again.
+    unreachable: HashMap<String, Instant>,
+}
+
+/// The owner of a topic's journal.
+#[derive(Clone)]
+pub(crate) struct Owner {
+    url: Arc<str>,
+    /// With connections of its own.
+    pub client: Client,
+}
+
+impl Owner {
+    /// Whether both are the same broker.
+    pub fn is_same(one: Option<&Owner>, other: Option<&Owner>) -> bool {
+        one.map(|owner| &owner.url) == other.map(|owner| &owner.url)
+    }
+}
+
+impl Owners {
+    /// The owner of the topic's journal, unless it is the broker that the client uses anyway.
+    pub fn of(&self, topic: &str) -> Option<Owner> {
+        self.state().of_topics.get(topic).cloned()
+    }
+
+    /// A response has named the owner of the topic's journal. `config` is the client's.
+    pub fn learn(&self, topic: &str, url: &str, config: &ClientConfig, environment: &Arc<dyn Environment>) {
+        let mut state = self.state();
+        let is_known = state.of_topics.get(topic).is_some_and(|owner| *owner.url == *url);
+        let now = Instant::now();
+        if is_known || state.unreachable.get(url).is_some_and(|until| *until > now) {
+            return;
+        }
+        state.unreachable.retain(|_, until| *until > now);
+        let Some(client) = state.broker(url, config, environment) else {
+            state.unreachable.insert(url.to_owned(), now + OWNER_UNREACHABLE_FOR);
+            return;
+        };
+        if state.of_topics.len() >= OWNERS_TOPICS_MAX {
+            state.of_topics.clear();
+        }
+        state.of_topics.insert(topic.to_owned(), Owner { url: url.into(), client });
+    }
+
+    /// An append that was sent to the owner has failed: the next goes to a broker that knows the owner.
+    pub fn failed(&self, topic: &str, owner: &Owner, error: &ClientError) {
+        let mut state = self.state();
+        if is_unsent(error) {
+            state.unreachable.insert(owner.url.to_string(), Instant::now() + OWNER_UNREACHABLE_FOR);
+            state.brokers.remove(&*owner.url);
+            state.of_topics.retain(|_, other| other.url != owner.url);
+        } else if error.is_retryable() && Owner::is_same(state.of_topics.get(topic), Some(owner)) {
+            state.of_topics.remove(topic);
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// The client of a broker; `None` if the URL isn't one, or would send what is encrypted now as plain text.
+    fn broker(&mut self, url: &str, config: &ClientConfig, environment: &Arc<dyn Environment>) -> Option<Client> {
+        if let Some(client) = self.brokers.get(url) {
+            return Some(client.clone());
+        }
+        let scheme = |url: &str| url.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+        if url.contains(',') || config.broker.split(',').any(|ours| scheme(ours.trim()) != scheme(url)) {
+            return None;
+        }
+        let config = ClientConfig { broker: url.to_owned(), ..config.clone() };
+        let client = Client::of_owner(config, environment.clone()).ok()?;
+        if self.brokers.len() >= OWNERS_MAX {
+            self.brokers.clear();
+        }
+        self.brokers.insert(url.to_owned(), client.clone());
+        Some(client)
+    }
+}
+
+/// Whether nothing was sent, so that it can be sent elsewhere.
+pub(crate) fn is_unsent(error: &ClientError) -> bool {
+    matches!(error, ClientError::Connect { .. } | ClientError::Tls { .. })
+}

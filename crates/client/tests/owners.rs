@@ -1,0 +1,160 @@
+//! Brokers that forward appends and name the owner of the journal: the client sends the next ones there.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::disallowed_methods)] // A test.
+
+use bytes::Bytes;
+use rawline_client::{Client, ClientConfig, ClientError, Producer, ProducerConfig, RetryPolicy};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// What all brokers have received: each one's name, and the last byte of a record.
+type Log = Arc<Mutex<Vec<(char, u8)>>>;
+
+/// Starts a broker that stores what arrives, and names this owner in its responses, which take some time. Returns its
+/// URL.
+fn broker(name: char, log: &Log, owner: impl Into<String>, takes: Duration) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (log, owner) = (log.clone(), owner.into());
+    std::thread::spawn(move || {
+        for connection in listener.incoming() {
+            let (connection, log, owner) = (connection.unwrap(), log.clone(), owner.clone());
+            std::thread::spawn(move || serve(connection, name, &log, &owner, takes));
+        }
+    });
+    url
+}
+
+fn serve(mut connection: TcpStream, name: char, log: &Log, owner: &str, takes: Duration) {
+    let mut bytes = Vec::new();
+    loop {
+        let mut piece = [0; 4096];
+        match connection.read(&mut piece) {
+            Ok(length) if length > 0 => bytes.extend_from_slice(&piece[..length]),
+            _ => return,
+        }
+        while let Some(head) = bytes.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
+            let text = String::from_utf8(bytes[..head].to_vec()).unwrap();
+            if text.starts_with("GET") {
+                // A producer asks for the number of partitions.
+                let no_topic = "{\"code\":\"topic_not_found\",\"error\":\"none\"}";
+                let head_of_response = format!("HTTP/1.1 404 Not Found\r\ncontent-length: {}\r\n\r\n", no_topic.len());
+                connection.write_all((head_of_response + no_topic).as_bytes()).unwrap();
+                bytes.drain(..head + 4);
+                continue;
+            }
+            let (_, length) = text.rsplit_once("content-length: ").unwrap();
+            let end = head + 4 + length.lines().next().unwrap().parse::<usize>().unwrap();
+            if bytes.len() < end {
+                break;
+            }
+            // Padding follows the record.
+            let record = *bytes[..end].iter().rfind(|byte| **byte != 0).unwrap();
+            bytes.drain(..end);
+            std::thread::sleep(takes);
+            let mut log = log.lock().unwrap();
+            log.push((name, record));
+            let text = format!("{{\"first_offset\":{},\"next_offset\":{}}}", log.len() - 1, log.len());
+            let owner = if owner.is_empty() { String::new() } else { format!("Rawline-Owner: {owner}\r\n") };
+            let response = format!("HTTP/1.1 201 Created\r\n{owner}content-length: {}\r\n\r\n{text}", text.len());
+            drop(log);
+            connection.write_all(response.as_bytes()).unwrap();
+        }
+    }
+}
+
+fn client(url: &str) -> Client {
+    Client::new(ClientConfig { retries: RetryPolicy::NONE, ..ClientConfig::new(url) }).unwrap()
+}
+
+/// Appends a record of so many bytes that ends with this one.
+async fn append(client: &Client, topic: &str, bytes: usize, last: u8) -> Result<u64, ClientError> {
+    let mut record = vec![b'-'; bytes];
+    record[bytes - 1] = last;
+    let appended = client.append_records(topic, &[bytes as u32], Bytes::from(record)).await?;
+    Ok(appended.first_offset)
+}
+
+fn names(log: &Log) -> String {
+    log.lock().unwrap().iter().map(|(name, _)| *name).collect()
+}
+
+/// A URL at which nobody listens.
+fn nobody() -> String {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    format!("http://{}", free.local_addr().unwrap())
+}
+
+#[tokio::test]
+async fn small_and_large_appends_go_to_the_owner_that_a_response_has_named() {
+    let log = Log::default();
+    let owner = broker('B', &log, "", Duration::ZERO);
+    let client = client(&broker('a', &log, &owner, Duration::ZERO));
+    for (topic, bytes) in [("t", 1), ("t", 100_000), ("u", 100_000), ("u", 1), ("t", 1)] {
+        append(&client, topic, bytes, b'x').await.unwrap();
+    }
+    assert_eq!(names(&log), "aBaBB");
+}
+
+#[tokio::test]
+async fn an_owner_that_has_moved_is_followed() {
+    let log = Log::default();
+    let newest = broker('C', &log, "", Duration::ZERO);
+    let former = broker('B', &log, &newest, Duration::ZERO);
+    let client = client(&broker('a', &log, &former, Duration::ZERO));
+    for _ in 0..4 {
+        append(&client, "t", 1, b'x').await.unwrap();
+    }
+    assert_eq!(names(&log), "aBCC");
+}
+
+#[tokio::test]
+async fn appends_go_on_where_they_were_if_the_owner_cannot_be_reached() {
+    let log = Log::default();
+    let client = client(&broker('a', &log, nobody(), Duration::ZERO));
+    for bytes in [1, 1, 100_000, 1] {
+        append(&client, "t", bytes, b'x').await.unwrap();
+    }
+    assert_eq!(names(&log), "aaaa", "each is stored once");
+}
+
+#[tokio::test]
+async fn what_is_no_brokers_address_or_another_scheme_is_not_followed() {
+    for other in ["https://127.0.0.1:1", "x", "http://", "http://127.0.0.1:1,http://127.0.0.1:2", "ftp://127.0.0.1"] {
+        let log = Log::default();
+        let client = client(&broker('a', &log, other, Duration::ZERO));
+        for _ in 0..2 {
+            append(&client, "t", 1, b'x').await.unwrap();
+        }
+        assert_eq!(names(&log), "aa", "{other}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_producer_keeps_its_order_when_it_goes_to_the_owner() {
+    let log = Log::default();
+    let owner = broker('B', &log, "", Duration::ZERO);
+    // What is still there when the owner is known takes longer than the way to the owner.
+    let client = client(&broker('a', &log, &owner, Duration::from_millis(30)));
+    let config = ProducerConfig {
+        batch_records_max: 1,
+        request_bytes_max: 1,
+        in_flight_max: 5,
+        linger: Some(Duration::ZERO),
+        exactly_once: false,
+        ..ProducerConfig::default()
+    };
+    let producer = Producer::new(client, "t", config).unwrap();
+    let records: Vec<u8> = (b'0'..b'z').collect();
+    for record in &records {
+        producer.send(vec![*record]).await.unwrap();
+    }
+    producer.close().await.unwrap();
+    assert_eq!(log.lock().unwrap().iter().map(|(_, record)| *record).collect::<Vec<_>>(), records);
+    let names = names(&log);
+    let (forwarded, direct) = names.split_at(names.find('B').unwrap());
+    assert!((1..=10).contains(&forwarded.len()), "{names}");
+    assert!(direct.chars().all(|name| name == 'B'), "{names}");
+}
