@@ -190,6 +190,29 @@ async fn any_broker_takes_appends_and_changes_and_every_broker_shows_them() {
     assert!(brokers.iter().all(|broker| shown.contains(&broker.url())), "{shown}");
 }
 
+/// Number of appends that a broker has taken, those included that it has forwarded.
+async fn appends(broker: &Broker) -> u64 {
+    let mut connection = tokio::net::TcpStream::connect(broker.address).await.unwrap();
+    connection.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").await.unwrap();
+    let mut text = String::new();
+    connection.read_to_string(&mut text).await.unwrap();
+    let line = text.lines().find(|line| {
+        line.starts_with("rawline_http_requests_total") && line.contains("\"append\"") && line.contains("\"2xx\"")
+    });
+    line.map_or(0, |line| line.rsplit(' ').next().unwrap().parse().unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn appends_go_to_the_owner_once_a_response_has_named_it() {
+    let bucket = bucket().await;
+    let brokers = cluster(&bucket, 2).await;
+    let client = client(&brokers[1]);
+    for bytes in [1, 100_000, 1, 100_000] {
+        client.append_records("t", &[bytes], vec![b'x'; bytes as usize].into()).await.unwrap();
+    }
+    assert_eq!((appends(&brokers[0]).await, appends(&brokers[1]).await), (4, 1), "the first one was forwarded");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_owner_that_is_killed_is_followed_by_another_and_every_record_is_there_once() {
     let bucket = bucket().await;
