@@ -42,9 +42,13 @@ pub const BLOCK_BYTES: usize = 64 << 10;
 /// of objects for which the disk had no room.
 pub const JOURNAL_RESERVE_BYTES: u64 = 4096;
 
-/// An object of at most so many bytes is written by the journal's task itself if that is a copy into the page cache, or
-/// if the task runs on the commit thread, which may block.
+/// An object of at most so many bytes is written and synced by the journal's task itself if the task runs on the commit
+/// thread, which may block.
 pub const DISK_INLINE_BYTES: u64 = 64 << 10;
+
+/// An object of at most so many bytes is written by the journal's task itself if it is not synced: a copy into the page
+/// cache takes less time than waking a thread, and what the producers sent is in this processor's cache.
+pub const DISK_INLINE_COPY_BYTES: u64 = 256 << 10;
 
 /// A journal on a directory writes so many bytes of zeros ahead of its objects: the disk writes them while a few dozen
 /// objects of [`AHEAD_OBJECT_BYTES_MAX`] arrive.
@@ -73,6 +77,22 @@ pub const DISK_KEEP_PIECE_BYTES: u64 = 64 << 10;
 /// A journal on a directory looks for objects to merge after so many new ones, and merges at most as many at once. A
 /// merge's syncs delay the commits of some milliseconds; small objects can be read almost as fast as merged ones.
 pub const DISK_MERGE_OBJECTS: usize = 8192;
+
+/// While many appends arrive, a journal on a directory merges nothing before so many objects are not merged. Each takes
+/// about a hundred bytes of memory in the index.
+pub const DISK_MERGE_WAIT_OBJECTS: u64 = 65_536;
+
+/// The same in bytes: deleted records next to others take up disk until a merge.
+pub const DISK_MERGE_WAIT_BYTES: u64 = 4 << 30;
+
+/// How long a look at the appends takes before a merge.
+pub const MERGE_PAUSE: Duration = Duration::from_millis(250);
+
+/// Appends are many if so many objects are stored in that time, a thousand a second ...
+pub const MERGE_BUSY_OBJECTS: u64 = 250;
+
+/// ... or so many bytes, 16 MiB a second.
+pub const MERGE_BUSY_BYTES: u64 = 4 << 20;
 
 /// How long the requests of a journal on a directory wait while nothing can be written.
 pub const DISK_WAIT_MAX: Duration = Duration::from_secs(2);

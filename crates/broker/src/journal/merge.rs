@@ -4,6 +4,7 @@
 
 mod compact;
 mod keys;
+mod pause;
 mod rewrite;
 
 use crate::Clock;
@@ -19,6 +20,7 @@ use crate::metrics::MergeMetrics;
 use crate::store::StoreError;
 use bytes::Bytes;
 use compact::Compacted;
+pub use pause::MergeWait;
 use rawline_journal::{
     Control, Id, Joined, MergeLimits, PartitionId, Piece, PutResult, Refused, Source, Uses, choose, join,
 };
@@ -40,6 +42,9 @@ pub struct MergeConfig {
     pub abandon_after: Duration,
     /// When topics are compacted.
     pub compact: CompactLimits,
+    /// Merges wait for a pause in the appends, up to these limits; `None` where they don't need the same processors and
+    /// the same disk.
+    pub wait: Option<MergeWait>,
 }
 
 /// When a compacted topic's partitions are compacted, and in how much memory.
@@ -58,6 +63,7 @@ impl Default for MergeConfig {
             look_objects: MERGE_LOOK_OBJECTS,
             abandon_after: MERGE_ABANDON_AFTER,
             compact: CompactLimits { dirty_bytes_min: COMPACT_DIRTY_BYTES_MIN, keys_max: COMPACT_KEYS_MAX },
+            wait: None,
         }
     }
 }
@@ -149,6 +155,8 @@ impl Merger {
         // The error says that the task has ended.
         let _ = progress.wait_for(|progress| *progress != Progress::Reading).await;
         let mut looked = Published::default();
+        // As far as is known: the oldest are merged first.
+        let mut merged = Published::default();
         // Whether something was published since topics were compacted.
         let mut has_news = false;
         // The open merge, and when this broker has seen it first.
@@ -170,16 +178,19 @@ impl Merger {
                     }
                 },
                 None if self.tidies() && self.is_due(looked) => {
+                    if let Err(Failed::Closed) = self.pause(merged).await {
+                        return;
+                    }
                     let _turn = self.turn.clone().acquire_owned().await;
                     let now = *self.published.borrow_and_update();
                     match self.merge().await {
                         // There may be more.
-                        Ok(true) => {
-                            self.failures = 0;
+                        Ok(Some(more)) => {
+                            (self.failures, merged) = (0, merged.and(more).min(now));
                             Ok(())
                         }
-                        Ok(false) => {
-                            (looked, has_news) = (now, true);
+                        Ok(None) => {
+                            (looked, merged, has_news) = (now, now, true);
                             Ok(())
                         }
                         Err(Failed::Abandoned) => {
@@ -225,14 +236,16 @@ impl Merger {
         is_enough && objects >= self.pieces / MERGE_PIECES_PER_OBJECT
     }
 
-    /// Merges once. False if there is nothing to merge, or another broker does.
-    async fn merge(&mut self) -> Result<bool, Failed> {
-        if self.choose().await.is_empty() {
-            return Ok(false);
+    /// Merges once. Returns about how much; `None` if there is nothing to merge, or another broker does.
+    async fn merge(&mut self) -> Result<Option<Published>, Failed> {
+        let objects = self.choose().await.len() as u64;
+        if objects == 0 {
+            return Ok(None);
         }
-        let Some(merge) = self.begin().await? else { return Ok(false) };
+        let Some(merge) = self.begin().await? else { return Ok(None) };
         let stored = self.store_merged(merge).await;
-        self.end(merge, stored).await
+        let bytes = stored.as_ref().ok().and_then(Option::as_ref).map_or(0, |(_, bytes)| *bytes);
+        Ok(self.end(merge, stored).await?.then_some(Published { objects, bytes }))
     }
 
     /// Begins a merge, unless another broker has one open.

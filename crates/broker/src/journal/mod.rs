@@ -22,7 +22,7 @@ mod together;
 pub(crate) use catalog::{Extent, JournalTopic};
 pub use handle::{Journal, JournalConfig, JournalError};
 pub use memory::MemoryJournal;
-pub use merge::{CompactLimits, MergeConfig};
+pub use merge::{CompactLimits, MergeConfig, MergeWait};
 pub(crate) use together::Together;
 
 use crate::limits::DELETION_DELAY;

@@ -228,7 +228,7 @@ async fn interleaved_partitions_are_merged_and_stay_what_they_were() {
     let settings = journal.settings(at_once());
     let merge = settings.merge.clone().unwrap();
     let limits = MergeLimits { target_bytes: 20_000, keep_bytes: 2_000, objects_max: 20, ..merge.limits };
-    let merge = Some(MergeConfig { limits, look_objects: 5, ..merge });
+    let merge = Some(MergeConfig { limits, look_objects: 5, wait: None, ..merge });
     let garbage_interval = Duration::from_millis(50);
     let settings = JournalConfig { snapshot_objects: 200, garbage_interval, merge, ..settings };
     let journal = Journal::open(journal, Arc::new(SystemClock), settings);
@@ -274,7 +274,7 @@ async fn a_directory_shrinks_although_another_topic_keeps_its_records() {
     let settings = journal.settings(at_once());
     let merge = settings.merge.clone().unwrap();
     let limits = MergeLimits { keep_bytes: 1 << 20, keep_piece_bytes: 2_000, ..merge.limits };
-    let merge = Some(MergeConfig { limits, look_objects: 5, ..merge });
+    let merge = Some(MergeConfig { limits, look_objects: 5, wait: None, ..merge });
     let garbage_interval = Duration::from_millis(5);
     let settings = JournalConfig { snapshot_objects: 20, garbage_interval, merge, ..settings };
     let journal = Journal::open(journal, Arc::new(SystemClock), settings);

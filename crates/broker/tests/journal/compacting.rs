@@ -32,7 +32,7 @@ fn compacting(config: JournalConfig) -> JournalConfig {
     let merge = config.merge.clone().unwrap();
     let limits = MergeLimits { piece_bytes: 3_000, ..merge.limits };
     let compact = CompactLimits { dirty_bytes_min: 2_000, keys_max: 15 };
-    JournalConfig { merge: Some(MergeConfig { limits, look_objects: 5, compact, ..merge }), ..config }
+    JournalConfig { merge: Some(MergeConfig { limits, look_objects: 5, compact, wait: None, ..merge }), ..config }
 }
 
 async fn create(journal: &Journal, settings: &str) -> PartitionId {

@@ -2,7 +2,7 @@
 //! other.
 
 use crate::support::{all, config, create, merging, one, received};
-use rawline_broker::journal::{Journal, JournalError, MemoryJournal};
+use rawline_broker::journal::{Journal, JournalConfig, JournalError, MemoryJournal, MergeConfig, MergeWait};
 use rawline_broker::{Clock, SystemClock};
 use rawline_journal::{Control, PartitionId, Refused, Source};
 use rawline_testkit::batches::{received_record_batches, record_batch, stamped};
@@ -23,7 +23,7 @@ fn store() -> Arc<MemoryJournal> {
     Arc::new(MemoryJournal::new(Arc::new(Virtual(Instant::now()))))
 }
 
-fn open(store: &Arc<MemoryJournal>, config: rawline_broker::journal::JournalConfig) -> Journal {
+fn open(store: &Arc<MemoryJournal>, config: JournalConfig) -> Journal {
     Journal::open(store.clone(), Arc::new(Virtual(Instant::now())), config)
 }
 
@@ -195,4 +195,35 @@ async fn a_merge_without_anyone_who_waits_does_not_keep_the_journal_open() {
     fill(&journal, topic, 3, 0..30).await;
     drop(journal);
     until("a task holds the store", || weak.upgrade().is_none()).await;
+}
+
+/// While thousands of objects a second are stored, those that are not merged wait up to a limit. Without appends they
+/// are merged at once.
+#[tokio::test(start_paused = true)]
+async fn merges_wait_for_a_pause_in_the_appends_up_to_a_limit() {
+    let store = store();
+    let mut config = merging(1);
+    config.limits.batch_wait = Duration::ZERO;
+    let wait = Some(MergeWait { objects_max: 1_000, bytes_max: u64::MAX });
+    config.merge = config.merge.map(|merge| MergeConfig { wait, ..merge });
+    let journal = open(&store, config);
+    let topic = journal.change(create("t", 1)).await.unwrap();
+    let busily = async |records: std::ops::Range<usize>| {
+        for n in records {
+            fill(&journal, topic, 1, n..n + 1).await;
+            if n % 4 == 0 {
+                sleep(Duration::from_millis(1)).await;
+            }
+        }
+    };
+    busily(0..900).await;
+    assert_eq!(merged(&store), 0, "appends go on");
+    until("nothing was merged in a pause", || merged(&store) >= 5).await;
+    sleep(Duration::from_secs(10)).await;
+    let in_pause = merged(&store);
+    busily(900..1_800).await;
+    assert_eq!(merged(&store), in_pause, "appends go on");
+    busily(1_800..3_600).await;
+    assert!(merged(&store) > in_pause, "more than the limit is not merged");
+    assert_all(&journal, topic, 1, 3_600).await;
 }

@@ -30,10 +30,10 @@ mod write;
 use super::open_files::OpenFiles;
 use super::{Device, Options, Work, create_dir, io_error};
 use crate::CommitThread;
-use crate::journal::{Dated, JournalConfig, JournalStore, MergeConfig};
+use crate::journal::{Dated, JournalConfig, JournalStore, MergeConfig, MergeWait};
 use crate::limits::{
-    DISK_INLINE_BYTES, DISK_KEEP_PIECE_BYTES, DISK_MERGE_OBJECTS, DISK_SNAPSHOT_INTERVAL, DISK_SNAPSHOT_OBJECTS,
-    DISK_WAIT_MAX,
+    DISK_INLINE_BYTES, DISK_INLINE_COPY_BYTES, DISK_KEEP_PIECE_BYTES, DISK_MERGE_OBJECTS, DISK_MERGE_WAIT_BYTES,
+    DISK_MERGE_WAIT_OBJECTS, DISK_SNAPSHOT_INTERVAL, DISK_SNAPSHOT_OBJECTS, DISK_WAIT_MAX,
 };
 use crate::store::StoreError;
 use crate::store::disk::Durability;
@@ -234,6 +234,7 @@ impl JournalStore for DiskJournal {
             look_objects: DISK_MERGE_OBJECTS as u64,
             // One that this task doesn't know is an earlier run's.
             abandon_after: Duration::from_secs(1),
+            wait: Some(MergeWait { objects_max: DISK_MERGE_WAIT_OBJECTS, bytes_max: DISK_MERGE_WAIT_BYTES }),
             ..merge
         });
         JournalConfig {
@@ -271,10 +272,13 @@ impl JournalStore for DiskJournal {
         assert_eq!(bytes, header.object_bytes, "the parts of {source:?}");
         let (created, result) = oneshot::channel();
         lock(&self.inner.queue, &self.inner.failed).push(Create { header, parts, created });
-        // A copy into the page cache takes less time than waking a thread that may block.
-        let may_block = self.inner.options.durability == Durability::PageCache || CommitThread::is_current();
-        let is_quick = may_block && bytes <= DISK_INLINE_BYTES;
-        if let Some(ended) = is_quick.then(|| self.inner.try_create_queued()).flatten() {
+        let inline_bytes_max = match self.inner.options.durability {
+            Durability::PageCache => DISK_INLINE_COPY_BYTES,
+            Durability::Fsync if CommitThread::is_current() => DISK_INLINE_BYTES,
+            Durability::Fsync => 0,
+        };
+        let is_inline = bytes <= inline_bytes_max;
+        if let Some(ended) = is_inline.then(|| self.inner.try_create_queued()).flatten() {
             write::send(ended);
         } else {
             let inner = self.inner.clone();

@@ -118,6 +118,7 @@ fn settings(store: &DiskJournal, run: u64) -> JournalConfig {
                 ..merge.limits
             },
             look_objects: 5,
+            wait: None,
             ..merge
         }),
         ..settings

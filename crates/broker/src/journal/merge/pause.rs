@@ -1,0 +1,79 @@
+//! When a merge that is due waits: while many appends arrive, which need the same processors and the same disk. What is
+//! not merged takes memory in the index, so it waits for a limited number of objects only.
+
+use super::{Failed, Merger, Published};
+use crate::limits::{MERGE_BUSY_BYTES, MERGE_BUSY_OBJECTS, MERGE_PAUSE};
+use tokio::time::sleep;
+
+/// How much is appended, at most, before a merge that is due no longer waits for a pause in the appends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MergeWait {
+    /// Number of objects that are not merged.
+    pub objects_max: u64,
+    /// Their bytes: what only a merge's end makes room for, such as deleted records, waits too.
+    pub bytes_max: u64,
+}
+
+impl MergeWait {
+    /// Whether so much was published since `before` that no merge waits.
+    fn is_over(self, before: Published, now: Published) -> bool {
+        now.objects - before.objects >= self.objects_max || now.bytes - before.bytes >= self.bytes_max
+    }
+}
+
+impl Published {
+    /// Whether appends kept this broker busy since `before`, a moment ago.
+    fn is_busy(self, before: Published) -> bool {
+        self.objects - before.objects >= MERGE_BUSY_OBJECTS || self.bytes - before.bytes >= MERGE_BUSY_BYTES
+    }
+
+    /// With so much more.
+    pub(super) fn and(self, more: Published) -> Published {
+        Published { objects: self.objects + more.objects, bytes: self.bytes + more.bytes }
+    }
+
+    /// At most `other`.
+    pub(super) fn min(self, other: Published) -> Published {
+        Published { objects: self.objects.min(other.objects), bytes: self.bytes.min(other.bytes) }
+    }
+}
+
+impl Merger {
+    /// Waits for a pause in the appends. `merged` is up to where objects are merged, or need not be.
+    pub(super) async fn pause(&self, merged: Published) -> Result<(), Failed> {
+        let Some(wait) = self.config.wait else { return Ok(()) };
+        loop {
+            let before = *self.published.borrow();
+            if wait.is_over(merged, before) {
+                return Ok(());
+            }
+            sleep(MERGE_PAUSE).await;
+            // The error says that the journal's task has ended.
+            self.published.has_changed().map_err(|_| Failed::Closed)?;
+            if !self.published.borrow().is_busy(before) {
+                return Ok(());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_merge_waits_for_neither_more_objects_nor_more_bytes_than_its_limits() {
+        let wait = MergeWait { objects_max: 100, bytes_max: 1_000 };
+        let merged = Published { objects: 7, bytes: 70 };
+        let after = |objects, bytes| wait.is_over(merged, merged.and(Published { objects, bytes }));
+        assert_eq!([after(99, 999), after(100, 0), after(1, 1_000)], [false, true, true]);
+    }
+
+    #[test]
+    fn many_objects_or_many_bytes_are_many_appends() {
+        let before = Published { objects: 7, bytes: 70 };
+        let after = |objects, bytes| before.and(Published { objects, bytes }).is_busy(before);
+        let (objects, bytes) = (MERGE_BUSY_OBJECTS, MERGE_BUSY_BYTES);
+        assert_eq!([after(objects - 1, bytes - 1), after(objects, 0), after(0, bytes)], [false, true, true]);
+    }
+}
