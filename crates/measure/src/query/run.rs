@@ -7,12 +7,13 @@ use crate::query::cells::{Cells, columns};
 use crate::query::error::QueryError;
 use crate::query::groups::Groups;
 use crate::query::nearby::nearby;
+use crate::query::overview::list_topics;
 use crate::query::scan::{Scan, SeriesSet};
 use crate::query::select::Selector;
 use crate::query::series_list::{SeriesList, list, spans};
 use crate::query::spec::Query;
 use crate::snapshot::Snapshot;
-use crate::store::{Storage, failed};
+use crate::store::Storage;
 use crate::time::{default_step_ms, format_time};
 use crate::{Kind, MeasureError};
 
@@ -22,15 +23,7 @@ const TRIES: usize = 3;
 /// Runs a query.
 pub async fn run(storage: &Storage, topic: &str, query: &Query) -> Result<Answer, QueryError> {
     let layout = Layout::new(&storage.prefix, topic);
-    let mut tries_left = TRIES;
-    loop {
-        let snapshot = load(storage, &layout, topic).await?;
-        tries_left -= 1;
-        match answer(storage, &layout, &snapshot, query).await {
-            Err(QueryError::Measure(error)) if error.kind() == Kind::TryAgain && tries_left > 0 => {}
-            done => return done,
-        }
-    }
+    retried(async || answer(storage, &layout, &load(storage, &layout, topic).await?, query).await).await
 }
 
 /// Lists the series of a selector: the first `limit` by metric and tags.
@@ -41,33 +34,36 @@ pub async fn list_series(
     limit: usize,
 ) -> Result<SeriesList, QueryError> {
     let layout = Layout::new(&storage.prefix, topic);
+    retried(async || {
+        let snapshot = load(storage, &layout, topic).await?;
+        let list = list(storage, &layout, &snapshot, selector, limit).await?;
+        match list.count {
+            0 => Err(nothing_matches(storage, &layout, &snapshot, selector).await),
+            _ => Ok(list),
+        }
+    })
+    .await
+}
+
+/// Starts over if files were replaced.
+pub(crate) async fn retried<T>(once: impl AsyncFn() -> Result<T, QueryError>) -> Result<T, QueryError> {
     let mut tries_left = TRIES;
     loop {
-        let snapshot = load(storage, &layout, topic).await?;
         tries_left -= 1;
-        match list(storage, &layout, &snapshot, selector, limit).await {
-            Ok(list) if list.count == 0 => return Err(nothing_matches(storage, &layout, &snapshot, selector).await),
-            Err(error) if error.kind() == Kind::TryAgain && tries_left > 0 => {}
-            done => return Ok(done?),
+        match once().await {
+            Err(QueryError::Measure(error)) if error.kind() == Kind::TryAgain && tries_left > 0 => {}
+            done => return done,
         }
     }
 }
 
 /// The topic's commits; an error if it has none.
-async fn load(storage: &Storage, layout: &Layout, topic: &str) -> Result<Snapshot, QueryError> {
+pub(crate) async fn load(storage: &Storage, layout: &Layout, topic: &str) -> Result<Snapshot, QueryError> {
     let snapshot = Snapshot::load(storage, layout).await?;
     if snapshot.commits.is_empty() {
-        return Err(QueryError::NoTopic { topic: topic.to_owned(), others: topics(storage).await? });
+        return Err(QueryError::NoTopic { topic: topic.to_owned(), others: list_topics(storage).await? });
     }
     Ok(snapshot)
-}
-
-/// The topics that have roll-ups.
-async fn topics(storage: &Storage) -> Result<Vec<String>, MeasureError> {
-    let folder = storage.prefix.clone().join(".measure");
-    let listed = storage.store.list_with_delimiter(Some(&folder)).await;
-    let listed = listed.map_err(|error| failed("list", &folder, &error))?;
-    Ok(listed.common_prefixes.iter().filter_map(|path| path.filename().map(str::to_owned)).collect())
 }
 
 async fn answer(storage: &Storage, layout: &Layout, snapshot: &Snapshot, query: &Query) -> Result<Answer, QueryError> {
@@ -169,7 +165,12 @@ fn note(snapshot: &Snapshot, tier: Tier, from_ms: i64) -> Option<String> {
 }
 
 /// The error for a selector that matches nothing, with suggestions.
-async fn nothing_matches(storage: &Storage, layout: &Layout, snapshot: &Snapshot, selector: &Selector) -> QueryError {
+pub(crate) async fn nothing_matches(
+    storage: &Storage,
+    layout: &Layout,
+    snapshot: &Snapshot,
+    selector: &Selector,
+) -> QueryError {
     match nearby(storage, layout, snapshot, selector).await {
         Ok(nearby) => QueryError::NoSeries { selector: selector.to_string(), nearby: Box::new(nearby) },
         Err(error) => error.into(),

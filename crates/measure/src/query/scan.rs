@@ -111,6 +111,8 @@ impl Scan<'_> {
                 let batch = batch.map_err(|error| parquet_failed(self.layout, &path, error))?;
                 counts.rows_used += batch.num_rows() as u64;
                 visit(&batch)?;
+                // So that a caller's timeout ends a long scan.
+                tokio::task::consume_budget().await;
             }
         }
         Ok(counts)

@@ -81,6 +81,8 @@ pub(crate) async fn for_each<E: From<MeasureError>>(
                     folder: layout.root().to_string(),
                 }),
             })?;
+            // So that a caller's timeout ends a long scan.
+            tokio::task::consume_budget().await;
         }
     }
     Ok(())

@@ -1,5 +1,6 @@
 //! Queries over roll-ups: the right series, the same answer from every tier, and no more read than needed.
 
+mod overview;
 mod plots;
 mod topic;
 
