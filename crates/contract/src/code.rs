@@ -74,6 +74,10 @@ codes! {
     QUERY_TIME = "query_time", FixRequest;
     /// Parameters that don't belong together, or a value that a parameter can't have.
     QUERY_INVALID = "query_invalid", FixRequest;
+    /// A query of measurements that would take too long.
+    QUERY_SLOW = "query_slow", FixRequest;
+    /// A query of measurements whose answer would exceed the limits.
+    MEASUREMENTS_TOO_MANY = "measurements_too_many", FixRequest;
     /// An unknown `Content-Type`.
     CONTENT_TYPE = "content_type", FixRequest;
     /// Not a batch of Kafka's that can be stored.
@@ -130,6 +134,10 @@ codes! {
     PARTITION_NOT_FOUND = "partition_not_found", FixRequest, 404;
     /// The record isn't written yet, or is deleted.
     OFFSET_OUT_OF_BOUNDS = "offset_out_of_bounds", FixRequest, 404;
+    /// No measurements match.
+    MEASUREMENTS_NOT_FOUND = "measurements_not_found", FixRequest, 404;
+    /// The broker can't query measurements.
+    MEASUREMENTS_UNAVAILABLE = "measurements_unavailable", FixRequest, 404;
     /// Unknown path.
     PATH_NOT_FOUND = "path_not_found", FixRequest, 404;
     /// The path has other methods.
@@ -190,6 +198,8 @@ codes! {
     MEMBERS_TOO_MANY = "members_too_many", Wait;
     /// Too many requests wait for records.
     WAITS_TOO_MANY = "waits_too_many", Wait;
+    /// As many queries of measurements run as may.
+    QUERIES_TOO_MANY = "queries_too_many", Wait;
     /// All connections are busy.
     CONNECTIONS_TOO_MANY = "connections_too_many", Wait;
     /// The store doesn't respond, or is full.

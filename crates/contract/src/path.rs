@@ -28,6 +28,14 @@ pub const ZEEK: &str = "/v1/messages/json";
 pub const TICKET: &str = "/ticket";
 /// How busy the broker was during the last hour.
 pub const STATS: &str = "/stats";
+/// The topics that have measurements.
+pub const MEASUREMENTS: &str = "/measurements";
+/// The metrics of a topic's measurements.
+pub const MEASUREMENT_METRICS: &str = "/measurements/metrics";
+/// The tags of series, and their values.
+pub const MEASUREMENT_TAGS: &str = "/measurements/tags";
+/// The values of series over time.
+pub const MEASUREMENT_QUERY: &str = "/measurements/query";
 /// The brokers on the storage.
 pub const BROKERS: &str = "/brokers";
 /// What a broker has stored: from one broker to another.

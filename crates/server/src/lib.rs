@@ -1,12 +1,15 @@
 //! Serves a broker: connections in `net`, who may do what in `access`, the HTTP API in `http`, Kafka's protocol in
-//! `kafka`.
+//! `kafka`, what the server needs of measurements in `measurements`.
 
 pub mod access;
 mod convert;
 mod groups;
 pub mod http;
 pub mod kafka;
+mod measurements;
 pub mod net;
 
 pub use access::{Access, ListenRefused, check_listen};
+pub use measurements::{Answering, Measurements, MeasurementsError, Question};
 pub use net::tls::{TLS_CONNECTION_BYTES, Tls, TlsError, TlsFiles};
+pub use rawline_contract::Kind;

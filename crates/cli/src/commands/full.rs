@@ -3,11 +3,15 @@
 pub use super::avro::{DecodeArgs, EncodeArgs, Encoder, FileRecords, LineShower, Shower};
 
 use super::avro::Schemas;
+use super::measurements::RollUps;
+use super::rollups::RollupArgs;
 use super::{CommandError, measure, query, series, serve};
 use rawline_bench::BenchError;
 use rawline_client::Client;
+use rawline_server::Measurements;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Counts what a decoder allocates, for `bench measurements`.
 #[global_allocator]
@@ -74,6 +78,21 @@ pub async fn container<'f>(
 /// Decodes the records of `consume --format avro`.
 pub async fn shower(args: &DecodeArgs, client: &Client) -> Result<Shower, CommandError> {
     Shower::new(args, Schemas::new(client.clone()))
+}
+
+/// The measurements in a broker's storage, if roll-ups can be there. A broker doesn't fail for want of them.
+pub fn measurements(storage: &str) -> Option<Arc<dyn Measurements>> {
+    let can_have_them = storage.starts_with("s3://") || (storage != "memory:" && !storage.contains("://"));
+    if !can_have_them {
+        return None;
+    }
+    match (RollupArgs { storage: storage.to_owned() }).open() {
+        Ok(storage) => Some(Arc::new(RollUps::new(storage))),
+        Err(error) => {
+            tracing::warn!("measurements can't be queried: {error}");
+            None
+        }
+    }
 }
 
 /// Serves CPU profiles on this address.

@@ -16,6 +16,8 @@ pub mod keys;
 mod log;
 #[cfg(feature = "full")]
 pub mod measure;
+#[cfg(feature = "full")]
+mod measurements;
 #[cfg(not(feature = "full"))]
 pub mod not_built;
 mod ordered;

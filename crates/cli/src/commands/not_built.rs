@@ -2,9 +2,11 @@
 
 use super::CommandError;
 use rawline_client::{Client, Fetched};
+use rawline_server::Measurements;
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
 
 /// The commands.
 #[derive(Debug, clap::Subcommand)]
@@ -109,6 +111,11 @@ pub async fn container(_: &EncodeArgs, _: &[u8], _: &Client) -> Result<FileRecor
 /// Fails.
 pub async fn shower(_: &DecodeArgs, _: &Client) -> Result<Shower, CommandError> {
     Err(not_built("--format avro"))
+}
+
+/// This binary can't query them.
+pub fn measurements(_: &str) -> Option<Arc<dyn Measurements>> {
+    None
 }
 
 /// Fails.

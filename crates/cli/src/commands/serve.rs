@@ -239,6 +239,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     let kafka_socket =
         args.kafka.map(|address| Ok::<_, CommandError>((address, bind(address, "--kafka")?))).transpose()?;
     let store = open_store(&args).await?;
+    let http_config = HttpConfig { measurements: full::measurements(&args.storage), ..http_config };
     let clock = Arc::new(SystemClock);
     let config = Config { commit_thread, ..broker_config(&args, http_config.request_bytes_max) };
     let broker = Broker::open(store, clock.clone(), config).await;

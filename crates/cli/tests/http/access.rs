@@ -110,6 +110,13 @@ fn a_key_does_what_it_grants_and_nothing_else() {
         }
     }
     get(&broker, &reader, "/topic?topic-name=other").assert_error(403, "grant_missing");
+    for path in ["/measurements/metrics", "/measurements/tags", "/measurements/query"] {
+        let ask = |key, topic| get(&broker, key, &format!("{path}?selector=cpu&topic-name={topic}"));
+        ask(&reader, "other").assert_error(403, "grant_missing");
+        ask(&writer, "logs.1").assert_error(403, "grant_missing");
+        // Nothing is rolled up, or the binary can't query it.
+        ask(&reader, "logs.1").assert_status(404);
+    }
     assert_eq!(names(&get(&broker, &reader, "/topics"), "topics"), ["logs.1", "logs.2", "logs.3"]);
     assert_eq!(names(&get(&broker, &writer, "/topics"), "topics"), ["logs.1", "logs.2", "logs.3", "w"]);
     assert_eq!(names(&get(&broker, &admin, "/topics"), "topics").len(), 5);

@@ -20,6 +20,8 @@ fn only_a_key_gives_access() {
         ("GET", "/topics"),
         ("GET", "/offset?topic-name=t&time=2026-01-01T00:00:00Z"),
         ("GET", "/metrics"),
+        ("GET", "/measurements"),
+        ("GET", "/measurements/query?topic-name=t&selector=cpu"),
         ("GET", "/nowhere"),
         ("DELETE", "/records"),
     ] {

@@ -12,8 +12,11 @@ mod cost;
 mod delete;
 mod describe;
 mod malformed;
+#[cfg(feature = "full")]
+mod measurements;
 mod metrics;
 mod partitions;
+mod queries;
 mod read;
 mod serve;
 mod slow;

@@ -19,6 +19,7 @@ mod draft;
 mod error;
 mod groups;
 mod long_poll;
+mod measurements;
 mod metrics;
 mod multipart;
 mod offsets;
@@ -54,6 +55,7 @@ use crate::http::response::ApiResponse;
 use crate::http::routes::{Endpoint, LABEL_OTHER, Need, Route};
 use crate::http::stats::Stats;
 use crate::http::ticket::Tickets;
+use crate::measurements::Measurements;
 use crate::net;
 use crate::net::listen::{Accepted, Crowd, Listener};
 use crate::net::pace::Paced;
@@ -98,6 +100,10 @@ pub struct HttpConfig {
     pub tls: Option<Tls>,
     /// Where small appends are served; in the current runtime if this is `None`.
     pub commit_thread: Option<CommitThread>,
+    /// The measurements in the broker's storage, if the binary can query them.
+    pub measurements: Option<Arc<dyn Measurements>>,
+    /// How long a query of them may run.
+    pub query_time: Duration,
 }
 
 impl Default for HttpConfig {
@@ -116,6 +122,8 @@ impl Default for HttpConfig {
             shutdown_wait: Duration::from_secs(20),
             tls: None,
             commit_thread: None,
+            measurements: None,
+            query_time: Duration::from_secs(10),
         }
     }
 }
@@ -148,6 +156,8 @@ pub(crate) struct Api {
     /// Whether connections are refused.
     pub crowd: Arc<Crowd>,
     pub unpacking: Semaphore,
+    /// Queries of measurements that may run.
+    pub queries: Arc<Semaphore>,
     /// Requests that may wait for records at once, and WebSockets.
     pub waits: Arc<Semaphore>,
     /// The permits of `waits`.
@@ -191,6 +201,7 @@ pub async fn serve(
         metrics,
         crowd: listener.crowd(),
         unpacking: Semaphore::new(UNPACKING_MAX),
+        queries: Arc::new(Semaphore::new(measurements::QUERIES_MAX)),
         waits: Arc::new(Semaphore::new(waits_max)),
         waits_max,
         metrics_unread: Arc::new(Semaphore::new(METRICS_UNREAD_MAX)),
@@ -473,6 +484,11 @@ async fn handle(
         Endpoint::CreateTicket => Ok(ticket::create(api, caller, request)),
         Endpoint::Offset => topics::offset(api, request).await,
         Endpoint::Stats => stats::stats(api, peer).await,
+        // On the heap: a connection has no room for their state.
+        Endpoint::Measurements => Box::pin(measurements::topics(api, peer, caller)).await,
+        Endpoint::MeasurementMetrics => Box::pin(measurements::metrics(api, peer, &request)).await,
+        Endpoint::MeasurementTags => Box::pin(measurements::tags(api, peer, &request)).await,
+        Endpoint::MeasurementQuery => Box::pin(measurements::query(api, peer, &request)).await,
         Endpoint::Brokers => Ok(cluster::brokers(api)),
         Endpoint::BrokerChanges => match api.broker.cluster().filter(|_| is_from_peer(api, request.headers())) {
             Some(cluster) => Box::pin(cluster::changes(cluster, request)).await,

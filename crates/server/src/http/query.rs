@@ -123,6 +123,11 @@ impl<'a> Query<'a> {
         }
     }
 
+    /// The selector of series, which is required.
+    pub fn selector(&self) -> Result<String, ApiError> {
+        self.require("selector", "SELECTOR").map(Cow::into_owned)
+    }
+
     /// Whether a topic is named.
     pub fn has_topic(&self) -> bool {
         self.find("topic-name").is_some()

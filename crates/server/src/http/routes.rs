@@ -86,6 +86,10 @@ pub(crate) enum Endpoint {
     Subscribe,
     CreateTicket,
     Stats,
+    Measurements,
+    MeasurementMetrics,
+    MeasurementTags,
+    MeasurementQuery,
     Brokers,
     BrokerChanges,
     Metrics,
@@ -127,9 +131,9 @@ impl Endpoint {
         changes.contains(&self)
     }
 
-    /// Whether its response has records, which count for the caller's quota.
+    /// Whether its response has records, or what they measured, which count for the caller's quota.
     pub fn returns_records(self) -> bool {
-        matches!(self, Endpoint::Read | Endpoint::ReadOne)
+        matches!(self, Endpoint::Read | Endpoint::ReadOne | Endpoint::MeasurementQuery)
     }
 
     /// What the audit log calls it, if it is an administrative change.
@@ -157,6 +161,10 @@ impl Endpoint {
             | Endpoint::Subscribe
             | Endpoint::CreateTicket
             | Endpoint::Stats
+            | Endpoint::Measurements
+            | Endpoint::MeasurementMetrics
+            | Endpoint::MeasurementTags
+            | Endpoint::MeasurementQuery
             | Endpoint::Brokers
             | Endpoint::BrokerChanges
             | Endpoint::Metrics
@@ -191,7 +199,7 @@ const fn open(path: &'static str, endpoint: Endpoint) -> Route {
 }
 
 /// The busiest first.
-pub(crate) static ROUTES: [Route; 27] = [
+pub(crate) static ROUTES: [Route; 31] = [
     route(Method::POST, path::RECORDS, "topic-name=T", Endpoint::Append, LABEL_APPEND, Need::Topic(Operation::Write)),
     route(Method::GET, path::RECORDS, "topic-name=T&offset=0", Endpoint::Read, "read", Need::Topic(Operation::Read)),
     route(
@@ -228,6 +236,31 @@ pub(crate) static ROUTES: [Route; 27] = [
     route(Method::GET, path::ZEEK, "", Endpoint::Zeek, "subscribe", Need::Key),
     route(Method::POST, path::TICKET, "", Endpoint::CreateTicket, "subscribe", Need::Key),
     route(Method::GET, path::STATS, "", Endpoint::Stats, LABEL_OTHER, Need::Monitor),
+    route(Method::GET, path::MEASUREMENTS, "", Endpoint::Measurements, LABEL_OTHER, Need::Key),
+    route(
+        Method::GET,
+        path::MEASUREMENT_METRICS,
+        "topic-name=T",
+        Endpoint::MeasurementMetrics,
+        LABEL_OTHER,
+        Need::Topic(Operation::Read),
+    ),
+    route(
+        Method::GET,
+        path::MEASUREMENT_TAGS,
+        "topic-name=T&selector=METRIC",
+        Endpoint::MeasurementTags,
+        LABEL_OTHER,
+        Need::Topic(Operation::Read),
+    ),
+    route(
+        Method::GET,
+        path::MEASUREMENT_QUERY,
+        "topic-name=T&selector=METRIC",
+        Endpoint::MeasurementQuery,
+        LABEL_OTHER,
+        Need::Topic(Operation::Read),
+    ),
     route(Method::GET, path::BROKERS, "", Endpoint::Brokers, LABEL_OTHER, Need::Key),
     route(Method::GET, path::METRICS, "", Endpoint::Metrics, LABEL_OTHER, Need::Monitor),
     open(path::HEALTH, Endpoint::Health),
