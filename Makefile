@@ -111,7 +111,7 @@ test-console: $(VENV)/.ready test-build $(CHROMIUM) ## Test the console in Chrom
 	cd console/tests && CHROMIUM=$(CHROMIUM) $(VENV)/bin/python -m pytest
 
 # Two minutes: the plots need some steps.
-screenshots: release $(VENV)/.ready $(CHROMIUM) ## Take the screenshots in docs/console (3 min)
+screenshots: full $(VENV)/.ready $(CHROMIUM) ## Take the screenshots in docs/console (3 min after make full)
 	CHROMIUM=$(CHROMIUM) $(VENV)/bin/python console/tests/screenshots.py
 
 $(CHROMIUM):

@@ -32,6 +32,9 @@ export function Safe({ text, isBlock = false }: { text: string; isBlock?: boolea
   return <bdi dir="ltr">{parts}</bdi>;
 }
 
+/** The text with visible escapes, where there can be nothing but text. */
+export const visible = (text: string): string => text.replace(HIDDEN, escaped);
+
 /** Bytes as text: what isn't UTF-8 becomes U+FFFD, and is counted. */
 export function utf8(bytes: Uint8Array): { text: string; isValid: boolean } {
   try {

@@ -29,6 +29,24 @@ export function short(value: number): string {
   return `${value >= 100 ? value.toFixed(0) : value.toPrecision(3)} ${units[unit]}`;
 }
 
+/** A measured value with six digits. */
+export function figure(value: number | string | null): string {
+  if (value === null || typeof value === "string" || !Number.isFinite(value))
+    return value === null ? "" : String(value);
+  const size = Math.abs(value);
+  if (size !== 0 && (size < 1e-4 || size >= 1e15)) return value.toExponential(4);
+  return size >= 1e6 ? integer.format(value) : String(Number(value.toPrecision(6)));
+}
+
+/** The time of a step, with seconds only if steps are shorter than a minute. */
+export function stepTime(ms: number, stepMs: number): string {
+  const at = new Date(ms);
+  const two = (value: number): string => String(value).padStart(2, "0");
+  const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+  const time = `${two(at.getHours())}:${two(at.getMinutes())}`;
+  return `${day} ${time}${stepMs % 60_000 === 0 ? "" : `:${two(at.getSeconds())}`}`;
+}
+
 export const perSecond = (value: number | undefined): string =>
   value === undefined ? "" : value === 0 ? "·" : `${short(value)}/s`;
 

@@ -13,6 +13,7 @@ import { Help, useShortcuts } from "./ui/shortcuts";
 import { applyTheme, theme, toggleTheme, useTheme } from "./ui/theme";
 import { Broker } from "./views/broker";
 import { Group, Groups } from "./views/groups";
+import { Measurements, useAvailable } from "./views/measurements";
 import { Topic } from "./views/topic";
 import { Topics } from "./views/topics";
 
@@ -26,6 +27,7 @@ function App(): JSX.Element {
   useShortcuts(() => setHelping(true));
   useTheme();
   const stats = usePoll("stats", 10_000, (signal) => get<Stats>("/stats", { signal }));
+  const hasMeasurements = useAvailable();
   const section = route.parts[0] ?? "";
   useEffect(() => {
     document.title = [route.parts[1] || section || "topics", "Rawline"].join(" · ");
@@ -40,6 +42,7 @@ function App(): JSX.Element {
         <nav aria-label="Sections">
           <Tab to="topics" title="Topics" isCurrent={["", "topics", "topic"].includes(section)} />
           <Tab to="groups" title="Groups" isCurrent={["groups", "group"].includes(section)} />
+          {hasMeasurements && <Tab to="measurements" title="Measurements" isCurrent={section === "measurements"} />}
           <Tab to="broker" title="Broker" isCurrent={section === "broker"} />
         </nav>
         <span class="gap" />
@@ -75,6 +78,8 @@ function App(): JSX.Element {
           <Groups />
         ) : section === "group" ? (
           <Group key={route.parts[1]} route={route} />
+        ) : section === "measurements" ? (
+          <Measurements route={route} />
         ) : section === "broker" ? (
           <Broker stats={stats} />
         ) : (

@@ -1,5 +1,5 @@
 // The page's place in the URL's fragment: #/topics, #/topic/NAME, #/topic/NAME/records?…, #/groups, #/group/NAME,
-// #/broker.
+// #/measurements/TOPIC?metric=…, #/broker.
 
 import { useEffect, useState } from "preact/hooks";
 

@@ -1,4 +1,4 @@
-"""Takes the screenshots of docs/console: logs like Zeek's, a group of consumers, and a running benchmark."""
+"""Takes the screenshots of docs/console: logs like Zeek's, a group, a running benchmark, measurements of machines."""
 
 import json
 import os
@@ -10,9 +10,11 @@ import urllib.request
 from pathlib import Path
 
 import logs
+import measured
 from conftest import FLAGS, REPOSITORY, Api, Broker
 from playwright.sync_api import sync_playwright
 
+# What `make full` builds: measurements are in it.
 BINARY = REPOSITORY / "target/release/rawline"
 FOLDER = REPOSITORY / "docs/console"
 
@@ -38,6 +40,15 @@ def fill(api: Api) -> None:
     types = ["--format", "value", "--as", "id.orig_h=address", "--as", "ts=timestamp"]
     produce(api, "zeek.weird", *types, given=logs.weird(2_000, now - 3400))
     produce(api, "orders", "--key", "customer-7", given=['{"order": 1, "state": "paid"}'])
+
+
+def measure(api: Api) -> None:
+    """A day of measurements, rolled up."""
+    now_minutes = int(time.time()) // 60
+    lines = measured.machines((now_minutes - 1440) * measured.MINUTE_MS, 1440)
+    produce(api, "machines", "--format", "avro", "--schema", "measurement", given=list(lines))
+    command = [BINARY, "measure", "machines", "--storage", api.broker.folder, "--broker", api.url]
+    subprocess.run(command, check=True, capture_output=True)
 
 
 class Traffic:
@@ -85,6 +96,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         api = Api(Broker(Path(folder) / "data"))
         fill(api)
+        measure(api)
         traffic = Traffic(api)
         program = os.environ.get("CHROMIUM", "/usr/bin/chromium")
         browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
@@ -109,6 +121,10 @@ def main() -> None:
         broker = page("#/broker", "light", 800)
         broker.wait_for_timeout(1500)
         broker.screenshot(path=FOLDER / "broker.png")
+        plotted = page("#/measurements/machines?metric=cpu.load&agg=p99&by=tag.region", "dark", 760)
+        plotted.locator(".plot .u-over").hover(position={"x": 340, "y": 120})
+        plotted.wait_for_timeout(1000)
+        plotted.screenshot(path=FOLDER / "measurements.png")
         print(json.dumps({file.name: file.stat().st_size for file in FOLDER.glob("*.png")}))
         browser.close()
         traffic.stop()

@@ -329,6 +329,7 @@ def test_it_is_used_without_a_mouse(api: Api, open_page: Open) -> None:
         api.lines(name, [f"{name} {number}" for number in range(60)])
     page, _ = open_page(api)
     expect(page.get_by_role("row", name="gamma")).to_be_visible()
+    expect(page.get_by_role("link", name="Measurements")).to_be_visible()
     keys = page.keyboard
     # The order of the focus: the link to the content, the header, the view from left to right and down.
     order = []
@@ -339,8 +340,8 @@ def test_it_is_used_without_a_mouse(api: Api, open_page: Open) -> None:
         assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid", order
         if order[-1] == "alpha":
             break
-    header = ["Skip to the content", "Topics", "Groups", "Broker", "Theme: auto", "Keyboard shortcuts"]
-    assert order[:9] == [*header, "Search topics", "New topic", "Topic ↑"], order
+    header = ["Skip to the content", "Topics", "Groups", "Measurements", "Broker", "Theme: auto", "Keyboard shortcuts"]
+    assert order[:10] == [*header, "Search topics", "New topic", "Topic ↑"], order
     for key, row in (("ArrowDown", "beta"), ("j", "gamma"), ("k", "beta"), ("Home", "alpha"), ("End", "gamma")):
         keys.press(key)
         expect(page.get_by_role("row", name=row)).to_be_focused()

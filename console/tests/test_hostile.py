@@ -40,7 +40,7 @@ def test_hostile_records_are_text(api: Api, open_page: Open) -> None:
     assert page.locator(".record script, .table script, .record img, .table img, .record a, .record style").count() == 0
 
     open_record(page, 0)
-    assert page.locator(".record pre").inner_text() == MARKUP.decode()
+    expect(page.locator(".record pre")).to_have_text(MARKUP.decode())
     open_record(page, 1)
     expect(page.locator(".record pre")).to_contain_text("\\x00")
     expect(page.locator(".record pre")).to_contain_text("\\x1b")

@@ -1,13 +1,14 @@
 // A plot of values over time.
 
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
+import { stepTime } from "../format";
 import { useTheme } from "./theme";
 
 export interface Series {
   title: string;
-  values: (number | null)[];
+  values: (number | null | undefined)[];
 }
 
 interface Props {
@@ -20,37 +21,79 @@ interface Props {
   max?: number;
   /** Whether a scale in powers of two reads best. */
   isBytes?: boolean;
+  /** What others have measured: any values, over any time, with gaps, and a legend elsewhere. */
+  measured?: Measured;
+}
+
+interface Measured {
+  /** What is shown of the title. */
+  heading: ComponentChildren;
+  height: number;
+  /** The only line to draw. */
+  only: number | undefined;
+  /** Called with the place of the time under the pointer. */
+  onPoint: (index: number | undefined) => void;
+  /** Called with a range that was dragged over, in seconds since 1970. */
+  onRange: (from: number, to: number) => void;
 }
 
 /** Distances between the lines of a scale in bytes. */
 const BYTE_STEPS = Array.from({ length: 50 }, (_, exponent) => 2 ** exponent);
 
-const COLORS = ["#1098ad", "#e8590c", "#7048e8", "#2f9e44"];
+const COLORS = [
+  "#1098ad",
+  "#e8590c",
+  "#7048e8",
+  "#2f9e44",
+  "#d6336c",
+  "#f08c00",
+  "#1971c2",
+  "#868e96",
+  "#66a80f",
+  "#ae3ec9",
+];
 
-export function Plot({ title, times, series, show, max, isBytes }: Props): JSX.Element {
+/** The class of a line's color. */
+export const colorOf = (index: number): string => `color${index % COLORS.length}`;
+
+export function Plot({ title, times, series, show, max, isBytes, measured }: Props): JSX.Element {
   const frame = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
   const theme = useTheme();
+  const height = measured?.height ?? 170;
+  // What is called later is what was given last.
+  const calls = useRef(measured);
+  calls.current = measured;
   const data = [times, ...series.map(({ values }) => values)] as uPlot.AlignedData;
   const latest = series.map(({ title, values }) => {
-    const value = values.findLast((value) => value !== null);
-    return { title, text: value === undefined || value === null ? "–" : show(value) };
+    const value = values.findLast((value) => value != null);
+    return { title, text: value == null ? "–" : show(value) };
   });
   useEffect(() => {
     const element = frame.current;
     if (element === null) return undefined;
     const color = getComputedStyle(element).color;
     const axis = { stroke: color, grid: { stroke: fade(color, 0.12), width: 1 }, ticks: { show: false }, size: 34 };
+    const zeroBased: uPlot.Range.Function = (_plot, _low, high) => [
+      0,
+      Math.max(max ?? 0, high > 0 ? high * 1.1 : 1),
+    ];
     const made = new uPlot(
       {
         width: element.clientWidth,
-        height: 170,
+        height,
         legend: { show: false },
-        cursor: { y: false, drag: { setScale: false } },
-        padding: [8, 4, 0, 0],
-        scales: { y: { range: (_plot, _low, high) => [0, Math.max(max ?? 0, high > 0 ? high * 1.1 : 1)] } },
+        cursor: {
+          y: false,
+          drag: { setScale: false, x: measured !== undefined },
+          points: { show: measured !== undefined },
+        },
+        padding: [8, measured === undefined ? 4 : 24, 0, 0],
+        scales: { y: { range: measured === undefined ? zeroBased : aroundValues } },
         axes: [
-          { ...axis, space: 80, values: (_plot, ticks) => ticks.map(clockOf(ticks)), size: 28 },
+          measured === undefined
+            ? { ...axis, space: 80, values: (_plot, ticks) => ticks.map(clockOf(ticks)), size: 28 }
+            : { ...axis, space: 90, size: 40, values: dated },
           {
             ...axis,
             ...(isBytes ? { incrs: BYTE_STEPS } : {}),
@@ -64,17 +107,28 @@ export function Plot({ title, times, series, show, max, isBytes }: Props): JSX.E
           ...series.map(({ title }, index) => ({
             label: title,
             stroke: COLORS[index % COLORS.length] ?? "",
-            fill: index === 0 ? fade(COLORS[0] ?? "", 0.1) : "transparent",
+            fill: index === 0 && measured === undefined ? fade(COLORS[0] ?? "", 0.1) : "transparent",
             width: 1.5,
-            points: { show: false },
+            points: measured === undefined ? { show: false } : { size: 5, filter: alone },
           })),
         ],
+        hooks: {
+          setCursor: [(plot) => calls.current?.onPoint(plot.cursor.idx ?? undefined)],
+          setSelect: [
+            (plot) => {
+              const { left, width } = plot.select;
+              if (width < DRAG_MIN) return;
+              calls.current?.onRange(plot.posToVal(left, "x"), plot.posToVal(left + width, "x"));
+              plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+            },
+          ],
+        },
       },
       data,
       element,
     );
     plot.current = made;
-    const observer = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: 170 }));
+    const observer = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }));
     observer.observe(element);
     return () => {
       observer.disconnect();
@@ -82,25 +136,62 @@ export function Plot({ title, times, series, show, max, isBytes }: Props): JSX.E
       plot.current = undefined;
     };
   }, [theme, series.length]);
-  useEffect(() => plot.current?.setData(data));
+  useEffect(() => plot.current?.setData(data), [times, series]);
+  useEffect(() => {
+    const { only } = measured ?? {};
+    series.forEach((_, index) =>
+      plot.current?.setSeries(index + 1, { show: only === undefined || only === index }),
+    );
+  }, [theme, series.length, measured?.only]);
+  const texts = latest.map(({ title, text }) => `${title} ${text}`);
   return (
     <figure class="plot">
       <figcaption>
-        <strong>{title}</strong>
-        {latest.map(({ title, text }, index) => (
-          <span key={title}>
-            <i class={`color${index}`} aria-hidden="true" /> {title} <b>{text}</b>
-          </span>
-        ))}
+        <strong>{measured?.heading ?? title}</strong>
+        {measured === undefined &&
+          latest.map(({ title, text }, index) => (
+            <span key={title}>
+              <i class={colorOf(index)} aria-hidden="true" /> {title} <b>{text}</b>
+            </span>
+          ))}
       </figcaption>
-      <div
-        ref={frame}
-        role="img"
-        aria-label={`${title}: ${latest.map(({ title, text }) => `${title} ${text}`).join(", ")}`}
-      />
+      <div ref={frame} role="img" aria-label={`${title}: ${texts.slice(0, 10).join(", ")}`} />
     </figure>
   );
 }
+
+/** Pixels of a drag that isn't a click. */
+const DRAG_MIN = 6;
+
+/** A scale around the values, from zero unless that would hide how they differ. */
+const aroundValues: uPlot.Range.Function = (_plot, low, high) => {
+  if (low === null || high === null) return [0, 1];
+  const span = high - low || Math.abs(high) || 1;
+  const from = low >= 0 && low < span ? 0 : low - span * 0.1;
+  const to = high <= 0 && -high < span ? 0 : high + span * 0.1;
+  return [from, to];
+};
+
+/** The values without neighbors, which no line shows; all of them if there is room for points. */
+const alone: uPlot.Series.Points.Filter = (plot, line, show) => {
+  if (show) return null;
+  const places = [...(plot.data[line] ?? []).entries()].filter(([, value]) => value !== undefined);
+  const isThere = (index: number): boolean => typeof places[index]?.[1] === "number";
+  return [...places.keys()]
+    .filter((index) => isThere(index) && !isThere(index - 1) && !isThere(index + 1))
+    .map((index) => places[index]?.[0] ?? 0);
+};
+
+/** Times of day, with the date below the first one and where a day begins. */
+const dated: uPlot.Axis.DynamicValues = (_plot, ticks) => {
+  const time = clockOf(ticks);
+  const dates = ticks.map((tick) => stepTime(tick * 1000, 60_000).slice(0, 10));
+  const isDays = ticks.every((tick) => stepTime(tick * 1000, 60_000).endsWith(" 00:00"));
+  if (isDays) return dates;
+  return ticks.map((tick, index) =>
+    dates[index] === dates[index - 1] ? time(tick) : `${time(tick)}\n${dates[index]}`,
+  );
+};
 
 /** Times of day, with seconds if the ticks are close. */
 function clockOf(ticks: number[]): (time: number) => string {

@@ -15,12 +15,12 @@ const KEYS: [string, string][] = [
   ["n", "New topic, or produce a record"],
   ["e", "Settings of the topic"],
   ["p", "Pause or resume live records"],
-  ["g t, g g, g b", "Topics, groups, broker"],
+  ["g t, g g, g m, g b", "Topics, groups, measurements, broker"],
   ["d", "Light, dark, or as the system"],
   ["?", "This list"],
 ];
 
-const PLACES: Record<string, string> = { t: "topics", g: "groups", b: "broker" };
+const PLACES: Record<string, string> = { t: "topics", g: "groups", m: "measurements", b: "broker" };
 
 const isText = (element: EventTarget | null): boolean =>
   element instanceof HTMLElement && element.matches("input, textarea, select");

@@ -5,7 +5,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 export interface Column<R> {
   id: string;
-  title: string;
+  title: ComponentChildren;
   isNumber?: boolean;
   /** Of a narrow window, this column is left out. */
   isMinor?: boolean;
@@ -21,7 +21,8 @@ interface Props<R> {
   columns: Column<R>[];
   sort?: { by: string; isDescending: boolean };
   onSort?: (by: string) => void;
-  onOpen: (row: R) => void;
+  /** Without it, rows can be walked through, and that is all. */
+  onOpen?: (row: R) => void;
   /** The row that is shown elsewhere. */
   opened?: string | undefined;
   empty: ComponentChildren;
@@ -83,12 +84,12 @@ export function Table<R>(props: Props<R>): JSX.Element {
     const to = steps[event.key];
     const row = rows[active];
     if (to !== undefined) move(to);
-    else if ((event.key === "Enter" || event.key === " ") && row !== undefined) onOpen(row);
+    else if ((event.key === "Enter" || event.key === " ") && row !== undefined) onOpen?.(row);
     else return;
     event.preventDefault();
   };
   return (
-    <div class="table" ref={frame} onScroll={measure}>
+    <div class={onOpen === undefined ? "table" : "table opens"} ref={frame} onScroll={measure}>
       <table aria-label={label} aria-rowcount={rows.length + 1} onKeyDown={pressed}>
         <thead>
           <tr aria-rowindex={1}>
@@ -122,7 +123,7 @@ export function Table<R>(props: Props<R>): JSX.Element {
               onFocus={() => setCurrent(first + index)}
               onClick={() => {
                 setCurrent(first + index);
-                onOpen(row);
+                onOpen?.(row);
               }}
             >
               {columns.map((column) => (
