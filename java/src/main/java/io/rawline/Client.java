@@ -14,7 +14,6 @@ import io.rawline.http.Call;
 import io.rawline.http.Daemons;
 import io.rawline.http.Http;
 import io.rawline.http.Nanos;
-import io.rawline.http.QueuedRequest;
 import io.rawline.http.Request;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -29,7 +28,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /**
- * Sends requests to one broker. Small appends that are in flight at the same time share connections, up to 64 on each;
+ * Sends requests to one broker. Where several share a storage, appends go directly to the one that stores them, as soon
+ * as a response has named it. Small appends that are in flight at the same time share connections, up to 64 on each;
  * every other request in flight has its own. Idle connections are kept for the next requests. Any number of threads may
  * use a client at once, virtual ones too; a method returns when the response is complete.
  *
@@ -47,6 +47,8 @@ public final class Client implements AutoCloseable {
     private final Http http;
     private final Responses responses;
     private final GroupRequests groups;
+    private final Owners owners;
+    private final Appends appends;
     private final Executor executor;
 
     /**
@@ -69,6 +71,9 @@ public final class Client implements AutoCloseable {
         http = new Http(this.config.http());
         responses = new Responses(http, this.config);
         groups = new GroupRequests(http, responses);
+        Endpoint configured = new Endpoint(this.config.broker, http, responses);
+        owners = new Owners(configured, this.config, System::nanoTime);
+        appends = new Appends(configured, owners);
         executor = config.executor != null
                 ? config.executor
                 : new ThreadPoolExecutor(
@@ -87,6 +92,7 @@ public final class Client implements AutoCloseable {
     @Override
     public void close() {
         http.close();
+        owners.close();
     }
 
     /**
@@ -161,7 +167,7 @@ public final class Client implements AutoCloseable {
      * @throws RefusedException with the code {@code partition_not_found} if the topic doesn't have the partition
      */
     public Appended append(String topic, int partition, ByteBuffer... pieces) {
-        return append(new Call(), ProducerInstance.NO_EPOCH, topic, partition, pieces);
+        return appends.append(new Call(), appends.endpoint(topic), ProducerInstance.NO_EPOCH, topic, partition, pieces);
     }
 
     /**
@@ -174,7 +180,7 @@ public final class Client implements AutoCloseable {
      * @return the records' offsets
      */
     public Appended appendRecordBatches(String topic, int partition, ByteBuffer... pieces) {
-        return appendRecordBatches(new Call(), topic, partition, pieces);
+        return appends.appendRecordBatches(new Call(), appends.endpoint(topic), topic, partition, pieces);
     }
 
     /**
@@ -539,6 +545,10 @@ public final class Client implements AutoCloseable {
         return responses;
     }
 
+    Appends appends() {
+        return appends;
+    }
+
     GroupRequests groupRequests() {
         return groups;
     }
@@ -572,36 +582,6 @@ public final class Client implements AutoCloseable {
         return responses.producerInstance(text(retries, new Request("POST", target, "")));
     }
 
-    /** Appends; with an epoch other than {@link ProducerInstance#NO_EPOCH} exactly once. */
-    Appended append(Call call, int epoch, String topic, int partition, ByteBuffer... pieces) {
-        Request request = TopicRequests.append(epoch, topic, partition, pieces);
-        return appended(topic, () -> http.append(call, request));
-    }
-
-    /** Appends Kafka's batches, which name their producer themselves. */
-    Appended appendRecordBatches(Call call, String topic, int partition, ByteBuffer... pieces) {
-        Request request = TopicRequests.append(RECORD_BATCH_TYPE, "", topic, partition, pieces);
-        return appended(topic, () -> http.text(call, request));
-    }
-
-    /**
-     * Queues an append that is small enough to share a connection, without waiting; null if it isn't.
-     *
-     * @param after null, or a queued append: the broker gets this one after it, unless their connection breaks
-     */
-    QueuedRequest beginAppend(QueuedRequest after, int epoch, String topic, int partition, ByteBuffer... pieces) {
-        return http.begin(TopicRequests.append(epoch, topic, partition, pieces), after);
-    }
-
-    /** Waits for a queued append. */
-    Appended await(Call call, String topic, QueuedRequest queued) {
-        return appended(topic, () -> http.await(call, queued));
-    }
-
-    private Appended appended(String topic, Supplier<byte[]> response) {
-        return responses.appended(onTopic(topic, response));
-    }
-
     /** Reads; {@code into} then leaves out the records from {@code endOffset} on. */
     Fetched read(Call call, RetryPolicy retries, String topic, ReadOptions options, long endOffset, Fetched into) {
         String target = "/records" + TopicRequests.query(topic, options.partition()) + "&offset=" + options.offset()
@@ -626,7 +606,7 @@ public final class Client implements AutoCloseable {
     }
 
     /** Does something with a topic, whose name the broker's error doesn't have to say. */
-    private static <T> T onTopic(String topic, Supplier<T> request) {
+    static <T> T onTopic(String topic, Supplier<T> request) {
         try {
             return request.get();
         } catch (RefusedException error) {

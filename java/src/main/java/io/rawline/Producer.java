@@ -11,7 +11,6 @@ import io.rawline.error.StoppedException;
 import io.rawline.error.TopicNotFoundException;
 import io.rawline.http.Call;
 import io.rawline.http.Nanos;
-import io.rawline.http.QueuedRequest;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.HashSet;
@@ -22,7 +21,6 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.Supplier;
 
 /**
  * Appends records to one topic. The records of a partition are stored in the order in which they are sent.
@@ -63,7 +61,6 @@ public final class Producer implements AutoCloseable {
     private final String topic;
     private final ProducerConfig config;
     private final Limits limits;
-    private final ProducerInstance instance;
 
     /** Held while a record is copied or a batch is compressed; never while waiting for the broker. */
     private final ReentrantLock lock = new ReentrantLock();
@@ -73,6 +70,7 @@ public final class Producer implements AutoCloseable {
     private final Condition room = lock.newCondition();
 
     private final Outbox outbox;
+    private final ProducerRequests requests;
     /** The requests in flight. */
     private final Set<Call> calls = new HashSet<>();
     /** Number of sending threads, and of those that wait for work. */
@@ -94,16 +92,12 @@ public final class Producer implements AutoCloseable {
     private boolean closing;
     private RawlineException stopped;
 
-    /** The request that was queued last, or null. */
-    private QueuedRequest latest;
-
     /**
      * What a sending thread does next: send, or, if there is nothing to send, read the number of partitions.
      *
-     * @param due what is to be sent, or null
-     * @param queued its first attempt, if that is in order with those of other threads; or null
+     * @param sending what is to be sent, or null
      */
-    private record Job(Call call, Outbox.Due due, QueuedRequest queued) {}
+    private record Job(Call call, ProducerRequests.Sending sending) {}
 
     /**
      * Starts a producer. Sends no record by itself. With a {@linkplain ProducerConfig#name name}, waits until the
@@ -122,9 +116,10 @@ public final class Producer implements AutoCloseable {
         this.limits = client.limits();
         this.config.check(limits);
         ThreadLocalRandom random = ThreadLocalRandom.current();
-        instance = ProducerInstance.open(client, this.config, random);
+        ProducerInstance instance = ProducerInstance.open(client, this.config, random);
         int offset = random.nextInt(Partitioner.PARTITIONS_MAX);
         outbox = new Outbox(this.config, limits, instance, partitions -> offset % partitions, System::nanoTime);
+        requests = new ProducerRequests(client.appends(), topic, instance.epoch(), config.inFlightMax);
         senders = config.inFlightMax;
         for (int i = 0; i < config.inFlightMax; i++) {
             try {
@@ -414,10 +409,10 @@ public final class Producer implements AutoCloseable {
     /** A sending thread: does one job after the other until the producer has stopped or, if added, without work. */
     private void sendAll(boolean lasting) {
         for (Job job = nextJob(lasting); job != null; job = nextJob(lasting)) {
-            if (job.due == null) {
+            if (job.sending == null) {
                 readPartitions(job.call);
             } else {
-                send(job);
+                send(job.call, job.sending);
             }
         }
     }
@@ -444,11 +439,12 @@ public final class Producer implements AutoCloseable {
     private Job findJob(boolean lasting) {
         while (stopped == null) {
             boolean reads = isReadDue();
-            Outbox.Due due = reads ? null : outbox.take();
+            Outbox.Due due = reads || !requests.canBegin() ? null : outbox.take();
             if (reads || due != null) {
                 readingPartitions |= reads;
-                Job job = new Job(new Call(), due, reads ? null : queue(due));
-                calls.add(job.call);
+                Call call = new Call();
+                Job job = new Job(call, reads ? null : requests.begin(call, due));
+                calls.add(call);
                 // There may be more, which must not wait for this one.
                 signalWork();
                 return job;
@@ -461,27 +457,9 @@ public final class Producer implements AutoCloseable {
         return null;
     }
 
-    /**
-     * Queues what is due, so that the broker gets the requests of a partition in the order in which they were taken,
-     * whichever thread runs first. Null if they are not small, one at a time anyway, or Kafka's.
-     */
-    private QueuedRequest queue(Outbox.Due due) {
-        if (config.inFlightMax == 1 || due.isKafka()) {
-            return null;
-        }
-        try {
-            QueuedRequest queued = client.beginAppend(latest, instance.epoch(), topic, due.partition(), due.pieces());
-            latest = queued == null ? latest : queued;
-            return queued;
-        } catch (RawlineException error) {
-            // The thread gets the same error when it sends.
-            return null;
-        }
-    }
-
-    /** Waits until there is work, or a batch has lingered. */
+    /** Waits until there is work, or a batch has lingered, and a request can begin. */
     private void awaitWork() {
-        long waitNs = outbox.waitNs();
+        long waitNs = requests.canBegin() ? outbox.waitNs() : Long.MAX_VALUE;
         sendersIdle++;
         try {
             if (waitNs == Long.MAX_VALUE) {
@@ -563,12 +541,12 @@ public final class Producer implements AutoCloseable {
     }
 
     /** Sends batches as one request, with retries, and resolves their outcomes. */
-    private void send(Job job) {
-        Outbox.Due due = job.due;
+    private void send(Call call, ProducerRequests.Sending sending) {
+        Outbox.Due due = sending.due();
         long firstOffset = 0;
         RawlineException failed = null;
         try {
-            firstOffset = append(job);
+            firstOffset = append(call, sending);
         } catch (RawlineException error) {
             failed = error;
         } catch (RuntimeException | Error error) {
@@ -576,8 +554,12 @@ public final class Producer implements AutoCloseable {
         }
         lock.lock();
         try {
-            calls.remove(job.call);
+            calls.remove(call);
             outbox.finish(due);
+            if (requests.end()) {
+                // Others wait for this.
+                signalWork();
+            }
             if (failed != null) {
                 stop(failed);
             } else if (partitionsGuessed) {
@@ -614,22 +596,16 @@ public final class Producer implements AutoCloseable {
     }
 
     /** Returns the offset of the first record. */
-    private long append(Job job) {
-        Call call = job.call;
-        Outbox.Due due = job.due;
-        ByteBuffer[] body = due.pieces();
-        Supplier<Appended> once = () -> due.isKafka()
-                ? client.appendRecordBatches(call, topic, due.partition(), body)
-                : client.append(call, instance.epoch(), topic, due.partition(), body);
-        Supplier<Appended> first = job.queued == null ? once : () -> client.await(call, topic, job.queued);
+    private long append(Call call, ProducerRequests.Sending sending) {
+        Outbox.Due due = sending.due();
         Appended appended;
         try {
-            appended = Attempts.retry(call, config.retries, first, once);
+            appended = Attempts.retry(call, config.retries, sending.first(), sending.again());
         } catch (RefusedException error) {
             if (!error.code().equals("partition_not_found") || !existsNow(call, due.partition())) {
                 throw error;
             }
-            appended = Attempts.retry(call, config.retries, once);
+            appended = Attempts.retry(call, config.retries, sending.again());
         }
         return client.responses().firstOffset(appended, due.records());
     }

@@ -62,6 +62,14 @@ public record Address(String url, boolean encrypted, String host, int port, Stri
         return new Address(url, encrypted, host, port, uri.getRawAuthority(), path);
     }
 
+    /** Whether both lead to the same place, however they are written. */
+    boolean isSame(Address other) {
+        return encrypted == other.encrypted
+                && host.equalsIgnoreCase(other.host)
+                && port == other.port
+                && path.equals(other.path);
+    }
+
     /** Percent-encodes a value for a query: everything except the unreserved characters of RFC 3986. */
     public static String queryValue(String text) {
         StringBuilder escaped = new StringBuilder();

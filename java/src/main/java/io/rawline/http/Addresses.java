@@ -49,6 +49,11 @@ final class Addresses {
         return all.stream().anyMatch(Address::encrypted);
     }
 
+    /** Whether all have the same scheme as this one. */
+    boolean allHaveSchemeOf(Address address) {
+        return all.stream().allMatch(each -> each.encrypted() == address.encrypted());
+    }
+
     /** Opens a connection to a broker. */
     interface Opener {
         Connection open(Address address) throws IOException;

@@ -36,6 +36,12 @@ public final class Http {
     private static final int TEXT_PIECE_BYTES = 8 << 10;
 
     /**
+     * Maximum time to connect to a broker that another one has named. The URL that it gives other brokers may lead
+     * nowhere from here, and the request can go on elsewhere.
+     */
+    private static final long NAMED_CONNECT_NS_MAX = 1_000_000_000;
+
+    /**
      * Number of short appends in flight that have their own connections; further ones share some. On its own, an
      * append is written and its response received by its caller: two changes of threads less, which is faster until
      * so many are in flight that a shared write pays for them.
@@ -55,17 +61,64 @@ public final class Http {
     /** Number of short appends in flight, other than those that were queued by {@link #begin}. */
     private final AtomicInteger appends = new AtomicInteger();
 
+    private volatile boolean closed;
+
     public Http(HttpConfig config) {
+        this(config, timers());
+    }
+
+    private Http(HttpConfig config, ScheduledThreadPoolExecutor timers) {
         this.config = config;
+        this.timers = timers;
         this.addresses = Addresses.parse(config.broker());
         this.authorization = authorization(config.apiKey());
         this.sslContext = addresses.hasEncrypted() ? sslContext(config.sslContext()) : null;
-        timers = new ScheduledThreadPoolExecutor(1, Daemons.factory("rawline-timer"));
+        pool = new Pool(config.connectionsIdleMax(), timers);
+    }
+
+    private static ScheduledThreadPoolExecutor timers() {
+        ScheduledThreadPoolExecutor timers = new ScheduledThreadPoolExecutor(1, Daemons.factory("rawline-timer"));
         timers.setRemoveOnCancelPolicy(true);
         // So that a client that isn't closed leaks no thread.
         timers.setKeepAliveTime(10, TimeUnit.SECONDS);
         timers.allowCoreThreadTimeOut(true);
-        pool = new Pool(config.connectionsIdleMax(), timers);
+        return timers;
+    }
+
+    /**
+     * The connections to another broker of the same storage, with the same settings. Null if its URL isn't that of a
+     * broker, or has another scheme than those of this one: what is encrypted here, the key included, stays encrypted.
+     */
+    public Http named(String url) {
+        Address address;
+        try {
+            address = Address.parse(url);
+        } catch (ConfigException error) {
+            return null;
+        }
+        // A comma would make it a list of addresses.
+        if (url.indexOf(',') >= 0 || !addresses.allHaveSchemeOf(address)) {
+            return null;
+        }
+        // Half of the request's time, so that this fails first.
+        long connectNs = Math.min(NAMED_CONNECT_NS_MAX, Nanos.of(config.requestTimeout()) / 2);
+        HttpConfig named = new HttpConfig(
+                url,
+                config.apiKey(),
+                Duration.ofNanos(Math.min(connectNs, Nanos.of(config.connectTimeout()))),
+                config.requestTimeout(),
+                config.connectionsIdleMax(),
+                config.sslContext());
+        return new Http(named, timers);
+    }
+
+    /** Whether this is the URL of the broker that was used last. */
+    public boolean isAt(String url) {
+        try {
+            return addresses.current().isSame(Address.parse(url));
+        } catch (ConfigException error) {
+            return false;
+        }
     }
 
     private static String authorization(String key) {
@@ -155,17 +208,26 @@ public final class Http {
      * Sends an append, without retries, and reads the response. If it is small and others are in flight, it shares a
      * connection with them.
      */
-    public byte[] append(Call call, Request request) {
+    public AppendResponse append(Call call, Request request) {
         if (request.isLong()) {
-            return text(call, request);
+            return appendAlone(call, request);
         }
         boolean isAlone = appends.getAndIncrement() < ALONE_MAX;
         try {
             QueuedRequest queued = isAlone ? null : begin(request, null);
-            return queued == null ? text(call, request) : await(call, queued);
+            return queued == null ? appendAlone(call, request) : await(call, queued);
         } finally {
             appends.decrementAndGet();
         }
+    }
+
+    /** As {@link #append}; shares no connection. */
+    public AppendResponse appendAlone(Call call, Request request) {
+        return send(
+                call,
+                request,
+                Duration.ZERO,
+                exchange -> new AppendResponse(text(exchange), exchange.header(AppendResponse.OWNER)));
     }
 
     /**
@@ -183,7 +245,7 @@ public final class Http {
     }
 
     /** Waits for the response to a queued append; throws if that is an error. */
-    public byte[] await(Call call, QueuedRequest queued) {
+    public AppendResponse await(Call call, QueuedRequest queued) {
         call.begin(Nanos.of(config.requestTimeout()));
         if (!call.use(queued)) {
             throw broken(call, null);
@@ -199,7 +261,7 @@ public final class Http {
         if (reply.head().status() >= 300) {
             throw refused(reply.head(), reply.body());
         }
-        return reply.body();
+        return new AppendResponse(reply.body(), reply.head().header(AppendResponse.OWNER));
     }
 
     /**
@@ -294,7 +356,7 @@ public final class Http {
     }
 
     private void checkOpen() {
-        if (pool.isClosed()) {
+        if (closed) {
             throw new StoppedException("the client is closed; create a new one", null);
         }
     }
@@ -309,6 +371,12 @@ public final class Http {
 
     /** Closes the idle connections. Requests in flight complete, further ones fail. */
     public void close() {
+        closed = true;
+        closeIdle();
+    }
+
+    /** Closes the idle connections, and from now on keeps none. */
+    public void closeIdle() {
         pool.close();
         pipelines.close();
     }

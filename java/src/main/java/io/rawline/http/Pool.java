@@ -78,15 +78,6 @@ final class Pool {
         }
     }
 
-    boolean isClosed() {
-        lock.lock();
-        try {
-            return closed;
-        } finally {
-            lock.unlock();
-        }
-    }
-
     private void trimLater() {
         if (!trimming && idle.size() > connectionsMax) {
             trimming = true;

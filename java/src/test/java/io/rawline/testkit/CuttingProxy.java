@@ -55,6 +55,11 @@ public final class CuttingProxy implements AutoCloseable {
         }
     }
 
+    /** Number of appends so far. */
+    public int appends() {
+        return appends.get();
+    }
+
     public String url() {
         return "http://127.0.0.1:" + socket.getLocalPort();
     }

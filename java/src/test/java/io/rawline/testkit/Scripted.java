@@ -26,8 +26,17 @@ public final class Scripted implements AutoCloseable {
 
     /** A connection as the script sees it. */
     public record Peer(InputStream in, OutputStream out) {
+        /** A request; without a body, that is empty. */
+        public record Received(String head, String body) {}
+
         /** The body of the next request; null at the end of the stream. */
         public String next() throws IOException {
+            Received next = receive();
+            return next == null ? null : next.body;
+        }
+
+        /** The next request; null at the end of the stream. */
+        public Received receive() throws IOException {
             StringBuilder head = new StringBuilder();
             while (head.indexOf("\r\n\r\n") < 0) {
                 int next = in.read();
@@ -36,9 +45,13 @@ public final class Scripted implements AutoCloseable {
                 }
                 head.append((char) next);
             }
-            String length = head.substring(head.indexOf("content-length: ") + "content-length: ".length());
+            int lengthAt = head.indexOf("content-length: ");
+            if (lengthAt < 0) {
+                return new Received(head.toString(), "");
+            }
+            String length = head.substring(lengthAt + "content-length: ".length());
             byte[] body = in.readNBytes(Integer.parseInt(length.substring(0, length.indexOf("\r\n"))));
-            return new String(body, StandardCharsets.ISO_8859_1);
+            return new Received(head.toString(), new String(body, StandardCharsets.ISO_8859_1));
         }
 
         /** Waits for requests, and returns the body of the last one. */

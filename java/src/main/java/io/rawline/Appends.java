@@ -1,0 +1,101 @@
+package io.rawline;
+
+import io.rawline.error.RawlineException;
+import io.rawline.http.AppendResponse;
+import io.rawline.http.Call;
+import io.rawline.http.Http;
+import io.rawline.http.QueuedRequest;
+import io.rawline.http.Request;
+import java.nio.ByteBuffer;
+import java.util.function.Function;
+
+/**
+ * The appends of a client: each goes to the owner of its topic's journal, if that is known. If no connection to it can
+ * be established, the append goes on to any broker, which forwards it.
+ */
+final class Appends {
+    private final Owners owners;
+    private final Endpoint configured;
+
+    /**
+     * An append that was queued on a connection.
+     *
+     * @param endpoint where
+     * @param request what, so that it can go on elsewhere
+     * @param waiting its place there
+     */
+    record Queued(String topic, Endpoint endpoint, Request request, QueuedRequest waiting) {}
+
+    Appends(Endpoint configured, Owners owners) {
+        this.configured = configured;
+        this.owners = owners;
+    }
+
+    /** Where appends to a topic go now. */
+    Endpoint endpoint(String topic) {
+        return owners.of(Settings.notNull("topic", topic));
+    }
+
+    /** Where they go while the owner isn't known. */
+    Endpoint configured() {
+        return configured;
+    }
+
+    /** Appends; with an epoch other than {@link ProducerInstance#NO_EPOCH} exactly once. */
+    Appended append(Call call, Endpoint endpoint, int epoch, String topic, int partition, ByteBuffer... pieces) {
+        Request request = TopicRequests.append(epoch, topic, partition, pieces);
+        return send(topic, endpoint, http -> http.append(call, request));
+    }
+
+    /** Appends Kafka's batches, which name their producer themselves. */
+    Appended appendRecordBatches(Call call, Endpoint endpoint, String topic, int partition, ByteBuffer... pieces) {
+        Request request = TopicRequests.append(Client.RECORD_BATCH_TYPE, "", topic, partition, pieces);
+        return send(topic, endpoint, http -> http.appendAlone(call, request));
+    }
+
+    /**
+     * Queues an append that is small enough to share a connection, without waiting; null if it isn't.
+     *
+     * @param after null, or a queued append: a broker gets this one after it if both go there, unless their connection
+     *     breaks
+     */
+    Queued begin(Queued after, Endpoint endpoint, int epoch, String topic, int partition, ByteBuffer... pieces) {
+        Request request = TopicRequests.append(epoch, topic, partition, pieces);
+        boolean follows = after != null && after.endpoint == endpoint;
+        QueuedRequest waiting = endpoint.http().begin(request, follows ? after.waiting : null);
+        return waiting == null ? null : new Queued(topic, endpoint, request, waiting);
+    }
+
+    /** Waits for a queued append. */
+    Appended await(Call call, Queued queued) {
+        return send(
+                queued.topic,
+                queued.endpoint,
+                http -> http == queued.endpoint.http()
+                        ? http.await(call, queued.waiting)
+                        : http.append(call, queued.request));
+    }
+
+    private Appended send(String topic, Endpoint endpoint, Function<Http, AppendResponse> request) {
+        if (owners.isOwner(endpoint)) {
+            try {
+                return appended(topic, endpoint, request);
+            } catch (RawlineException error) {
+                owners.failed(topic, endpoint, error);
+                if (!Owners.isUnsent(error)) {
+                    throw error;
+                }
+            }
+        }
+        return appended(topic, configured, request);
+    }
+
+    private Appended appended(String topic, Endpoint endpoint, Function<Http, AppendResponse> request) {
+        AppendResponse response = Client.onTopic(topic, () -> request.apply(endpoint.http()));
+        Appended appended = endpoint.responses().appended(response.body());
+        if (response.owner() != null) {
+            owners.learn(topic, response.owner());
+        }
+        return appended;
+    }
+}
