@@ -18,6 +18,10 @@ pub(crate) const CONNECTIONS_IDLE_MAX: usize = 64;
 /// request, the system would soon run out of ports, because it keeps the port of a closed connection for a minute.
 pub(crate) const CONNECTION_UNUSED_MAX: Duration = Duration::from_secs(1);
 
+/// Maximum time to open a connection to the owner of a journal: until then, an append waits that another broker would
+/// forward. A network that drops what is sent to the owner costs so much, once in [`OWNER_UNREACHABLE_FOR`].
+pub(crate) const OWNER_CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// How long the owner of a journal is left alone after nobody could connect to it: the address that it gives other
 /// brokers may be one that doesn't lead there from here.
 pub(crate) const OWNER_UNREACHABLE_FOR: Duration = Duration::from_secs(30);

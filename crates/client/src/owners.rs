@@ -4,8 +4,11 @@
 //! the next appends to the topic go there.
 
 use crate::environment::Environment;
-use crate::limits::{OWNER_UNREACHABLE_FOR, OWNERS_MAX, OWNERS_TOPICS_MAX};
+use crate::limits::{OWNER_CONNECT_TIMEOUT, OWNER_UNREACHABLE_FOR, OWNERS_MAX, OWNERS_TOPICS_MAX};
+use crate::refusal::code_of_status;
 use crate::{Client, ClientConfig, ClientError};
+use http::StatusCode;
+use rawline_contract::code::ALL;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::time::Instant;
@@ -66,11 +69,13 @@ impl Owners {
     /// An append that was sent to the owner has failed: the next goes to a broker that knows the owner.
     pub fn failed(&self, topic: &str, owner: &Owner, error: &ClientError) {
         let mut state = self.state();
-        if is_unsent(error) {
+        if is_unsent(error) || is_strangers(error) {
             state.unreachable.insert(owner.url.to_string(), Instant::now() + OWNER_UNREACHABLE_FOR);
             state.brokers.remove(&*owner.url);
             state.of_topics.retain(|_, other| other.url != owner.url);
-        } else if error.is_retryable() && Owner::is_same(state.of_topics.get(topic), Some(owner)) {
+        } else if error.status().is_none_or(|status| status >= 500)
+            && Owner::is_same(state.of_topics.get(topic), Some(owner))
+        {
             state.of_topics.remove(topic);
         }
     }
@@ -90,13 +95,26 @@ impl State {
         if url.contains(',') || config.broker.split(',').any(|ours| scheme(ours.trim()) != scheme(url)) {
             return None;
         }
-        let config = ClientConfig { broker: url.to_owned(), ..config.clone() };
+        let connect_timeout = config.connect_timeout.min(OWNER_CONNECT_TIMEOUT);
+        let config = ClientConfig { broker: url.to_owned(), connect_timeout, ..config.clone() };
         let client = Client::of_owner(config, environment.clone()).ok()?;
         if self.brokers.len() >= OWNERS_MAX {
             self.brokers.clear();
         }
         self.brokers.insert(url.to_owned(), client.clone());
         Some(client)
+    }
+}
+
+/// Whether it is not a broker that has responded: from here, the URL leads to something else.
+fn is_strangers(error: &ClientError) -> bool {
+    match error {
+        ClientError::Answer { .. } => true,
+        ClientError::Refused { status, code, .. } => {
+            StatusCode::from_u16(*status).is_ok_and(|status| *code == code_of_status(status))
+                && ALL.iter().all(|known| known.name != code)
+        }
+        _ => false,
     }
 }
 

@@ -32,7 +32,12 @@ fn refusal(status: StatusCode, headers: &HeaderMap, text: &[u8]) -> (String, Str
         Ok(words) if is_plain && !words.trim().is_empty() && words.len() <= 500 => words.trim().to_owned(),
         _ => reason.to_owned(),
     };
-    (reason.to_lowercase().replace(' ', "_"), message)
+    (code_of_status(status), message)
+}
+
+/// What stands for the code of a response that has none.
+pub(crate) fn code_of_status(status: StatusCode) -> String {
+    status.canonical_reason().unwrap_or("unknown status").to_lowercase().replace(' ', "_")
 }
 
 #[cfg(test)]

@@ -121,6 +121,26 @@ async fn appends_go_on_where_they_were_if_the_owner_cannot_be_reached() {
 }
 
 #[tokio::test]
+async fn an_owners_address_that_leads_to_something_else_is_used_once() {
+    for response in ["HTTP/1.1 404 Not Found\r\ncontent-length: 5\r\n\r\nno...", "SSH-2.0-x\r\n\r\n"] {
+        let (log, stranger) = (Log::default(), TcpListener::bind("127.0.0.1:0").unwrap());
+        let client = client(&broker('a', &log, format!("http://{}", stranger.local_addr().unwrap()), Duration::ZERO));
+        let served = std::thread::spawn(move || {
+            let (mut connection, _) = stranger.accept().unwrap();
+            assert!(connection.read(&mut [0; 4096]).unwrap() > 0);
+            connection.write_all(response.as_bytes()).unwrap();
+        });
+        append(&client, "t", 1, b'x').await.unwrap();
+        append(&client, "t", 1, b'x').await.unwrap_err();
+        for _ in 0..2 {
+            append(&client, "t", 1, b'x').await.unwrap();
+        }
+        served.join().unwrap();
+        assert_eq!(names(&log), "aaa", "{response:?}");
+    }
+}
+
+#[tokio::test]
 async fn what_is_no_brokers_address_or_another_scheme_is_not_followed() {
     for other in ["https://127.0.0.1:1", "x", "http://", "http://127.0.0.1:1,http://127.0.0.1:2", "ftp://127.0.0.1"] {
         let log = Log::default();
@@ -132,12 +152,8 @@ async fn what_is_no_brokers_address_or_another_scheme_is_not_followed() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_producer_keeps_its_order_when_it_goes_to_the_owner() {
-    let log = Log::default();
-    let owner = broker('B', &log, "", Duration::ZERO);
-    // What is still there when the owner is known takes longer than the way to the owner.
-    let client = client(&broker('a', &log, &owner, Duration::from_millis(30)));
+/// Sends records of a byte each, of which several requests are in flight, and returns what brokers have received.
+async fn produce(client: Client, log: &Log) -> String {
     let config = ProducerConfig {
         batch_records_max: 1,
         request_bytes_max: 1,
@@ -153,8 +169,23 @@ async fn a_producer_keeps_its_order_when_it_goes_to_the_owner() {
     }
     producer.close().await.unwrap();
     assert_eq!(log.lock().unwrap().iter().map(|(_, record)| *record).collect::<Vec<_>>(), records);
-    let names = names(&log);
+    names(log)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_producer_keeps_its_order_when_it_goes_to_the_owner() {
+    let log = Log::default();
+    let owner = broker('B', &log, "", Duration::ZERO);
+    // What is still there when the owner is known takes longer than the way to the owner.
+    let names = produce(client(&broker('a', &log, &owner, Duration::from_millis(30))), &log).await;
     let (forwarded, direct) = names.split_at(names.find('B').unwrap());
     assert!((1..=10).contains(&forwarded.len()), "{names}");
     assert!(direct.chars().all(|name| name == 'B'), "{names}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_producer_keeps_its_order_if_the_owner_cannot_be_reached() {
+    let log = Log::default();
+    let names = produce(client(&broker('a', &log, nobody(), Duration::from_millis(1))), &log).await;
+    assert!(names.chars().all(|name| name == 'a'), "{names}");
 }

@@ -7,6 +7,7 @@ use rawline_broker::journal::Journal;
 use rawline_journal::PartitionId;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 #[tokio::test(start_paused = true)]
@@ -18,7 +19,8 @@ async fn a_start_reads_what_was_stored_before_it_and_not_up_to_an_end_that_moves
     let topic = busy.change(create("t", 1)).await.unwrap();
     let (partition, acknowledged) = (PartitionId { topic, number: 0 }, Arc::new(AtomicU64::new(0)));
     let counted = acknowledged.clone();
-    let appending = tokio::spawn(async move {
+    let mut appending = JoinSet::new();
+    appending.spawn(async move {
         loop {
             let appended = busy.append(partition, None, received(&one(&["a"]))).await.unwrap();
             counted.store(appended.next_offset, Ordering::Relaxed);
@@ -35,7 +37,7 @@ async fn a_start_reads_what_was_stored_before_it_and_not_up_to_an_end_that_moves
         assert!(requests <= 12, "{requests} round trips");
         assert!(reader.offsets(partition).end >= before, "{:?} of {before}", reader.offsets(partition));
     }
-    appending.abort();
+    appending.shutdown().await;
     // It reads on.
     let reader = Journal::open(Arc::new(Slow(store.clone(), Arc::default())), Arc::new(SystemClock), config(9));
     reader.ready().await.unwrap();

@@ -46,17 +46,12 @@ pub(super) async fn send_all(client: Client, shared: Arc<Shared>) {
         return;
     }
     let mut in_flight = JoinSet::new();
-    let mut owner: Option<Owner> = None;
+    let mut route = Route::default();
     loop {
         while in_flight.try_join_next().is_some() {}
-        let known = client.owner_of(&shared.topic);
-        let moves = !Owner::is_same(owner.as_ref(), known.as_ref());
-        if moves && in_flight.is_empty() {
-            owner = known;
-        }
-        let requests_max = REQUESTS_IN_FLIGHT_MAX.max(shared.config.in_flight_max);
-        // What goes to another broker could overtake what is in flight.
-        let full = in_flight.len() >= requests_max || moves && !in_flight.is_empty();
+        let is_alone = route.follow(client.owner_of(&shared.topic), in_flight.is_empty());
+        let requests_max = if is_alone { 1 } else { REQUESTS_IN_FLIGHT_MAX.max(shared.config.in_flight_max) };
+        let full = in_flight.len() >= requests_max;
         let (needs_partitions, due, deadline) = {
             let mut state = shared.lock();
             if state.stopped.is_some() || (state.closing && state.is_empty()) {
@@ -82,8 +77,9 @@ pub(super) async fn send_all(client: Client, shared: Arc<Shared>) {
             continue;
         }
         if let Some(due) = due {
+            let owner = route.begin();
             let appending = due.begin(&client, owner.clone(), &shared);
-            in_flight.spawn(send_one(client.clone(), shared.clone(), due, appending));
+            in_flight.spawn(send_one(client.clone(), shared.clone(), due, owner, appending));
             continue;
         }
         tokio::select! {
@@ -94,6 +90,36 @@ pub(super) async fn send_all(client: Client, shared: Arc<Shared>) {
     }
     // After a failure too: receipts of requests in flight get the result of their request.
     while in_flight.join_next().await.is_some() {}
+}
+
+/// Where a producer sends its requests. What goes to another broker could overtake what is in flight, so a producer moves
+/// when nothing is. The first request to an owner is alone too: if the owner can't be reached, another broker gets it.
+#[derive(Default)]
+struct Route {
+    owner: Option<Owner>,
+    /// Whether no request to the owner has ended.
+    is_new: bool,
+    /// Whether a request to the owner has begun.
+    has_begun: bool,
+}
+
+impl Route {
+    /// The owner that is known now. Returns whether the next request has to be the only one.
+    fn follow(&mut self, known: Option<Owner>, is_idle: bool) -> bool {
+        let moves = !Owner::is_same(self.owner.as_ref(), known.as_ref());
+        if is_idle && moves {
+            *self = Route { is_new: known.is_some(), owner: known, has_begun: false };
+        } else if is_idle && self.has_begun {
+            self.is_new = false;
+        }
+        (moves && !is_idle) || self.is_new
+    }
+
+    /// Where the next request goes.
+    fn begin(&mut self) -> Option<Owner> {
+        self.has_begun = true;
+        self.owner.clone()
+    }
 }
 
 /// Opens an instance of a named producer, with retries.
@@ -160,10 +186,11 @@ async fn send_one(
     client: Client,
     shared: Arc<Shared>,
     due: Due,
+    owner: Option<Owner>,
     appending: impl Future<Output = Result<Appended, ClientError>>,
 ) {
     let _stops = StopOnPanic(shared.clone());
-    let appended = append(&client, &shared, &due, appending).await;
+    let appended = append(&client, &shared, &due, owner.as_ref(), appending).await;
     let Due { partition, number, batches } = due;
     let held_bytes: usize = batches.iter().map(|batch| batch.held_bytes).sum();
     let mut state = shared.lock();
@@ -200,8 +227,14 @@ async fn append(
     client: &Client,
     shared: &Shared,
     due: &Due,
+    owner: Option<&Owner>,
     appending: impl Future<Output = Result<Appended, ClientError>>,
 ) -> Result<u64, ClientError> {
+    // Another owner would get it before those that are in flight.
+    let begin_again = || {
+        let known = client.owner_of(&shared.topic).filter(|known| Owner::is_same(Some(known), owner));
+        due.begin(client, known, shared)
+    };
     let records: u64 = due.batches.iter().map(|batch| u64::from(batch.records)).sum();
     let mut attempts = attempts(client, shared);
     let mut has_looked = false;
@@ -221,12 +254,12 @@ async fn append(
             let partitions = read_partitions(client, shared).await?;
             shared.learn(&mut shared.lock(), partitions)?;
             if due.partition < partitions.unwrap_or(1) {
-                appended = due.begin(client, client.owner_of(&shared.topic), shared).await;
+                appended = begin_again().await;
                 continue;
             }
         }
         attempts.failed(error).await?;
-        appended = due.begin(client, client.owner_of(&shared.topic), shared).await;
+        appended = begin_again().await;
     }
 }
 
