@@ -1,4 +1,4 @@
-//! A client of one broker, or of several on one storage: sends requests over a pool of connections and receives responses.
+//! A client of one broker, or of several on one storage: sends requests over a pool of connections.
 
 use crate::addresses::{Addresses, Common};
 use crate::body::Pieces;

@@ -1,7 +1,7 @@
 //! Callers that wait until this broker has seen everything that was stored when they asked.
 //!
 //! They don't wait for the journal's end: where others store objects as fast as this broker reads them, it is never
-//! reached. An object that was missing after they asked is enough: everything that was stored before has a lower number.
+//! reached. An object that was missing after they asked is enough: what was stored before has lower numbers.
 
 use crate::journal::handle::JournalError;
 use std::collections::VecDeque;

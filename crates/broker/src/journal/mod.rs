@@ -2,7 +2,7 @@
 //!
 //! The rules are `rawline-journal`'s; here is their driver. `task.rs` owns a [`Writer`](rawline_journal::Writer) and
 //! carries out what it asks for, `build.rs` lays out objects around the received batches, `catalog.rs` says where the
-//! records are. `reads.rs` reads what others have stored, and `catch_ups.rs` has the callers that wait for it. `merge.rs`
+//! records are. `reads.rs` reads what others have stored, `catch_ups.rs` has the callers that wait for it. `merge.rs`
 //! merges small objects, which `copy.rs` copies, and compacts topics by key; `collect.rs` deletes what nobody needs.
 //! `docs/storage.md` explains how it works.
 

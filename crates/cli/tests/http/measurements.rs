@@ -1,5 +1,5 @@
-//! `/measurements` of the real binary: what `rawline measure` rolled up in the broker's own storage is queried over HTTP
-//! as `rawline query` does it.
+//! `/measurements` of the real binary: what `rawline measure` rolled up in the broker's own storage is queried over
+//! HTTP as `rawline query` does it.
 
 use crate::broker::{Broker, RAWLINE};
 use crate::client::{Answer, exchange, request};

@@ -92,8 +92,8 @@ pub(super) async fn send_all(client: Client, shared: Arc<Shared>) {
     while in_flight.join_next().await.is_some() {}
 }
 
-/// Where a producer sends its requests. What goes to another broker could overtake what is in flight, so a producer moves
-/// when nothing is. The first request to an owner is alone too: if the owner can't be reached, another broker gets it.
+/// Where a producer sends its requests. What goes to another broker could overtake what is in flight, so it moves when
+/// nothing is. The first request to an owner is alone too: if the owner can't be reached, another broker gets it.
 #[derive(Default)]
 struct Route {
     owner: Option<Owner>,

@@ -319,8 +319,8 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         self.state.forget_old(in_flight.unwrap_or(self.state.time_us));
     }
 
-    /// Another writer has read the chain to before this number. So does this one, without a look at what follows. If the
-    /// other is wrong, nothing is lost but a read.
+    /// Another writer has read the chain to before this number. So does this one, without a look at what follows. If
+    /// the other is wrong, nothing is lost but a read.
     pub fn told(&mut self, next: u64) {
         self.told = self.told.max(next);
     }
