@@ -11,6 +11,7 @@ import os
 import random
 import signal
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -211,9 +212,12 @@ def owners(brokers: list[Broker]) -> str:
     return "nobody"
 
 
-def disturb(brokers: list[Broker], load: Load) -> None:
-    """One broker is killed, paused or stopped, and comes back."""
-    broker, action = random.choice(brokers), random.choice(["kill -9", "pause", "stop"])
+ACTIONS = {"kill": "kill -9", "pause": "pause", "stop": "stop"}
+
+
+def disturb(brokers: list[Broker], load: Load, action: str) -> tuple[float, float]:
+    """One broker is killed, paused or stopped, and comes back. Returns the longest gaps in seconds."""
+    broker = random.choice(brokers)
     load.http.ask()
     load.kafka.ask()
     owns = " (an owner)" if broker.name in owners(brokers) else ""
@@ -231,8 +235,18 @@ def disturb(brokers: list[Broker], load: Load) -> None:
         broker.process.wait()
         broker.start()
     wait_until_up(broker)
-    gaps = f"longest gap over HTTP {load.http.ask():.2f} s, over Kafka's protocol {load.kafka.ask():.2f} s"
+    http, kafka = load.http.ask(), load.kafka.ask()
+    gaps = f"longest gap over HTTP {http:.2f} s, over Kafka's protocol {kafka:.2f} s"
     say(f"{action:8} {broker.name}{owns:11}  then {owners(brokers)} own the journals; {gaps}")
+    return http, kafka
+
+
+def summarize(gaps: dict[str, list[tuple[float, float]]]) -> None:
+    """One line for each way in which brokers were disturbed."""
+    for action, pairs in gaps.items():
+        by_protocol = zip(["over HTTP", "over Kafka's protocol"], zip(*pairs, strict=True), strict=True)
+        figures = [f"{name} {statistics.median(of):.2f}, {max(of):.2f} s" for name, of in by_protocol]
+        say(f"{action:8} {len(pairs):3} times; median and longest gap {'; '.join(figures)}")
 
 
 def records(program: Path, broker: Broker, topic: str) -> list[int]:
@@ -270,6 +284,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=600, help="how long (default 600)")
     parser.add_argument("--every", type=float, default=10, help="seconds between disturbances (default 10)")
+    parser.add_argument("--only", choices=list(ACTIONS), help="the only way to disturb them (default all)")
     parser.add_argument("--brokers", type=int, default=3, help="how many (default 3)")
     parser.add_argument("--journals", type=int, default=3, help="how many the storage has (default 3)")
     parser.add_argument("--program", type=Path, default=REPOSITORY / "target/release/rawline", help="the binary")
@@ -302,14 +317,17 @@ def main() -> None:
         for thread in load.threads:
             thread.start()
         until = time.monotonic() + options.seconds
+        gaps: dict[str, list[tuple[float, float]]] = {}
         while time.monotonic() < until:
             time.sleep(max(0.0, min(options.every, until - time.monotonic())))
             if time.monotonic() < until:
-                disturb(brokers, load)
+                action = ACTIONS[options.only or random.choice(list(ACTIONS))]
+                gaps.setdefault(action, []).append(disturb(brokers, load, action))
         load.stop.set()
         for thread in load.threads:
             thread.join()
         is_right = check(options.program, brokers, load)
+        summarize(gaps)
     finally:
         for broker in brokers:
             broker.process.send_signal(signal.SIGCONT)
