@@ -147,7 +147,8 @@ function Topic({ topic, query }: { topic: string; query: URLSearchParams }): JSX
   const status = (): string => {
     if (all === undefined) return error === undefined ? "loading" : "";
     const total = `${count(all.metrics.length)}${all.is_complete ? "" : "+"}`;
-    return found.length === all.metrics.length ? `${total} metrics` : `${count(found.length)} of ${total} metrics`;
+    const noun = total === "1" ? "metric" : "metrics";
+    return found.length === all.metrics.length ? `${total} ${noun}` : `${count(found.length)} of ${total} ${noun}`;
   };
   return (
     <div class="measured">
