@@ -96,6 +96,8 @@ def test_a_metric_is_found_plotted_and_filtered(machines: Api, open_page: Open) 
     assert named.startswith("requests rate: ap-southeast-1 "), named
 
     choice(page, "Lines").select_option("each")
+    expect(lines.locator("tbody tr[tabindex]")).to_have_count(6)
+    page.wait_for_timeout(500)  # A person types after the lines have changed.
     choice(page, "region").fill("eu-west-1")
     choice(page, "region").press("Enter")
     expect(lines.locator("tbody tr[tabindex]")).to_have_count(3)
