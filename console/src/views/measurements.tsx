@@ -9,6 +9,7 @@ import type { MetricList, Overview } from "../measured";
 import { usePoll } from "../poll";
 import { go, place, type Route } from "../route";
 import { Failure } from "../ui/dialog";
+import { Search } from "../ui/field";
 import { type Column, Table } from "../ui/table";
 import { Series } from "./series";
 
@@ -153,14 +154,7 @@ function Topic({ topic, query }: { topic: string; query: URLSearchParams }): JSX
   return (
     <div class="measured">
       <section class="metrics" aria-label="Metrics">
-        <input
-          type="search"
-          aria-label="Search metrics"
-          placeholder="Search   /"
-          data-shortcut="/"
-          value={search}
-          onInput={(event) => setSearch(event.currentTarget.value)}
-        />
+        <Search label="Search metrics" value={search} onSearch={setSearch} />
         <Failure error={error ?? searched.error} />
         <Table
           label="Metrics"

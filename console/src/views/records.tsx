@@ -11,6 +11,7 @@ import { clock, count } from "../format";
 import { go, place } from "../route";
 import { type Handler, subscribe } from "../subscribe";
 import { Failure } from "../ui/dialog";
+import { Search, useTyped } from "../ui/field";
 import { type Column, Table } from "../ui/table";
 import { type Format, FORMAT_NAMES, FORMATS, Record } from "./record";
 
@@ -154,14 +155,12 @@ export function Records({ topic, query }: { topic: TopicInfo; query: URLSearchPa
             </button>
           </>
         )}
-        <input
-          type="search"
-          aria-label="Search shown records"
+        <Search
+          label="Search shown records"
           placeholder="Search text, or field=value   /"
           title="Text, or conditions such as id.resp_p=53 and query=example.com"
-          data-shortcut="/"
           value={search}
-          onInput={(event) => setSearch(event.currentTarget.value)}
+          onSearch={setSearch}
         />
         {mode === "live" && topic.payload === "value" && (
           <Enter
@@ -216,8 +215,7 @@ function Enter(props: {
   placeholder?: string;
   onEnter: (value: string) => void;
 }): JSX.Element {
-  const [value, setValue] = useState(props.value);
-  useEffect(() => setValue(props.value), [props.value]);
+  const [value, setValue] = useTyped(props.value);
   return (
     <form
       class="enter"

@@ -18,6 +18,7 @@ import {
 import { usePoll } from "../poll";
 import { go, parse, place } from "../route";
 import { Failure } from "../ui/dialog";
+import { Field } from "../ui/field";
 import { colorOf, Plot } from "../ui/plot";
 import { type Column, Table } from "../ui/table";
 
@@ -133,12 +134,12 @@ export function Series(props: { topic: string; metric: string; query: URLSearchP
           {tags.value?.tags.map(({ tag, values }, index) => (
             <label key={tag}>
               <Safe text={tag} />
-              <input
+              <Field
                 list={`values-${index}`}
                 placeholder="any"
                 title="A value; or !=VALUE, =~REGEX, !~REGEX"
                 value={query.get(`tag.${tag}`) ?? ""}
-                onChange={(event) => choose({ [`tag.${tag}`]: event.currentTarget.value })}
+                onChoose={(value) => choose({ [`tag.${tag}`]: value })}
               />
               <datalist id={`values-${index}`}>
                 {values.map((value) => (
@@ -314,10 +315,12 @@ function Range(props: {
   const bound = (name: string, label: string, value: string): JSX.Element => (
     <label>
       {label}
-      <input
+      <Field
         type="datetime-local"
         value={local(value)}
-        onChange={({ currentTarget: { value } }) => value !== "" && onChoose({ [name]: iso(Date.parse(value)) })}
+        onChoose={(value) => {
+          if (value !== "") onChoose({ [name]: iso(Date.parse(value)) });
+        }}
       />
     </label>
   );

@@ -7,6 +7,7 @@ import { ago, bytes, bytesPerSecond, count, perSecond, retention } from "../form
 import { usePoll } from "../poll";
 import { go, place } from "../route";
 import { Failure } from "../ui/dialog";
+import { Search } from "../ui/field";
 import { type Column, Table } from "../ui/table";
 import { CreateTopic } from "./change";
 
@@ -116,14 +117,7 @@ export function Topics(): JSX.Element {
               ? count(all)
               : `${count(found.length)} of ${count(all)}`}
         </span>
-        <input
-          type="search"
-          aria-label="Search topics"
-          placeholder="Search   /"
-          data-shortcut="/"
-          value={search}
-          onInput={(event) => setSearch(event.currentTarget.value)}
-        />
+        <Search label="Search topics" value={search} onSearch={setSearch} />
         <span class="gap" />
         <button type="button" class="primary" data-shortcut="n" onClick={() => setCreating(true)}>
           New topic

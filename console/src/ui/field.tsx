@@ -1,0 +1,55 @@
+// Text fields. What is being typed stays while the view around a field changes.
+
+import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+
+/** A field's text, which begins anew when `value` changes: otherwise each view of `value` would replace what is typed. */
+export function useTyped(value: string): [string, (typed: string) => void] {
+  const [typed, setTyped] = useState(value);
+  useEffect(() => setTyped(value), [value]);
+  return [typed, setTyped];
+}
+
+/** A field whose value counts when it is left, or by Enter. */
+export function Field(props: {
+  type?: "text" | "datetime-local";
+  value: string;
+  onChoose: (value: string) => void;
+  list?: string;
+  placeholder?: string;
+  title?: string;
+}): JSX.Element {
+  const [typed, setTyped] = useTyped(props.value);
+  return (
+    <input
+      {...({ type: props.type ?? "text" } as object)}
+      list={props.list}
+      placeholder={props.placeholder}
+      title={props.title}
+      value={typed}
+      onInput={(event) => setTyped(event.currentTarget.value)}
+      onChange={(event) => props.onChoose(event.currentTarget.value)}
+    />
+  );
+}
+
+/** The field with which a view's rows are searched while it is typed. */
+export function Search(props: {
+  label: string;
+  placeholder?: string;
+  title?: string;
+  value: string;
+  onSearch: (value: string) => void;
+}): JSX.Element {
+  return (
+    <input
+      type="search"
+      aria-label={props.label}
+      placeholder={props.placeholder ?? "Search   /"}
+      title={props.title}
+      data-shortcut="/"
+      value={props.value}
+      onInput={(event) => props.onSearch(event.currentTarget.value)}
+    />
+  );
+}
