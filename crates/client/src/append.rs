@@ -2,7 +2,7 @@
 
 use crate::body::Pieces;
 use crate::call::{Call, query_value};
-use crate::limits::{ALIGNMENT, TEXT_BYTES_MAX};
+use crate::limits::ALIGNMENT;
 use crate::owners::{Owner, Owners, is_unsent};
 use crate::partition::TopicPartition;
 use crate::{Client, ClientError};
@@ -10,7 +10,6 @@ use bytes::Bytes;
 use http::Method;
 use http::header::CONTENT_TYPE;
 use rawline_batch::seal;
-use rawline_contract::header::OWNER;
 use rawline_contract::{Appended, MediaType, ProducerInstance, path};
 use std::time::Duration;
 
@@ -24,7 +23,7 @@ impl Client {
         to: impl Into<TopicPartition<'a>>,
         pieces: Vec<Bytes>,
     ) -> Result<Appended, ClientError> {
-        self.begin_append(to.into(), MediaType::Batch, Pieces::new(pieces), None).await
+        self.append_body(to.into(), MediaType::Batch, Pieces::new(pieces)).await
     }
 
     /// Like [`Client::append`], for Kafka's batches (RecordBatch, version 2), whose records can have keys, headers and
@@ -35,7 +34,7 @@ impl Client {
         to: impl Into<TopicPartition<'a>>,
         pieces: Vec<Bytes>,
     ) -> Result<Appended, ClientError> {
-        self.begin_append(to.into(), MediaType::RecordBatch, Pieces::new(pieces), None).await
+        self.append_body(to.into(), MediaType::RecordBatch, Pieces::new(pieces)).await
     }
 
     /// Appends the records concatenated in `data` as one batch without compression. `data` is not copied.
@@ -54,7 +53,7 @@ impl Client {
             bytes.is_multiple_of(ALIGNMENT as u64),
             "a batch of {records} records has {bytes} bytes, which are not aligned"
         );
-        let appended = self.begin_append(to.into(), MediaType::Batch, body, None).await?;
+        let appended = self.append_body(to.into(), MediaType::Batch, body).await?;
         if appended.next_offset - appended.first_offset != records {
             return Err(self.not_a_brokers(format!("{appended:?} for an append of {records} records")));
         }
@@ -69,17 +68,14 @@ impl Client {
         self.parse_json(&text)
     }
 
-    /// Begins to append a body of batches; with an epoch exactly once, by the numbers in them (Kafka's batches have
-    /// their epoch themselves). A small one of ours takes its place on a connection now: those of several calls that go
-    /// to the same broker arrive in the order of the calls. The rest happens in the future.
-    pub(crate) fn begin_append(
+    /// Appends a body of batches at the owner of the topic's journal, if that is known.
+    async fn append_body(
         &self,
         to: TopicPartition<'_>,
         media_type: MediaType,
         body: Pieces,
-        epoch: Option<u16>,
-    ) -> impl Future<Output = Result<Appended, ClientError>> + Send + use<> {
-        self.begin_append_at(self.owner_of(to.topic), to, media_type, body, epoch)
+    ) -> Result<Appended, ClientError> {
+        self.begin_append(self.owner_of(to.topic), to, media_type, body, None).await
     }
 
     /// The owner of the topic's journal, if it is another broker than the one that this client uses.
@@ -87,8 +83,11 @@ impl Client {
         self.inner.owners.as_ref()?.of(topic)
     }
 
-    /// Like [`Client::begin_append`], at this owner of the journal. If it can't be reached, another broker forwards it.
-    pub(crate) fn begin_append_at(
+    /// Begins to append a body of batches at this owner of the journal, or at any broker; with an epoch exactly once,
+    /// by the numbers in them (Kafka's batches have their epoch themselves). A small one of ours takes its place on a
+    /// connection now: those of several calls that go to the same broker arrive in the order of the calls. The rest
+    /// happens in the future. If the owner can't be reached, another broker forwards it.
+    pub(crate) fn begin_append(
         &self,
         owner: Option<Owner>,
         to: TopicPartition<'_>,
@@ -149,13 +148,7 @@ impl Client {
                 None => {
                     let headers = vec![(CONTENT_TYPE, media_type.header_value())];
                     let call = Call { method: Method::POST, target, headers, body };
-                    client
-                        .within(Duration::ZERO, async {
-                            let mut exchange = client.send(&call).await?;
-                            let owner = exchange.header(&OWNER);
-                            Ok((exchange.text(TEXT_BYTES_MAX, true).await?, owner))
-                        })
-                        .await?
+                    client.text_and_owner(&call, Duration::ZERO).await?
                 }
             };
             let appended: Appended = client.parse_json(&text)?;

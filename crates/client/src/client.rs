@@ -18,6 +18,7 @@ use crate::{ClientError, RetryPolicy};
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, HOST, HeaderValue};
 use http::{Method, Request, Uri};
+use rawline_contract::header::OWNER;
 use rawline_contract::{Code, path};
 use std::sync::Arc;
 use std::time::Duration;
@@ -128,9 +129,19 @@ impl Client {
 
     /// Like [`Client::text_once`], for a request that the broker lets wait up to `wait`.
     pub(crate) async fn text_within(&self, call: &Call, wait: Duration) -> Result<Vec<u8>, ClientError> {
+        self.text_and_owner(call, wait).await.map(|(text, _)| text)
+    }
+
+    /// Like [`Client::text_within`], with the URL of the journal's owner if the request was forwarded there.
+    pub(crate) async fn text_and_owner(
+        &self,
+        call: &Call,
+        wait: Duration,
+    ) -> Result<(Vec<u8>, Option<String>), ClientError> {
         self.within(wait, async {
             let mut exchange = self.send(call).await?;
-            exchange.text(TEXT_BYTES_MAX, true).await
+            let owner = exchange.header(&OWNER);
+            Ok((exchange.text(TEXT_BYTES_MAX, true).await?, owner))
         })
         .await
     }

@@ -30,7 +30,7 @@ struct State {
 #[derive(Clone)]
 pub(crate) struct Owner {
     url: Arc<str>,
-    /// With connections of its own.
+    /// Its client, which has separate connections.
     pub client: Client,
 }
 

@@ -50,7 +50,7 @@ pub(super) struct Reads {
     /// The lowest number above the wanted one that was missing: nothing is read ahead from there on. Of the objects in
     /// flight when a writer died, higher ones may exist; they are read when they are wanted.
     missing: u64,
-    /// All objects before this number are there, as another broker has said.
+    /// All objects before this number are there, as another broker had said when an object was wanted.
     told: u64,
     /// Number of objects found in a row. As many are read at once: at most half of the requests find nothing.
     found: u64,
@@ -83,15 +83,10 @@ impl Reads {
         }
     }
 
-    /// Another broker says that all objects before this number are there.
-    pub fn told(&mut self, next: u64) {
-        self.told = self.told.max(next);
-    }
-
-    /// Reads an object, and perhaps those after it.
-    pub fn want(&mut self, number: u64) {
+    /// Reads an object, and perhaps those after it. All before `told` are there, as another broker has said.
+    pub fn want(&mut self, number: u64, told: u64) {
         assert_eq!(self.wanted, None, "object {number} is wanted while another is");
-        self.wanted = Some(number);
+        (self.wanted, self.told) = (Some(number), told);
         self.ahead = self.ahead.split_off(&number);
         self.is_fresh = self.begin(number);
         // It was missing a moment ago: probably this is the end.

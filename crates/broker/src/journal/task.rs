@@ -344,10 +344,7 @@ impl Task {
                 self.writer.enqueue_change(ticket, control);
             }
             Request::CatchUp { answer } => self.catch_ups.ask(self.reads.reads_begun(), answer),
-            Request::Told { next } => {
-                self.writer.told(next);
-                self.reads.told(next);
-            }
+            Request::Told { next } => self.writer.tell(next),
             Request::Look { look } => look(self.writer.state()),
         }
     }
@@ -419,7 +416,7 @@ impl Task {
         for action in actions.drain(..) {
             match action {
                 Action::Put { link, changes, tickets } => self.put(link, &changes, &tickets),
-                Action::Read { number } => self.reads.want(number),
+                Action::Read { number } => self.reads.want(number, self.writer.told()),
                 Action::LoadSnapshot => {
                     assert!(self.requests.load.is_none(), "snapshots are loaded twice at once");
                     self.reads.forget();

@@ -33,7 +33,7 @@ impl Due {
         let bytes: usize = self.batches.iter().map(|batch| batch.bytes).sum();
         assert_eq!(body.bytes_left(), bytes as u64, "the pieces of {} batches don't add up", self.batches.len());
         let Some(first) = self.batches.first() else { unreachable!("a request without batches") };
-        client.begin_append_at(owner, shared.at(self.partition), first.kind.media_type(), body, shared.epoch())
+        client.begin_append(owner, shared.at(self.partition), first.kind.media_type(), body, shared.epoch())
     }
 }
 

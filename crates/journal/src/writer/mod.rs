@@ -321,8 +321,13 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
 
     /// Another writer has read the chain to before this number. So does this one, without a look at what follows. If
     /// the other is wrong, nothing is lost but a read.
-    pub fn told(&mut self, next: u64) {
+    pub fn tell(&mut self, next: u64) {
         self.told = self.told.max(next);
+    }
+
+    /// The number before which the chain goes on, as another writer has said; 0 if nobody has.
+    pub fn told(&self) -> u64 {
+        self.told
     }
 
     /// Notes the local time, in microseconds since the Unix epoch. Objects get it, and are the only ones to use it.
