@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
-/** A field's text, which begins anew when `value` changes: otherwise each view of `value` would replace what is typed. */
+/** The text of a field. It begins anew only when `value` changes: what is typed outlasts other changes of the view. */
 export function useTyped(value: string): [string, (typed: string) => void] {
   const [typed, setTyped] = useState(value);
   useEffect(() => setTyped(value), [value]);
