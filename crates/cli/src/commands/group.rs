@@ -211,8 +211,12 @@ fn shown(group: &GroupInfo) -> String {
         text.push('\n');
         text.push_str(&table(head, group.members.iter().map(member).collect()));
     }
-    if !group.offsets.is_empty() {
-        let readers: BTreeMap<(&str, u32), &str> = group.members.iter().flat_map(readers).collect();
+    let readers: BTreeMap<(&str, u32), &str> = group.members.iter().flat_map(readers).collect();
+    let offsets = group.offsets.iter().map(|at| ((at.topic.as_str(), at.partition), Some(at)));
+    // Before the group commits, a partition that a member reads has no offset.
+    let unread = readers.keys().map(|at| (*at, None));
+    let rows: BTreeMap<(&str, u32), Option<&GroupOffset>> = unread.chain(offsets).collect();
+    if !rows.is_empty() {
         let head = [
             ("TOPIC", Align::Left),
             ("PARTITION", Align::Right),
@@ -221,13 +225,15 @@ fn shown(group: &GroupInfo) -> String {
             ("LAG", Align::Right),
             ("MEMBER", Align::Left),
         ];
-        let row = |at: &GroupOffset| {
-            let reader = readers.get(&(at.topic.as_str(), at.partition)).copied();
-            let [offset, next_offset, lag] = [at.offset, at.next_offset, at.lag].map(|number| number.to_string());
-            [escaped(&at.topic), at.partition.to_string(), offset, next_offset, lag, reader.map_or("-".into(), escaped)]
+        let or_dash = |number: Option<u64>| number.map_or("-".to_owned(), |number| number.to_string());
+        let row = |((topic, partition), offset): (&(&str, u32), &Option<&GroupOffset>)| {
+            let [offset, next_offset, lag] =
+                [offset.map(|at| at.offset), offset.map(|at| at.next_offset), offset.map(|at| at.lag)].map(or_dash);
+            let reader = readers.get(&(*topic, *partition)).copied();
+            [escaped(topic), partition.to_string(), offset, next_offset, lag, reader.map_or("-".into(), escaped)]
         };
         text.push('\n');
-        text.push_str(&table(head, group.offsets.iter().map(row).collect()));
+        text.push_str(&table(head, rows.iter().map(row).collect()));
     }
     text
 }
@@ -304,7 +310,7 @@ mod tests {
         let group: GroupInfo = serde_json::from_str(
             r#"{"name":"nightly","state":"stable","strategy":"range",
             "members":[{"member":"shell-1","client":"shell","address":"127.0.0.1",
-                "partitions":[{"topic":"dns","partition":0}]}],
+                "partitions":[{"topic":"dns","partition":0},{"topic":"dns","partition":2}]}],
             "offsets":[{"topic":"dns","partition":0,"offset":5,"next_offset":12,"lag":7},
                 {"topic":"dns","partition":1,"offset":0,"next_offset":100,"lag":100}]}"#,
         )
@@ -316,11 +322,12 @@ strategy  range
 lag       107
 
 MEMBER   INSTANCE  CLIENT  ADDRESS    PARTITIONS
-shell-1  -         shell   127.0.0.1           1
+shell-1  -         shell   127.0.0.1           2
 
 TOPIC  PARTITION  OFFSET  NEXT OFFSET  LAG  MEMBER
 dns            0       5           12    7  shell-1
 dns            1       0          100  100  -
+dns            2       -            -    -  shell-1
 ";
         assert_eq!(shown(&group), want);
     }
