@@ -24,7 +24,7 @@ help: ## Show this list
 	@echo "Times are rough, from a fresh clone on 2 cores."
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
-run: release ## Build and run a broker on a local directory, .rawline/data (2 min)
+run: release ## Build and run a broker on a local directory, .rawline/data (6 min)
 	@mkdir -p $(DATA)
 	@echo
 	@echo "  Try in a second shell:  alias rawline=$(CURDIR)/target/release/rawline"
@@ -33,10 +33,10 @@ run: release ## Build and run a broker on a local directory, .rawline/data (2 mi
 	@echo
 	@exec target/release/rawline serve --storage $(DATA)
 
-release: console ## Build the binary with the console: target/release/rawline (2 min)
+release: console ## Build the binary with the console: target/release/rawline (6 min)
 	$(CARGO) build --release --locked --bin rawline $(addprefix --features ,$(FEATURES))
 
-full: ## Build the binary with measurements, Avro, benchmarks and profiles (5 min)
+full: ## Build the binary with measurements, Avro, benchmarks and profiles (10 min)
 	@mkdir -p target && echo full > target/.features
 	$(MAKE) release
 
@@ -77,7 +77,7 @@ $(TOOLS)/cargo-deny:
 		--root $(CURDIR)/.tools --target-dir target/tools
 
 # The clients' tests mostly wait: those in Python and Java run at the same time.
-test: test-rust ## Test the broker, its clients in Rust, Python and Java, and its console, with a real S3 server (12 min)
+test: test-rust ## Test the broker, its clients in Rust, Python and Java, and its console, with a real S3 server (18 min)
 	$(MAKE) --jobs=2 test-python test-java
 	$(MAKE) test-console
 

@@ -3,7 +3,6 @@
 use super::CommandError;
 use rawline_broker::store::{Setting, StoreError};
 use rawline_client::ClientError;
-use std::path::Path;
 
 impl From<ClientError> for CommandError {
     fn from(error: ClientError) -> Self {
@@ -30,9 +29,8 @@ pub fn storage(error: &StoreError, storage: &str) -> CommandError {
 }
 
 /// The cache of objects in a bucket can't be opened.
-pub fn cache(error: &StoreError, directory: &Path) -> CommandError {
-    let advice = format!("free some space in {}, or use another directory with --cache-dir", directory.display());
-    with_advice(error, "--cache-dir", &advice)
+pub fn cache(error: &StoreError) -> CommandError {
+    with_advice(error, "--cache-dir", "each broker needs its own directory for its cache: give it one with --cache-dir")
 }
 
 /// Adds the advice, unless the error names the flag itself.

@@ -521,7 +521,7 @@ async fn open_store(args: &Args) -> Result<Arc<dyn Store>, CommandError> {
     let failed = |error| explain::storage(&error, &args.storage);
     if is_bucket(args) {
         let cache = Cache::open(&args.cache_dir, args.cache_bytes);
-        let cache = cache.map_err(|error| explain::cache(&error, &args.cache_dir))?;
+        let cache = cache.map_err(|error| explain::cache(&error))?;
         let config = S3Config::new(&args.storage, cache).map_err(|error| CommandError::Usage(error.to_string()))?;
         let (deletion_delay, journals, is_read_only) = (args.deletion_delay, args.journals, args.read_only);
         let config = S3Config { deletion_delay, journals, is_read_only, ..config };
