@@ -24,6 +24,8 @@ pub(crate) enum Broken {
     AcknowledgeWithin,
     /// A reader believes what it finds however old its knowledge of the chain is.
     BelieveWithin,
+    /// An object shows a reader where the chain ended when it was read, not when it was stored.
+    AgeOfObjects,
     /// What may be stored already is appended again without a look at the producer's sequence.
     Sequences,
     /// A merge ends although it was abandoned.
@@ -60,6 +62,7 @@ rules! {
     settle: Settle,
     acknowledge_within: AcknowledgeWithin,
     believe_within: BelieveWithin,
+    age_of_objects: AgeOfObjects,
     sequences: Sequences,
     names: Names,
     closed_merges: ClosedMerges,

@@ -1,7 +1,7 @@
 //! A journal's objects in memory, for tests and simulations.
 
 use crate::Clock;
-use crate::journal::{Dated, JournalStore};
+use crate::journal::{Dated, JournalStore, StoredIndex};
 use crate::store::StoreError;
 use bytes::{Bytes, BytesMut};
 use futures_util::future::{BoxFuture, ready};
@@ -66,10 +66,11 @@ impl JournalStore for MemoryJournal {
         Box::pin(ready(PutResult::Created { date }))
     }
 
-    fn index(&self, source: Source) -> BoxFuture<'static, Result<Dated<Option<Index>>, StoreError>> {
-        let object = self.keys().objects.get(&source).map(|stored| stored.bytes.clone());
+    fn index(&self, source: Source) -> BoxFuture<'static, Result<Dated<Option<StoredIndex>>, StoreError>> {
+        let object = self.keys().objects.get(&source).map(|stored| (stored.bytes.clone(), stored.created));
         let damaged = |error| StoreError::human(format!("{source:?} is damaged: {error}"));
-        let index = object.map(|object| Index::parse(&object)).transpose().map_err(damaged);
+        let parse = |(bytes, created): (Bytes, u64)| Index::parse(&bytes).map(|index| StoredIndex { index, created });
+        let index = object.map(parse).transpose().map_err(damaged);
         let date = self.date();
         Box::pin(ready(index.map(|found| Dated { found, date })))
     }

@@ -326,7 +326,7 @@ impl Merger {
                         (header.link.id, header.object_bytes, header.source()) == (id, bytes, source)
                     };
                     return match found {
-                        Some(index) if is_ours(&index.header) => Ok(()),
+                        Some(stored) if is_ours(&stored.index.header) => Ok(()),
                         _ => Err(StoreError::human(format!("{source:?} is not what this broker has stored"))),
                     };
                 }

@@ -65,7 +65,7 @@ pub trait JournalStore: Send + Sync + 'static {
     fn create(&self, source: Source, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult>;
 
     /// Reads the index of an object; `None` if there is no such object.
-    fn index(&self, source: Source) -> BoxFuture<'static, Result<Dated<Option<Index>>, StoreError>>;
+    fn index(&self, source: Source) -> BoxFuture<'static, Result<Dated<Option<StoredIndex>>, StoreError>>;
 
     /// Reads bytes of an object that exists, by way of a local copy where the store keeps copies: then they are not in
     /// anonymous memory. `place` is that of any piece in the object.
@@ -100,6 +100,15 @@ pub trait JournalStore: Send + Sync + 'static {
 
     /// Deletes objects and snapshots. Those that are gone already don't matter.
     fn delete(&self, garbage: Garbage) -> BoxFuture<'static, Result<(), StoreError>>;
+}
+
+/// The index of an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredIndex {
+    /// The index.
+    pub index: Index,
+    /// The store's time when the object was stored, in seconds.
+    pub created: u64,
 }
 
 /// A response with the store's time.

@@ -1,17 +1,17 @@
 //! Reads of the objects that follow in a journal: one after the other as the rules ask for them, many at once where a
 //! broker has much to catch up with.
 
-use crate::journal::{Dated, JournalStore};
+use crate::journal::{Dated, JournalStore, StoredIndex};
 use crate::limits::{JOURNAL_READ_AHEAD_BYTES, JOURNAL_READ_AHEAD_WINDOWS, JOURNAL_READS_FIRST, JOURNAL_READS_MAX};
 use crate::store::StoreError;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use rawline_journal::{Index, Source};
+use rawline_journal::Source;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// How a read ended.
-pub(super) type Read = Result<Dated<Option<Index>>, StoreError>;
+pub(super) type Read = Result<Dated<Option<StoredIndex>>, StoreError>;
 
 /// An object was missing.
 #[derive(Debug, Clone, Copy)]
@@ -42,7 +42,7 @@ pub(super) struct Reads {
     numbers: BTreeSet<u64>,
     /// Objects that were read before they were wanted. An object never changes, so it is as good as read again. That an
     /// object is missing can change at any time, and is never kept.
-    ahead: BTreeMap<u64, Dated<Option<Index>>>,
+    ahead: BTreeMap<u64, Dated<Option<StoredIndex>>>,
     /// Whether nothing is read ahead until the rules ask for another object.
     is_alone: bool,
     /// From the object after the wanted one up to this number, exclusive, each is in `ahead` or being read.
@@ -190,7 +190,7 @@ impl Reads {
 
     fn ended(&mut self, number: u64, result: Read) -> (u64, Read) {
         match &result {
-            Ok(Dated { found: Some(index), .. }) => {
+            Ok(Dated { found: Some(StoredIndex { index, .. }), .. }) => {
                 self.found += 1;
                 self.index_bytes = index.header.index_bytes();
             }

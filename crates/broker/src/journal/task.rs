@@ -11,7 +11,7 @@ use crate::journal::collect::collect;
 use crate::journal::handle::{JournalConfig, JournalError};
 use crate::journal::merge::Published;
 use crate::journal::reads::{Missed, Read, Reads};
-use crate::journal::{Dated, JournalStore};
+use crate::journal::{Dated, JournalStore, StoredIndex};
 use crate::limits::{
     APPEND_QUEUE_MAX, EXPIRY_INTERVAL, SNAPSHOT_PIECES_PER_INTERVAL, SNAPSHOT_PIECES_PER_OBJECT,
     SNAPSHOTS_SKIPPED_AT_START,
@@ -370,8 +370,8 @@ impl Task {
 
     fn was_read(&mut self, number: u64, read: Read) -> ReadResult {
         match read {
-            Ok(Dated { found: Some(index), .. }) if index.header.source() != Source::Journal(number) => {
-                let found = index.header.source();
+            Ok(Dated { found: Some(stored), .. }) if stored.index.header.source() != Source::Journal(number) => {
+                let found = stored.index.header.source();
                 tracing::error!(
                     number,
                     ?found,
@@ -379,10 +379,10 @@ impl Task {
                 );
                 ReadResult::Failed
             }
-            Ok(Dated { found: Some(index), date }) => {
+            Ok(Dated { found: Some(StoredIndex { index, created }), date }) => {
                 let (link, changes) = (index.header.link, index.changes());
                 self.indexes.insert(link.id, Arc::new(index));
-                ReadResult::Found { link, changes, date }
+                ReadResult::Found { link, changes, created, date }
             }
             Ok(Dated { found: None, date }) => ReadResult::Missing { date },
             Err(error) => {

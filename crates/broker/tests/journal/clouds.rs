@@ -110,7 +110,7 @@ async fn of_eight_writers_of_one_object_one_wins() {
                 bucket.url
             );
             let stored = store.index(Source::Journal(number)).await.unwrap().found.unwrap();
-            assert_eq!(stored.header.link.id.run, winners[0] as u64 + 1, "{}: the winner's object", bucket.url);
+            assert_eq!(stored.index.header.link.id.run, winners[0] as u64 + 1, "{}: the winner's object", bucket.url);
         }
     }
 }

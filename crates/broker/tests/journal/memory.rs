@@ -3,12 +3,10 @@
 use crate::support::{all, config, create, one, open, received};
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, ready};
-use rawline_broker::journal::{Dated, Journal, JournalConfig, JournalError, JournalStore, MemoryJournal};
+use rawline_broker::journal::{Dated, Journal, JournalConfig, JournalError, JournalStore, MemoryJournal, StoredIndex};
 use rawline_broker::store::StoreError;
 use rawline_broker::{Clock, SystemClock};
-use rawline_journal::{
-    Control, Garbage, Index, Listing, PartitionId, Place, Producer, PutResult, Refused, Rejected, Source,
-};
+use rawline_journal::{Control, Garbage, Listing, PartitionId, Place, Producer, PutResult, Refused, Rejected, Source};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -223,7 +221,7 @@ impl JournalStore for Slow {
         late(move || store.create(source, parts))
     }
 
-    fn index(&self, source: Source) -> BoxFuture<'static, Result<Dated<Option<Index>>, StoreError>> {
+    fn index(&self, source: Source) -> BoxFuture<'static, Result<Dated<Option<StoredIndex>>, StoreError>> {
         let (store, read) = (self.0.clone(), OpenRead::begin(self.1.clone()));
         late(move || {
             Box::pin(async move {
@@ -320,7 +318,7 @@ impl JournalStore for Down {
         Box::pin(ready(PutResult::Unknown))
     }
 
-    fn index(&self, _: Source) -> BoxFuture<'static, Result<Dated<Option<Index>>, StoreError>> {
+    fn index(&self, _: Source) -> BoxFuture<'static, Result<Dated<Option<StoredIndex>>, StoreError>> {
         down()
     }
 

@@ -7,7 +7,7 @@ use crate::world::Seen;
 use bytes::{Bytes, BytesMut};
 use futures_util::future::BoxFuture;
 use rawline_broker::cluster::Brokers;
-use rawline_broker::journal::{Dated, JournalConfig, JournalStore};
+use rawline_broker::journal::{Dated, JournalConfig, JournalStore, StoredIndex};
 use rawline_broker::store::StoreError;
 use rawline_journal::{
     Control, Garbage, Id, Index, Key, Link, Listing, Place, PutResult, Snapshot, Source, State, build_index,
@@ -333,21 +333,23 @@ impl JournalStore for Connection {
         })
     }
 
-    fn index(&self, source: Source) -> BoxFuture<'static, Result<Dated<Option<Index>>, StoreError>> {
+    fn index(&self, source: Source) -> BoxFuture<'static, Result<Dated<Option<StoredIndex>>, StoreError>> {
         let this = self.clone();
         Box::pin(within(async move {
             this.fails().await?;
             let date = this.dated(this.store.date());
-            let found = this.store.keys().objects.get(&source).map(|stored| stored.bytes.clone());
+            let stored = |stored: &Stored| (stored.bytes.clone(), stored.created);
+            let found = this.store.keys().objects.get(&source).map(stored);
             let steps_over = match this.store.lie {
                 Some(Lie::StepOverHoles) => true,
                 Some(Lie::FollowOverHoles) => this.is_owner() == Some(false),
                 _ => false,
             };
             let steps_over = steps_over && this.store.keys().is_hole(source);
-            let found = if steps_over { Some(void(source.number())) } else { found };
+            let found = if steps_over { Some((void(source.number()), date)) } else { found };
             this.pass().await;
-            let found = found.map(|bytes| Index::parse(&bytes).unwrap());
+            let parse = |(bytes, created): (Bytes, u64)| StoredIndex { index: Index::parse(&bytes).unwrap(), created };
+            let found = found.map(parse);
             let broker = this.broker;
             this.store.note(|| {
                 format!("broker {broker}: {source:?} is {}", if found.is_some() { "there" } else { "missing" })

@@ -659,8 +659,8 @@ impl Bounds {
                 Event::Snapshot { state: Some(Box::new(world.snapshot.0.clone())), date }
             }
             (_, Some(object)) => {
-                let changes = object.changes.clone();
-                Event::Read { number, result: ReadResult::Found { link: object.link, changes, date } }
+                let (link, changes, created) = (object.link, object.changes.clone(), object.created);
+                Event::Read { number, result: ReadResult::Found { link, changes, created, date } }
             }
             (_, None) => Event::Read { number, result: ReadResult::Missing { date } },
         };

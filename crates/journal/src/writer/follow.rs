@@ -83,7 +83,12 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
             ReadResult::Found { date, .. } | ReadResult::Missing { date } if self.is_outdated(date) => {
                 self.load(actions);
             }
-            ReadResult::Found { link, changes, date } => self.found(link, changes, date, actions),
+            ReadResult::Found { link, changes, created, date } => {
+                // What comes after it was stored, and is covered by a snapshot, only later. That it is still there now
+                // says nothing of that: a reader that lags may read on and on without coming to the end.
+                let seen = if self.rules.age_of_objects() { created.min(date) } else { date };
+                self.found(link, changes, seen, actions);
+            }
             ReadResult::Missing { date } => {
                 self.end_seen = self.end_seen.max(date);
                 self.end_reached(actions);
@@ -97,9 +102,9 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         date.saturating_sub(self.end_seen) > self.limits.believe_within() && self.rules.believe_within()
     }
 
-    /// The next object of the chain, valid or void, ours or another writer's.
-    fn found(&mut self, link: Link, changes: Changes, date: u64, actions: &mut Vec<Action<T>>) {
-        self.end_seen = self.end_seen.max(date);
+    /// The next object of the chain, valid or void, ours or another writer's. It was the end at `seen`.
+    fn found(&mut self, link: Link, changes: Changes, seen: u64, actions: &mut Vec<Action<T>>) {
+        self.end_seen = self.end_seen.max(seen);
         self.stalled_since = None;
         let is_valid = match self.state.observe_by(link, &changes, self.rules) {
             Ok(is_valid) => is_valid,
@@ -181,5 +186,64 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
                 flight.put = Put::Retry { at: Duration::ZERO };
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chain::Id;
+    use crate::limits::Limits;
+    use crate::rules::{Broken, Rules};
+    use crate::writer::Event;
+
+    const DELETION_DELAY: u64 = 40;
+
+    /// Another writer has stored an object each second. A reader begins 60 s later and reads as fast, while the objects
+    /// after the fiftieth are deleted. Returns when it has loaded the newest snapshot, and when it believed that the
+    /// fiftieth is the last.
+    fn read_late(rules: Rules) -> (Vec<u64>, u64) {
+        const LAST: u64 = 50;
+        let limits = Limits { deletion_delay: DELETION_DELAY, ..Limits::default() };
+        let (mut actions, mut loads, mut date) = (Vec::new(), Vec::new(), 60);
+        let mut reader: Writer<u8> = Writer::with_rules(limits, 2, rules, &mut actions);
+        while !reader.is_end_known() {
+            assert!(date < 1_000, "it doesn't come to an end: {loads:?}");
+            let event = match actions.pop() {
+                Some(Action::LoadSnapshot) => {
+                    loads.push(date);
+                    Event::Snapshot { state: None, date }
+                }
+                Some(Action::Read { number }) if number <= LAST => {
+                    let id = |commit| if commit == 0 { Id::ROOT } else { Id { run: 1, commit } };
+                    let link = Link { number, id: id(number), prev: id(number - 1) };
+                    let changes = Changes { appended_us: number * 1_000_000, ..Changes::default() };
+                    Event::Read { number, result: ReadResult::Found { link, changes, created: number, date } }
+                }
+                Some(Action::Read { number }) => Event::Read { number, result: ReadResult::Missing { date } },
+                other => panic!("{other:?} at {date}"),
+            };
+            actions.clear();
+            reader.on(Duration::from_secs(date), event, &mut actions);
+            date += 1;
+            actions.retain(|action| !matches!(action, Action::Publish { .. }));
+        }
+        (loads, date - 1)
+    }
+
+    #[test]
+    fn a_reader_that_lags_looks_for_a_newer_snapshot_again_and_again() {
+        let (loads, believed) = read_late(Rules::default());
+        let gaps = loads.iter().zip(loads.iter().skip(1).chain([&believed])).map(|(from, to)| to - from);
+        // The read that shows that it is time for it takes a second here, and so does the load.
+        assert!(gaps.clone().all(|gap| gap <= DELETION_DELAY / 4 + 2), "loaded at {loads:?}, believed at {believed}");
+        assert!(loads.len() > 4, "loaded at {loads:?}, believed at {believed}");
+    }
+
+    #[test]
+    fn without_the_age_of_objects_it_takes_a_deleted_number_for_the_end() {
+        let (loads, believed) = read_late(Rules { broken: Some(Broken::AgeOfObjects) });
+        assert_eq!(loads, [60], "it looked once");
+        assert!(believed > 60 + DELETION_DELAY, "believed at {believed}: nothing can be deleted so early");
     }
 }

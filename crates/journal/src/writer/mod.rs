@@ -82,6 +82,8 @@ pub enum ReadResult {
         link: Link,
         /// What it changes if it is valid.
         changes: Changes,
+        /// The store's time in seconds when it was stored.
+        created: u64,
         /// The store's time in seconds.
         date: u64,
     },
@@ -245,7 +247,8 @@ pub struct Writer<T> {
     stalled_since: Option<Duration>,
     /// Since when somebody waits while the end isn't known. What others store may be found all the time.
     awaited_since: Option<Duration>,
-    /// The store's time at which the chain's end was last observed.
+    /// The store's time at which the chain's end was last observed. What comes after the objects that are known now is
+    /// deleted at `end_seen + D` at the earliest.
     end_seen: u64,
     /// The chain goes on to before this number, as another writer has said. 0 if nobody has.
     told: u64,

@@ -9,7 +9,7 @@ use super::bucket::Bucket;
 use super::date::{DateSlot, ResponseDate};
 use super::failed::Failed;
 use super::probe::Probe;
-use crate::journal::{Dated, JournalStore};
+use crate::journal::{Dated, JournalStore, StoredIndex};
 use crate::limits::INDEX_BYTES_GUESS;
 use crate::store::StoreError;
 use crate::store::cache::{Cache, CopyName};
@@ -102,15 +102,16 @@ impl S3Journal {
         Ok(Dated { found: found.map(|(bytes, _)| bytes), date })
     }
 
-    async fn read_index(&self, source: Source) -> Result<Dated<Option<Index>>, StoreError> {
+    async fn read_index(&self, source: Source) -> Result<Dated<Option<StoredIndex>>, StoreError> {
         let path = self.object_path(source)?;
-        let mut front = self.get(&path, Some(0..INDEX_BYTES_GUESS)).await?;
+        let mut front = self.bucket.get_once(&path, Some(0..INDEX_BYTES_GUESS)).await?;
         loop {
-            let Some(bytes) = &front.found else { return Ok(Dated { found: None, date: front.date }) };
-            match Index::parse(bytes) {
-                Ok(index) => return Ok(Dated { found: Some(index), date: front.date }),
+            let Dated { found, date } = front;
+            let Some((bytes, created)) = found else { return Ok(Dated { found: None, date }) };
+            match Index::parse(&bytes) {
+                Ok(index) => return Ok(Dated { found: Some(StoredIndex { index, created }), date }),
                 Err(ObjectError::Truncated { have, need }) if need > have && have >= INDEX_BYTES_GUESS => {
-                    front = self.get(&path, Some(0..need)).await?;
+                    front = self.bucket.get_once(&path, Some(0..need)).await?;
                 }
                 Err(error) => {
                     let url = self.bucket.url(&path);
@@ -197,7 +198,7 @@ impl JournalStore for S3Journal {
         })
     }
 
-    fn index(&self, source: Source) -> BoxFuture<'static, Result<Dated<Option<Index>>, StoreError>> {
+    fn index(&self, source: Source) -> BoxFuture<'static, Result<Dated<Option<StoredIndex>>, StoreError>> {
         let this = self.clone();
         Box::pin(async move { this.read_index(source).await })
     }

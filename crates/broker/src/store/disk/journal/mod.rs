@@ -30,7 +30,7 @@ mod write;
 use super::open_files::OpenFiles;
 use super::{Device, Options, Work, create_dir, io_error};
 use crate::CommitThread;
-use crate::journal::{Dated, JournalConfig, JournalStore, MergeConfig, MergeWait};
+use crate::journal::{Dated, JournalConfig, JournalStore, MergeConfig, MergeWait, StoredIndex};
 use crate::limits::{
     DISK_INLINE_BYTES, DISK_INLINE_COPY_BYTES, DISK_KEEP_PIECE_BYTES, DISK_MERGE_OBJECTS, DISK_MERGE_WAIT_BYTES,
     DISK_MERGE_WAIT_OBJECTS, DISK_SNAPSHOT_INTERVAL, DISK_SNAPSHOT_OBJECTS, DISK_WAIT_MAX,
@@ -291,8 +291,11 @@ impl JournalStore for DiskJournal {
         Box::pin(async move { result.await.unwrap_or(PutResult::Unknown) })
     }
 
-    fn index(&self, source: Source) -> BoxFuture<'static, Result<Dated<Option<Index>>, StoreError>> {
-        let dated = |found| Dated { found, date: DATE };
+    fn index(&self, source: Source) -> BoxFuture<'static, Result<Dated<Option<StoredIndex>>, StoreError>> {
+        let dated = |found: Option<Index>| {
+            let found = found.map(|index| StoredIndex { index, created: DATE });
+            Dated { found, date: DATE }
+        };
         match self.inner.resident_index(source) {
             Some(index) => Box::pin(ready(index.map(dated))),
             None => {

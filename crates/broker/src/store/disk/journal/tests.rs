@@ -94,7 +94,7 @@ async fn create(journal: &DiskJournal, run: u64, numbers: Range<u64>) {
 /// The journal has these objects and no more.
 async fn assert_holds(journal: &DiskJournal, runs: &[u64], what: &str) {
     for (number, run) in (1..).zip(runs) {
-        let index = journal.index(Source::Journal(number)).await.unwrap().found.unwrap();
+        let index = journal.index(Source::Journal(number)).await.unwrap().found.unwrap().index;
         assert_eq!(index.header.link.id, id(*run, number), "{what}");
         let (_, piece, _) = index.pieces().next().unwrap();
         let read = journal.bytes(piece.place, piece.place.batches()).await.unwrap();
@@ -343,7 +343,7 @@ async fn segments_are_deleted_when_nobody_needs_an_object_of_them() {
     assert_eq!(listed.date, DATE + 1, "everything is old");
     let numbers: Vec<u64> = listed.found.objects.iter().map(|key| key.number).collect();
     assert!(numbers.iter().copied().eq(1..*all.last().unwrap()), "{numbers:?}");
-    let index = journal.index(Source::Journal(2)).await.unwrap().found.unwrap();
+    let index = journal.index(Source::Journal(2)).await.unwrap().found.unwrap().index;
     let place = index.pieces().next().unwrap().1.place;
     let held = journal.bytes(place, place.batches()).await.unwrap();
 
@@ -388,7 +388,7 @@ async fn snapshots_and_merged_objects_are_whole_or_not_there() {
     assert!(!dir.path().join("journal/merged/.draft-x").exists());
     assert_eq!(journal.newest_snapshot().await.unwrap().found, Some(snapshot(11)));
     assert_eq!(journal.snapshot(10).await.unwrap(), Some(snapshot(10)));
-    let index = journal.index(merged).await.unwrap().found.unwrap();
+    let index = journal.index(merged).await.unwrap().found.unwrap().index;
     let place = index.pieces().next().unwrap().1.place;
     assert_eq!(journal.bytes(place, place.batches()).await.unwrap(), bytes);
     assert_eq!(
@@ -410,7 +410,7 @@ async fn a_piece_whose_entries_are_damaged_is_not_read() {
     let dir = tempfile::tempdir().unwrap();
     let journal = open(dir.path());
     create(&journal, 1, 1..2).await;
-    let index = journal.index(Source::Journal(1)).await.unwrap().found.unwrap();
+    let index = journal.index(Source::Journal(1)).await.unwrap().found.unwrap().index;
     let place = index.pieces().next().unwrap().1.place;
     let index_bytes = crate::object::index_bytes(1) as u64;
     journal.get(0, place, &(0..index_bytes)).await.unwrap();

@@ -68,7 +68,7 @@ async fn a_lost_object_between_others_of_several_segments_can_be_given_up() {
         for _ in 0..2 {
             let journal = open(dir.path());
             for number in 1..150 {
-                let index = journal.index(Source::Journal(number)).await.unwrap().found.unwrap();
+                let index = journal.index(Source::Journal(number)).await.unwrap().found.unwrap().index;
                 assert_eq!(index.header.link.id, id(1, number));
                 let piece = index.pieces().next().unwrap().1;
                 assert_eq!(piece.first_offset, (number - 1) * RECORDS);
