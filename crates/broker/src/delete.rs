@@ -226,7 +226,10 @@ impl Deletion {
                     tracing::error!(topic = self.name, %error, "the topic can't be deleted; it stays");
                     // It is recovered from the store when it is used.
                     self.free_name();
-                    self.topic.iter().for_each(|topic| topic.topic.life.abandon());
+                    if let Some(topic) = &self.topic {
+                        topic.topic.life.abandon();
+                        topic.topic.subject.abandoned();
+                    }
                     self.forget_failure();
                     self.progress.send_replace(Progress::Refused(error));
                     return false;

@@ -61,7 +61,7 @@ pub use groups::{
     divide_by_range,
 };
 pub use metrics::{CommitCounts, commit_counts};
-pub use partition::{Partition, Status};
+pub use partition::{Bounds, Partition, Status};
 pub use producer::{OpenProducerError, ProducerInstance};
 pub use rawline_batch::Kind;
 pub use rawline_journal::{BatchKind, Committed, PartitionProducer, TransactionProgress, TransactionalProducer};

@@ -83,6 +83,17 @@ pub struct Status {
     pub latest_commit_us: Option<u64>,
 }
 
+/// How far a partition's records go, at one time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// Offset of the first record; equals `next_offset` in an empty partition.
+    pub first_offset: u64,
+    /// The last stable offset: transactions that have records before it have ended.
+    pub stable_offset: u64,
+    /// The offset that the next record gets.
+    pub next_offset: u64,
+}
+
 /// Whether a topic that the store doesn't have may be opened, as an empty one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Missing {
@@ -252,11 +263,19 @@ impl Partition {
         self.index().offsets()
     }
 
+    /// How far the partition's records go now.
+    pub fn bounds(&self) -> Bounds {
+        let index = self.index();
+        let (first_offset, next_offset) = (index.first_offset(), index.next_offset());
+        Bounds { first_offset, stable_offset: index.stable_offset(), next_offset }
+    }
+
     pub(crate) fn store(&self) -> &Arc<dyn Store> {
         &self.topic.shared.store
     }
 
-    pub(crate) fn is_live(&self) -> bool {
+    /// Whether the topic takes appends. One that is deleted doesn't, and another may have its name.
+    pub fn is_live(&self) -> bool {
         self.topic.life.is_live()
     }
 

@@ -2,6 +2,7 @@
 
 use super::inbox::Inbox;
 use super::registry::Registry;
+use super::watchers::Watchers;
 use crate::topic_id::TopicId;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,6 +15,7 @@ pub struct Subject {
     /// A part of its id, unless another topic could get the same id.
     pub(crate) short_id: Option<u32>,
     matches: Mutex<Matches>,
+    pub(super) watchers: Watchers,
 }
 
 /// The subscriptions that match, as of a generation of the registry: while none begins or ends, commits don't search.
@@ -26,11 +28,13 @@ impl Subject {
     pub(super) fn new(registry: Arc<Registry>, number: u64, name: Arc<str>, id: Option<TopicId>) -> Subject {
         // No subscription existed in the first generation.
         let matches = Matches { generation: 0, inboxes: [].into() };
-        Subject { registry, number, name, short_id: id.map(TopicId::short), matches: Mutex::new(matches) }
+        let (short_id, matches, watchers) = (id.map(TopicId::short), Mutex::new(matches), Watchers::default());
+        Subject { registry, number, name, short_id, matches, watchers }
     }
 
-    /// A partition has new records, from this offset on. They can be read.
+    /// A partition has new records, from this offset on. They are in its index, and can be read.
     pub fn committed(self: &Arc<Self>, partition: u32, first_offset: u64) {
+        self.watchers.changed(partition);
         if !self.registry.is_empty() {
             self.matches().iter().for_each(|inbox| inbox.committed(self, partition, first_offset));
         }
@@ -38,9 +42,15 @@ impl Subject {
 
     /// The topic is deleted.
     pub(crate) fn deleted(self: &Arc<Self>) {
+        self.watchers.ended();
         if !self.registry.is_empty() {
             self.matches().iter().for_each(|inbox| inbox.deleted(self));
         }
+    }
+
+    /// The topic could not be deleted. Whoever asks for it by name gets it anew.
+    pub(crate) fn abandoned(&self) {
+        self.watchers.ended();
     }
 
     fn matches(&self) -> Arc<[Arc<Inbox>]> {

@@ -16,3 +16,4 @@ mod supervise;
 mod support;
 mod topics;
 mod trim;
+mod watch;

@@ -1,0 +1,92 @@
+//! A watch: one waiter for many partitions. It is woken once, and knows which of them have changed.
+
+use super::subject::Subject;
+use crate::partition::Partition;
+use slab::Slab;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::Notify;
+
+/// The partitions that somebody waits for, until this is dropped.
+///
+/// A partition has changed when it has new records or markers of transactions, or when its topic is deleted. What was
+/// noted has at most one entry for each partition, however much happens until somebody looks.
+#[derive(Default)]
+pub struct Watch {
+    noted: Arc<Noted>,
+    watched: Slab<(Arc<Subject>, u32)>,
+}
+
+/// The keys of partitions that have changed.
+#[derive(Default)]
+pub(super) struct Noted {
+    keys: Mutex<BTreeSet<u32>>,
+    arrived: Notify,
+}
+
+impl Watch {
+    /// Watches a partition from now on. Returns its key, a small number. A change that the watch doesn't
+    /// note is seen by whoever looks at the partition after this.
+    pub fn add(&mut self, partition: &Partition) -> u32 {
+        let subject = partition.topic.subject.clone();
+        let entry = self.watched.vacant_entry();
+        let Ok(key) = u32::try_from(entry.key()) else { unreachable!("{} watched partitions", entry.key()) };
+        subject.watchers.add(partition.number, self.noted.clone(), key);
+        entry.insert((subject, partition.number));
+        key
+    }
+
+    /// Watches a partition no longer.
+    pub fn remove(&mut self, key: u32) {
+        let (subject, partition) = self.watched.remove(key as usize);
+        subject.watchers.remove(partition, &self.noted, key);
+        self.noted.keys().remove(&key);
+    }
+
+    /// Number of partitions.
+    pub fn len(&self) -> usize {
+        self.watched.len()
+    }
+
+    /// Whether no partition is watched.
+    pub fn is_empty(&self) -> bool {
+        self.watched.is_empty()
+    }
+
+    /// Returns the keys of the partitions that have changed, and forgets them.
+    pub fn take(&self) -> BTreeSet<u32> {
+        std::mem::take(&mut *self.noted.keys())
+    }
+
+    /// Waits until a partition has changed. May be dropped while it waits.
+    pub async fn changed(&self) {
+        while self.noted.keys().is_empty() {
+            self.noted.arrived.notified().await;
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        for (key, (subject, partition)) in &self.watched {
+            subject.watchers.remove(*partition, &self.noted, key as u32);
+        }
+    }
+}
+
+impl Noted {
+    pub fn note(&self, key: u32) {
+        let mut keys = self.keys();
+        let was_empty = keys.is_empty();
+        keys.insert(key);
+        drop(keys);
+        // Once, however much is noted until the watch looks.
+        if was_empty {
+            self.arrived.notify_one();
+        }
+    }
+
+    fn keys(&self) -> MutexGuard<'_, BTreeSet<u32>> {
+        self.keys.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
