@@ -144,11 +144,23 @@ pub struct FetchedPartition {
 
 /// A response without its records: they belong between the parts, in order of the partitions.
 pub struct FetchResponse {
-    /// The bytes before each partition's records, and after the last one's.
-    pub parts: Vec<Vec<u8>>,
+    /// What is between the records.
+    pub parts: Vec<FetchPart>,
     /// Size of the whole body, the records included.
     pub bytes: u64,
 }
+
+/// A part of a response.
+pub struct FetchPart {
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// Whether the records of the next partition that has some follow.
+    pub has_records: bool,
+}
+
+/// A part without records is a few partitions, so that a response for thousands is neither thousands of allocations nor
+/// one that is large.
+const PART_BYTES: usize = 256;
 
 /// The body of a response. An error other than 0 is that of the request.
 pub fn response(
@@ -192,14 +204,18 @@ pub fn response(
                 to.i32(-1);
             }
             to.bytes_length(fetched.records_bytes as usize);
+            let has_records = fetched.records_bytes > 0;
+            if has_records || to.bytes() >= PART_BYTES {
+                let next = Writer::after(Vec::with_capacity(PART_BYTES + PART_BYTES / 2), is_flexible);
+                parts.push(FetchPart { bytes: std::mem::replace(&mut to, next).into_bytes(), has_records });
+            }
             records_bytes += u64::from(fetched.records_bytes);
-            parts.push(std::mem::replace(&mut to, Writer::new(is_flexible)).into_bytes());
             to.no_tags();
         }
         to.no_tags();
     }
     to.no_tags();
-    parts.push(to.into_bytes());
-    let bytes = parts.iter().map(|part| part.len() as u64).sum::<u64>() + records_bytes;
+    parts.push(FetchPart { bytes: to.into_bytes(), has_records: false });
+    let bytes = parts.iter().map(|part| part.bytes.len() as u64).sum::<u64>() + records_bytes;
     FetchResponse { parts, bytes }
 }

@@ -27,6 +27,11 @@ impl Writer {
         self.bytes
     }
 
+    /// Number of bytes so far.
+    pub fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
     pub fn bool(&mut self, value: bool) {
         self.bytes.push(u8::from(value));
     }

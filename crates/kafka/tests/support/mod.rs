@@ -107,11 +107,14 @@ pub fn fetch_response(version: i16) -> Vec<u8> {
     let response = fetch::response(version, 0, 0, &topics);
     let records =
         topics.iter().flat_map(|(_, partitions)| partitions).map(|partition| partition.records_bytes as usize);
-    let mut bytes = Vec::new();
-    for (part, records) in response.parts.iter().zip(records.chain([0])) {
-        bytes.extend(part);
-        bytes.extend(vec![7; records]);
+    let (mut records, mut bytes) = (records.filter(|records| *records > 0), Vec::new());
+    for part in &response.parts {
+        bytes.extend(&part.bytes);
+        if part.has_records {
+            bytes.extend(vec![7; records.next().unwrap()]);
+        }
     }
+    assert_eq!(records.next(), None, "version {version}");
     assert_eq!(bytes.len() as u64, response.bytes, "version {version}");
     bytes
 }

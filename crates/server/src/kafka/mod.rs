@@ -64,6 +64,12 @@ pub const SMALL_SYNCED_BYTES_MAX: u64 = 8 << 10;
 /// for it.
 pub const SMALL_UNSYNCED_BYTES_MAX: u64 = 32 << 10;
 
+/// Partitions that connections watch between their requests, and that large requests wait for: of 26 consumers of
+/// 10,000 each, or of thousands of usual ones. Each has about 300 bytes outside the pool while a request waits, and
+/// half of that between two. Without room, requests are served all the same: a connection finds its partitions anew
+/// for each, and large ones wait as some of [`LARGE_MAX`].
+const WATCHING_MAX: usize = 256 << 10;
+
 /// The settings of the protocol.
 #[derive(Debug, Clone)]
 pub struct KafkaConfig {
@@ -108,6 +114,8 @@ pub(crate) struct Kafka {
     large: Arc<Semaphore>,
     /// For searches by the times of records.
     searching: Semaphore,
+    /// For partitions that connections watch.
+    watching: Arc<Semaphore>,
     /// For responses with many partitions.
     building: Semaphore,
 }
@@ -119,6 +127,7 @@ pub(crate) struct Client {
     /// The address that it has connected to.
     local: SocketAddr,
     session: Session,
+    fetches: fetch::Kept,
 }
 
 /// Serves the protocol until `stop` turns true; then completes the requests in flight and returns.
@@ -135,6 +144,7 @@ pub async fn serve(
     let (converting, building) = (Semaphore::new(CONVERTING_MAX), Semaphore::new(BUILDING_MAX));
     let searching = Semaphore::new(SEARCHING_MAX);
     let large = Arc::new(Semaphore::new(LARGE_MAX));
+    let watching = Arc::new(Semaphore::new(WATCHING_MAX));
     let sasl = Sasl::new(&config.access);
     let kafka = Arc::new(Kafka {
         broker,
@@ -146,6 +156,7 @@ pub async fn serve(
         converting,
         large,
         searching,
+        watching,
         building,
     });
     let connect = |Accepted { stream, address, place }| {
@@ -169,7 +180,8 @@ pub async fn serve(
                 Ok(local) => {
                     let access = &kafka.config.access;
                     let session = Session::new(if access.is_open() { access.anyone() } else { Caller::nobody() });
-                    connection::serve(Arc::new(Client { kafka, peer, local, session }), place, stream, address).await;
+                    let client = Client { kafka, peer, local, session, fetches: fetch::Kept::default() };
+                    connection::serve(Arc::new(client), place, stream, address).await;
                 }
                 // It has been closed since.
                 Err(error) => tracing::debug!(%error, "a connection without an address"),

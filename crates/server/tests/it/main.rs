@@ -13,6 +13,7 @@ mod kafka;
 mod kafka_access;
 mod kafka_admin;
 mod kafka_consumer_groups;
+mod kafka_fetch;
 mod kafka_groups;
 mod kafka_sasl;
 mod kafka_times;

@@ -3,6 +3,7 @@
 #![allow(dead_code)] // Each test uses a part of it.
 
 pub mod kafka;
+pub mod kafka_fetch;
 
 use rawline_testkit::served::Served;
 use std::net::{IpAddr, SocketAddr};

@@ -1,0 +1,137 @@
+//! How far a Fetch request is: what was found of its partitions, and which are to be read. A state machine without I/O.
+
+use super::read::Found;
+use std::collections::BTreeSet;
+
+/// What was found of a request's partitions, by their places.
+pub(super) struct Progress {
+    found: Vec<Option<Found>>,
+    /// The places of the partitions that are to be read. Those that come first in the request are read first.
+    to_read: BTreeSet<usize>,
+    /// Size of all records in bytes.
+    bytes: u64,
+    has_failed: bool,
+}
+
+impl Progress {
+    /// At the beginning, all of so many partitions are to be read.
+    pub fn new(partitions: usize) -> Progress {
+        let found = std::iter::repeat_with(|| None).take(partitions).collect();
+        Progress { found, to_read: (0..partitions).collect(), bytes: 0, has_failed: false }
+    }
+
+    /// The place of the next partition that is to be read. What was found of it before counts no more.
+    pub fn next(&mut self) -> Option<usize> {
+        let place = self.to_read.pop_first()?;
+        self.forget(place);
+        Some(place)
+    }
+
+    /// A partition was read.
+    pub fn read(&mut self, place: usize, found: Found) {
+        self.bytes += u64::from(found.fetched.records_bytes);
+        self.has_failed |= found.fetched.error != 0;
+        match self.found.get_mut(place) {
+            Some(free @ None) => *free = Some(found),
+            Some(Some(_)) => unreachable!("place {place} was read twice"),
+            None => unreachable!("place {place} of {}", self.found.len()),
+        }
+    }
+
+    /// Size of all records that were found in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Whether the response needn't wait for more.
+    pub fn is_enough(&self, bytes_min: u64) -> bool {
+        self.bytes >= bytes_min || self.has_failed
+    }
+
+    /// Partitions have changed: they are to be read again.
+    pub fn changed(&mut self, places: impl IntoIterator<Item = usize>) {
+        self.to_read.extend(places);
+    }
+
+    /// The request is about to wait. Records in buffers of the pool are to be read again: others need the buffers.
+    pub fn release_buffers(&mut self) {
+        let is_in_buffers = |found: &Option<Found>| found.as_ref().is_some_and(|found| found.holds_buffers);
+        let places: Vec<usize> =
+            self.found.iter().enumerate().filter(|(_, found)| is_in_buffers(found)).map(|(place, _)| place).collect();
+        places.iter().for_each(|place| self.forget(*place));
+        self.to_read.extend(places);
+    }
+
+    /// What was found, when all was read.
+    pub fn into_found(self) -> Vec<Found> {
+        assert!(self.to_read.is_empty(), "{} partitions are to be read", self.to_read.len());
+        let all = self.found.len();
+        let found: Vec<_> = self.found.into_iter().flatten().collect();
+        assert_eq!(found.len(), all, "some partitions were not read");
+        found
+    }
+
+    fn forget(&mut self, place: usize) {
+        if let Some(found) = self.found.get_mut(place).and_then(Option::take) {
+            self.bytes -= u64::from(found.fetched.records_bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rawline_kafka::fetch::FetchedPartition;
+
+    fn found(records_bytes: u32, error: i16, holds_buffers: bool) -> Found {
+        let (partition, next_offset, stable_offset, first_offset, aborted) = (0, 0, 0, 0, Vec::new());
+        let fetched =
+            FetchedPartition { partition, error, next_offset, stable_offset, aborted, first_offset, records_bytes };
+        Found { fetched, records: Vec::new(), holds_buffers }
+    }
+
+    /// Reads what is to be read; returns the places.
+    fn read(progress: &mut Progress, mut found: impl FnMut(usize) -> Found) -> Vec<usize> {
+        let mut places = Vec::new();
+        while let Some(place) = progress.next() {
+            progress.read(place, found(place));
+            places.push(place);
+        }
+        places
+    }
+
+    #[test]
+    fn after_the_first_read_only_partitions_that_have_changed_are_read_again() {
+        let mut progress = Progress::new(10_000);
+        assert_eq!(read(&mut progress, |_| found(0, 0, false)), (0..10_000).collect::<Vec<_>>());
+        assert!(!progress.is_enough(1));
+        progress.changed([]);
+        assert_eq!(read(&mut progress, |_| found(0, 0, false)), [0; 0]);
+        progress.changed([7_000, 3, 7_000]);
+        assert_eq!(read(&mut progress, |place| found(place as u32, 0, false)), [3, 7_000]);
+        assert!(progress.is_enough(7_003) && !progress.is_enough(7_004));
+        progress.changed([7_000]);
+        assert_eq!(progress.bytes(), 7_003);
+        assert_eq!(read(&mut progress, |_| found(10, 0, false)), [7_000], "in the place of what was found before");
+        assert_eq!((progress.bytes(), progress.into_found().len()), (13, 10_000));
+    }
+
+    #[test]
+    fn records_in_buffers_are_not_held_during_a_wait() {
+        let mut progress = Progress::new(4);
+        read(&mut progress, |place| found(100, 0, place % 2 == 1));
+        assert_eq!(progress.bytes(), 400);
+        progress.release_buffers();
+        assert_eq!(progress.bytes(), 200);
+        progress.changed([2]);
+        assert_eq!(read(&mut progress, |_| found(50, 0, false)), [1, 2, 3]);
+        assert_eq!(progress.bytes(), 250);
+    }
+
+    #[test]
+    fn a_failure_is_not_waited_with() {
+        let mut progress = Progress::new(2);
+        read(&mut progress, |place| found(0, place as i16, false));
+        assert!(progress.is_enough(1_000));
+    }
+}

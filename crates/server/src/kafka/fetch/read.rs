@@ -1,0 +1,136 @@
+//! What a Fetch request gets of one partition.
+
+use super::Asked;
+use super::watched::Watched;
+use crate::convert::to_record_batches;
+use crate::kafka::Client;
+use crate::kafka::admin::epochs;
+use crate::kafka::error::Refusal;
+use bytes::Bytes;
+use rawline_broker::store::StoreError;
+use rawline_broker::{BatchKind, Bounds, Partition, Piece, ReadRequest, View};
+use rawline_kafka::ErrorCode;
+use rawline_kafka::fetch::{FetchPartition, FetchedPartition};
+use std::time::Duration;
+
+/// What was found of one partition.
+pub(super) struct Found {
+    pub fetched: FetchedPartition,
+    pub records: Vec<Bytes>,
+    /// Whether some of the records are in buffers of the pool.
+    pub holds_buffers: bool,
+}
+
+impl Found {
+    fn without_records(fetched: FetchedPartition) -> Found {
+        Found { fetched, records: Vec::new(), holds_buffers: false }
+    }
+}
+
+/// Reads the partition at a place of a request: at most `left` bytes, or a batch if it is the first.
+pub(super) async fn read_one(
+    client: &Client,
+    asked: &Asked,
+    place: usize,
+    watched: &mut Watched,
+    left: u64,
+    is_first: bool,
+) -> Found {
+    let number = asked.at(place).1.partition;
+    match try_read(client, asked, place, watched, left, is_first).await {
+        Ok(found) => found,
+        Err(Refusal { code, message }) => {
+            tracing::debug!(partition = number, message, "a Kafka client fetches in vain");
+            let (next_offset, stable_offset, first_offset, records_bytes) = (-1, -1, -1, 0);
+            Found::without_records(FetchedPartition {
+                partition: number,
+                error: code.into(),
+                next_offset,
+                stable_offset,
+                first_offset,
+                aborted: Vec::new(),
+                records_bytes,
+            })
+        }
+    }
+}
+
+async fn try_read(
+    client: &Client,
+    asked: &Asked,
+    place: usize,
+    watched: &mut Watched,
+    left: u64,
+    is_first: bool,
+) -> Result<Found, Refusal> {
+    let (topic, wanted) = asked.at(place);
+    let partition = watched.partition(client, topic, wanted.partition, place).await?;
+    epochs::check(wanted.leader_epoch)?;
+    // Before the read: what isn't read now is waited for.
+    let bounds = partition.bounds();
+    if is_at_end(wanted.offset, asked.view, bounds) {
+        return Ok(Found::without_records(describe(wanted, bounds, bounds.stable_offset)));
+    }
+    let offset = in_range(&partition, wanted.offset).await?;
+    let bytes_max = u64::try_from(wanted.bytes_max).unwrap_or_default().min(left);
+    let (mut records, mut holds_buffers, mut aborted) = (Vec::new(), false, Vec::new());
+    if bytes_max > 0 || is_first {
+        // 0 stands for no limit.
+        let bytes_max = bytes_max.max(1);
+        let request = ReadRequest { offset, records_max: 0, bytes_max, wait: Duration::ZERO, verify: false };
+        let read = partition.read_as(&request, asked.view).await?;
+        if asked.view == View::Stable && !read.pieces.is_empty() {
+            aborted = partition.aborted_among(read.first_offset..read.end_offset);
+        }
+        if read.kind == BatchKind::Kafka {
+            records = read.pieces.into_iter().map(whole).collect();
+        } else if !read.pieces.is_empty() {
+            let kafka = &client.kafka;
+            let raw_bytes_max = kafka.config.batch_limits.raw_bytes_max;
+            let converted = to_record_batches(&kafka.converting, read, bytes_max, raw_bytes_max).await?;
+            records = converted.into_buffers(&client.peer.holder, kafka.config.pool_wait).await?;
+            holds_buffers = true;
+        }
+    }
+    let records_bytes: usize = records.iter().map(Bytes::len).sum();
+    let described = describe(wanted, partition.bounds(), bounds.stable_offset);
+    let records_bytes =
+        u32::try_from(records_bytes).unwrap_or_else(|_| unreachable!("{records_bytes} bytes of records"));
+    let fetched = FetchedPartition { aborted, records_bytes, ..described };
+    Ok(Found { fetched, records, holds_buffers })
+}
+
+/// Whether a partition has no record at an offset yet that may be seen, and its next one may be there.
+fn is_at_end(offset: i64, view: View, bounds: Bounds) -> bool {
+    let end = if view == View::Stored { bounds.next_offset } else { bounds.stable_offset };
+    u64::try_from(offset).is_ok_and(|offset| (end..=bounds.next_offset).contains(&offset))
+}
+
+fn describe(wanted: &FetchPartition, bounds: Bounds, stable_offset: u64) -> FetchedPartition {
+    FetchedPartition {
+        partition: wanted.partition,
+        error: ErrorCode::None.into(),
+        next_offset: bounds.next_offset as i64,
+        stable_offset: stable_offset as i64,
+        first_offset: bounds.first_offset as i64,
+        aborted: Vec::new(),
+        records_bytes: 0,
+    }
+}
+
+/// The offset, if the partition has it or will have it next.
+async fn in_range(partition: &Partition, offset: i64) -> Result<u64, Refusal> {
+    let out_of_range = || {
+        Refusal::new(ErrorCode::OffsetOutOfRange, format!("offset {offset} is not one of {:?}", partition.offsets()))
+    };
+    let wanted = u64::try_from(offset).map_err(|_| out_of_range())?;
+    let retry = |error: StoreError| Refusal::new(ErrorCode::NotLeaderOrFollower, error.to_string());
+    if Box::pin(partition.reaches(wanted)).await.map_err(retry)? { Ok(wanted) } else { Err(out_of_range()) }
+}
+
+fn whole(piece: Piece) -> Bytes {
+    match piece {
+        Piece::Whole(bytes) => bytes,
+        Piece::Slice { .. } => unreachable!("a part of one of Kafka's batches"),
+    }
+}
