@@ -5,6 +5,7 @@ producers once and in order; the exit code says whether that is so.
 """
 
 import argparse
+import contextlib
 import itertools
 import json
 import os
@@ -97,6 +98,7 @@ class Load:
     def __init__(self, brokers: list[Broker], program: Path) -> None:
         self.brokers = brokers
         self.stop = threading.Event()
+        self.watch = threading.Lock()
         self.servers = ",".join(broker.kafka for broker in brokers)
         urls = ",".join(broker.url for broker in brokers)
         self.command_line = subprocess.Popen(
@@ -107,6 +109,8 @@ class Load:
             text=True,
         )
         self.lines = 0
+        self.lines_stored = 0
+        self.lines_gaps = Gaps()
         self.kafka_sent = 0
         self.kafka_failed = 0
         self.kafka = Gaps()
@@ -116,6 +120,11 @@ class Load:
         self.read: set[int] = set()
         parts = [self.produce_lines, self.produce_kafka, self.produce_plain, self.consume_kafka, self.consume_kafka]
         self.threads = [threading.Thread(target=part, daemon=True) for part in parts]
+        self.threads += [threading.Thread(target=self.watch_lines, args=[broker], daemon=True) for broker in brokers]
+
+    def gaps(self) -> list[Gaps]:
+        """Those of `PROTOCOLS`."""
+        return [self.http, self.lines_gaps, self.kafka]
 
     def produce_lines(self) -> None:
         """`rawline produce`, with numbered batches."""
@@ -127,6 +136,18 @@ class Load:
             self.lines += 1
             time.sleep(0.005)
         stdin.close()
+
+    def watch_lines(self, broker: Broker) -> None:
+        """Notes when one of the brokers shows more of them: the command line prints no acknowledgements."""
+        while not self.stop.is_set():
+            with contextlib.suppress(OSError):
+                with urllib.request.urlopen(f"{broker.url}/topic?topic-name=lines", timeout=5) as response:
+                    stored = int(json.load(response)["next_offset"])
+                with self.watch:
+                    if stored > self.lines_stored:
+                        self.lines_stored = stored
+                        self.lines_gaps.acknowledged()
+            time.sleep(0.05)
 
     def produce_kafka(self) -> None:
         """librdkafka's idempotent producer."""
@@ -212,14 +233,16 @@ def owners(brokers: list[Broker]) -> str:
     return "nobody"
 
 
+PROTOCOLS = ["over HTTP", "of rawline produce", "over Kafka's protocol"]
+
 ACTIONS = {"kill": "kill -9", "pause": "pause", "stop": "stop"}
 
 
-def disturb(brokers: list[Broker], load: Load, action: str) -> tuple[float, float]:
+def disturb(brokers: list[Broker], load: Load, action: str) -> list[float]:
     """One broker is killed, paused or stopped, and comes back. Returns the longest gaps in seconds."""
     broker = random.choice(brokers)
-    load.http.ask()
-    load.kafka.ask()
+    for each in load.gaps():
+        each.ask()
     owns = " (an owner)" if broker.name in owners(brokers) else ""
     if action == "kill -9":
         broker.process.kill()
@@ -235,16 +258,16 @@ def disturb(brokers: list[Broker], load: Load, action: str) -> tuple[float, floa
         broker.process.wait()
         broker.start()
     wait_until_up(broker)
-    http, kafka = load.http.ask(), load.kafka.ask()
-    gaps = f"longest gap over HTTP {http:.2f} s, over Kafka's protocol {kafka:.2f} s"
-    say(f"{action:8} {broker.name}{owns:11}  then {owners(brokers)} own the journals; {gaps}")
-    return http, kafka
+    gaps = [each.ask() for each in load.gaps()]
+    shown = ", ".join(f"{name} {gap:.2f} s" for name, gap in zip(PROTOCOLS, gaps, strict=True))
+    say(f"{action:8} {broker.name}{owns:11}  then {owners(brokers)} own the journals; longest gap {shown}")
+    return gaps
 
 
-def summarize(gaps: dict[str, list[tuple[float, float]]]) -> None:
+def summarize(gaps: dict[str, list[list[float]]]) -> None:
     """One line for each way in which brokers were disturbed."""
     for action, pairs in gaps.items():
-        by_protocol = zip(["over HTTP", "over Kafka's protocol"], zip(*pairs, strict=True), strict=True)
+        by_protocol = zip(PROTOCOLS, zip(*pairs, strict=True), strict=True)
         figures = [f"{name} {statistics.median(of):.2f}, {max(of):.2f} s" for name, of in by_protocol]
         say(f"{action:8} {len(pairs):3} times; median and longest gap {'; '.join(figures)}")
 
@@ -275,7 +298,8 @@ def check(program: Path, brokers: list[Broker], load: Load) -> bool:
             say(f"{broker.name}: {count:7} {what}: {'yes' if holds else 'NO'}")
             is_right = is_right and holds
     say(f"{len(load.read)} of {load.kafka_sent} records read by the group of two")
-    say(f"longest gap over HTTP {load.http.longest:.2f} s, over Kafka's protocol {load.kafka.longest:.2f} s")
+    longest = [f"{name} {each.longest:.2f} s" for name, each in zip(PROTOCOLS, load.gaps(), strict=True)]
+    say(f"longest gap {', '.join(longest)}")
     say(f"{load.plain_unknown} requests of curl's kind failed and were sent again")
     return is_right and len(load.read) == load.kafka_sent
 
@@ -317,7 +341,7 @@ def main() -> None:
         for thread in load.threads:
             thread.start()
         until = time.monotonic() + options.seconds
-        gaps: dict[str, list[tuple[float, float]]] = {}
+        gaps: dict[str, list[list[float]]] = {}
         while time.monotonic() < until:
             time.sleep(max(0.0, min(options.every, until - time.monotonic())))
             if time.monotonic() < until:

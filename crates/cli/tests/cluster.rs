@@ -246,6 +246,33 @@ async fn an_owner_that_was_paused_is_replaced_and_follows_when_it_goes_on() {
     numbers.check("t", &[&brokers[0], &brokers[1]]).await;
 }
 
+/// A broker that is paused keeps its connections: without a look at whether it lives, requests there would wait for
+/// their timeout.
+#[tokio::test(flavor = "multi_thread")]
+async fn appends_to_an_owner_that_is_paused_go_on_elsewhere_and_every_record_is_there_once() {
+    let bucket = bucket().await;
+    let brokers = cluster(&bucket, 3).await;
+    let patient = |brokers: &[&Broker]| {
+        let given = client_of(brokers).config().clone();
+        Client::new(ClientConfig { request_timeout: 10 * PATIENCE, ..given }).unwrap()
+    };
+    // One uses the owner as one of several that it was given, the other one as the one that a response has named.
+    let given = Numbers::start(patient(&brokers.iter().collect::<Vec<_>>()), "t");
+    let named = Numbers::start(patient(&[&brokers[1]]), "u");
+    given.more(100).await;
+    named.more(100).await;
+    signal(&brokers[0], "STOP");
+    given.more(100).await;
+    named.more(100).await;
+    // What is in flight there may take effect now.
+    signal(&brokers[0], "CONT");
+    sees(&brokers[1], 3).await;
+    given.more(100).await;
+    named.more(100).await;
+    given.check("t", &brokers.iter().collect::<Vec<_>>()).await;
+    named.check("u", &brokers.iter().collect::<Vec<_>>()).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_broker_that_stops_hands_over_first_and_leaves_no_card() {
     let bucket = bucket().await;

@@ -9,6 +9,7 @@ use crate::environment::{Environment, SystemEnvironment};
 use crate::exchange::Exchange;
 use crate::limits::TEXT_BYTES_MAX;
 use crate::owners::Owners;
+use crate::peer::Peer;
 use crate::pipeline::{Pipelines, SmallHead};
 use crate::pool::Pool;
 use crate::retry::Attempts;
@@ -48,6 +49,16 @@ pub(crate) struct Inner {
     pub(crate) owners: Option<Owners>,
 }
 
+/// A connection that speaks another protocol from now on.
+pub(crate) struct Switched {
+    /// Of the response.
+    pub(crate) head: http::response::Parts,
+    /// What has arrived after it.
+    pub(crate) arrived: Bytes,
+    pub(crate) stream: Stream,
+    pub(crate) peer: Peer,
+}
+
 impl Client {
     /// Checks the settings. Connects on the first request.
     pub fn new(config: ClientConfig) -> Result<Client, ClientError> {
@@ -69,7 +80,7 @@ impl Client {
         environment: Arc<dyn Environment>,
         owners: Option<Owners>,
     ) -> Result<Client, ClientError> {
-        let (addresses, Common { path, host_header }) = Addresses::parse(&config)?;
+        let (addresses, Common { path, host_header }) = Addresses::parse(&config, owners.is_none())?;
         let wrong = |reason: String| ClientError::Config { reason };
         let authorization = match &config.api_key {
             Some(key) => {
@@ -139,7 +150,7 @@ impl Client {
         wait: Duration,
     ) -> Result<(Vec<u8>, Option<String>), ClientError> {
         self.within(wait, async {
-            let mut exchange = self.send(call).await?;
+            let mut exchange = self.send(call, wait).await?;
             let owner = exchange.header(&OWNER);
             Ok((exchange.text(TEXT_BYTES_MAX, true).await?, owner))
         })
@@ -183,10 +194,10 @@ impl Client {
             .unwrap_or_else(|_| Err(ClientError::Timeout { broker: self.inner.config.broker.clone(), waited: limit }))
     }
 
-    /// Sends a request. A response with an error status becomes that error.
+    /// Sends a request that lets the broker wait up to `wait`. A response with an error status becomes that error.
     ///
     /// An idle connection that the broker has closed is replaced silently, if nothing was sent on it.
-    pub(crate) async fn send(&self, call: &Call) -> Result<Exchange, ClientError> {
+    pub(crate) async fn send(&self, call: &Call, wait: Duration) -> Result<Exchange, ClientError> {
         let mut request = self.request(call)?;
         loop {
             let (mut connection, fresh) = match self.inner.pool.take() {
@@ -196,7 +207,8 @@ impl Client {
             if !connection.ready().await && !fresh {
                 continue;
             }
-            match connection.send(request).await {
+            let peer = connection.peer().clone();
+            match peer.unless_silent(wait, connection.send(request)).await? {
                 Ok(response) => {
                     let exchange = Exchange::new(self.inner.clone(), connection, response);
                     return exchange.checked(call.method == Method::GET).await;
@@ -214,11 +226,13 @@ impl Client {
     }
 
     /// Sends a request that asks for another protocol, on a new connection. A refusal becomes that error.
-    pub(crate) async fn upgrade(&self, call: &Call) -> Result<(http::response::Parts, Bytes, Stream), ClientError> {
+    pub(crate) async fn upgrade(&self, call: &Call) -> Result<Switched, ClientError> {
         let request = self.request(call)?;
         let connection = self.connection().await?;
-        match connection.upgrade(request).await.map_err(|error| self.inner.broken(&error))? {
-            Upgraded::Accepted(head, arrived, stream) => Ok((head, arrived, stream)),
+        let peer = connection.peer().clone();
+        let upgraded = peer.unless_silent(Duration::ZERO, connection.upgrade(request)).await?;
+        match upgraded.map_err(|error| self.inner.broken(&error))? {
+            Upgraded::Accepted(head, arrived, stream) => Ok(Switched { head, arrived, stream, peer }),
             Upgraded::Refused(connection, response) => {
                 let exchange = Exchange::new(self.inner.clone(), connection, response).checked(true).await?;
                 let status = exchange.status();
@@ -249,8 +263,8 @@ impl Client {
     }
 
     async fn connection(&self) -> Result<Connection, ClientError> {
-        let stream = self.inner.connect().await?;
-        Connection::over(stream).await.map_err(|error| self.inner.broken(&error))
+        let (stream, peer) = self.inner.connect().await?;
+        Connection::over(stream, peer).await.map_err(|error| self.inner.broken(&error))
     }
 }
 
@@ -262,8 +276,13 @@ impl std::fmt::Debug for Client {
 
 impl Inner {
     /// Opens a stream to a broker.
-    pub(crate) async fn connect(&self) -> Result<Stream, ClientError> {
+    pub(crate) async fn connect(&self) -> Result<(Stream, Peer), ClientError> {
         self.addresses.connect(self.config.connect_timeout).await
+    }
+
+    /// Whether no broker of this client has responded lately.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.addresses.are_avoided()
     }
 
     pub(crate) fn broken(&self, error: &hyper::Error) -> ClientError {

@@ -10,7 +10,8 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 pub struct ClientConfig {
     /// The broker's address, such as `http://127.0.0.1:51313`; with `https` the connection uses TLS.
-    /// Several brokers that share a storage are separated by commas: while one can't be reached, the next one is used.
+    /// Several brokers that share a storage are separated by commas: while one can't be reached, or doesn't respond to
+    /// anything, the next one is used.
     pub broker: String,
     /// The broker's API key, if it has one.
     pub api_key: Option<String>,

@@ -11,6 +11,7 @@
 
 use crate::body::Pieces;
 use crate::limits::HEAD_BYTES;
+use crate::peer::Peer;
 use crate::pool::Pooled;
 use crate::stream::Stream;
 use bytes::Bytes;
@@ -27,6 +28,7 @@ pub(crate) struct Connection {
     sender: http1::SendRequest<Pieces>,
     /// `None` after the connection has ended.
     driver: Option<Driver>,
+    peer: Peer,
 }
 
 /// Moves the bytes. Boxed because it is large, and connections move into and out of the pool.
@@ -48,10 +50,15 @@ pub(crate) struct SendFailed {
 
 impl Connection {
     /// Creates a connection over a stream with no response in flight. Sends nothing.
-    pub(crate) async fn over(stream: Stream) -> Result<Connection, hyper::Error> {
+    pub(crate) async fn over(stream: Stream, peer: Peer) -> Result<Connection, hyper::Error> {
         let (sender, driver) =
             http1::Builder::new().read_buf_exact_size(Some(HEAD_BYTES)).handshake(TokioIo::new(stream)).await?;
-        Ok(Connection { sender, driver: Some(Box::new(driver)) })
+        Ok(Connection { sender, driver: Some(Box::new(driver)), peer })
+    }
+
+    /// The broker that it leads to.
+    pub(crate) fn peer(&self) -> &Peer {
+        &self.peer
     }
 
     /// Takes the stream out in the middle of a response's body. Returns the chunks received so far, and the stream with
@@ -70,7 +77,7 @@ impl Connection {
 
     /// Waits until a request can be sent; false if the connection has ended.
     pub(crate) async fn ready(&mut self) -> bool {
-        let Connection { sender, driver } = self;
+        let Connection { sender, driver, .. } = self;
         drive(driver, poll_fn(|context| sender.poll_ready(context))).await.is_ok()
     }
 
@@ -129,7 +136,7 @@ impl Connection {
 impl Pooled for Connection {
     fn is_closed(&mut self) -> bool {
         advance(&mut self.driver, &mut Context::from_waker(std::task::Waker::noop()));
-        self.driver.is_none() || self.sender.is_closed()
+        self.driver.is_none() || self.sender.is_closed() || self.peer.is_silent()
     }
 }
 

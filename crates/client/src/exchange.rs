@@ -4,6 +4,7 @@ use crate::ClientError;
 use crate::client::Inner;
 use crate::connection::Connection;
 use crate::limits::{PIECE_BYTES, REFUSAL_BYTES_MAX};
+use crate::peer::Peer;
 use crate::refusal::refused;
 use crate::stream::Stream;
 use bytes::{BufMut, Bytes};
@@ -13,12 +14,14 @@ use http_body::Body;
 use hyper::body::Incoming;
 use rawline_contract::MediaType;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::io::AsyncReadExt;
 
 /// A response whose head has been received. Its connection returns to the pool when the body has been read to its end,
 /// and is closed otherwise.
 pub(crate) struct Exchange {
     client: Arc<Inner>,
+    peer: Peer,
     source: Source,
     head: http::response::Parts,
     body: Incoming,
@@ -42,7 +45,8 @@ impl Exchange {
     pub(crate) fn new(client: Arc<Inner>, connection: Connection, response: Response<Incoming>) -> Exchange {
         let (head, body) = response.into_parts();
         let announced_bytes = body.size_hint().exact();
-        Exchange { client, source: Source::Http(connection), head, body, announced_bytes, received_bytes: 0 }
+        let peer = connection.peer().clone();
+        Exchange { client, peer, source: Source::Http(connection), head, body, announced_bytes, received_bytes: 0 }
     }
 
     pub(crate) fn status(&self) -> StatusCode {
@@ -98,7 +102,8 @@ impl Exchange {
     /// The next chunk of the body; `None` at its end, where the connection returns to the pool if `reuse` is set.
     pub(crate) async fn chunk(&mut self, reuse: bool) -> Result<Option<Bytes>, ClientError> {
         let Source::Http(connection) = &mut self.source else { return Ok(None) };
-        match connection.chunk(&mut self.body).await {
+        let chunk = self.peer.unless_silent(Duration::ZERO, connection.chunk(&mut self.body)).await;
+        match chunk.inspect_err(|_| self.source = Source::Ended)? {
             Some(Ok(chunk)) => {
                 self.received_bytes += chunk.len() as u64;
                 Ok(Some(chunk))
@@ -138,7 +143,8 @@ impl Exchange {
         let piece = usize::try_from(left).unwrap_or(PIECE_BYTES).min(PIECE_BYTES);
         buffer.reserve(piece);
         let before = buffer.len();
-        match stream.read_buf(&mut buffer.limit(piece)).await {
+        let mut room = buffer.limit(piece);
+        match self.peer.unless_silent(Duration::ZERO, stream.read_buf(&mut room)).await? {
             Ok(0) => Err(self.client.truncated("it was closed in the middle of a response".to_owned())),
             Ok(read) => {
                 assert!(read <= piece, "read {read} bytes, {} into the next response", read - piece);
@@ -177,7 +183,8 @@ impl Exchange {
             && !closes
         {
             self.check_end();
-            let connection = Connection::over(stream).await.map_err(|error| self.client.broken(&error))?;
+            let connection =
+                Connection::over(stream, self.peer.clone()).await.map_err(|error| self.client.broken(&error))?;
             self.client.pool.put(connection);
         }
         Ok(())

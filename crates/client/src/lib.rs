@@ -9,6 +9,7 @@
 //! A consumer receives the batch exactly as the producer made it, and checks its checksum: damage anywhere between the
 //! two is detected here.
 
+mod address;
 mod addresses;
 mod append;
 mod body;
@@ -26,8 +27,10 @@ mod fetched;
 mod group;
 mod kafka_records;
 mod limits;
+mod liveness;
 mod owners;
 mod partition;
+mod peer;
 mod pipeline;
 mod pool;
 mod producer;

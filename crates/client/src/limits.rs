@@ -26,6 +26,20 @@ pub(crate) const OWNER_CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// brokers may be one that doesn't lead there from here.
 pub(crate) const OWNER_UNREACHABLE_FOR: Duration = Duration::from_secs(30);
 
+/// How long a request is without a response before the broker is asked whether it lives, in addition to the time that a
+/// read lets it wait: a commit to S3 takes a fraction of it, so that the question is seldom asked.
+pub(crate) const RESPONSE_PATIENCE: Duration = Duration::from_secs(2);
+
+/// Maximum time of the question whether a broker lives. With the time before it, the 5 seconds after which the other
+/// brokers take over from one that doesn't respond: until then they would forward to it what is sent to them instead.
+pub(crate) const QUESTION_WAIT: Duration = Duration::from_secs(3);
+
+/// How often a broker is asked whether it lives.
+pub(crate) const QUESTION_INTERVAL: Duration = Duration::from_secs(2);
+
+/// How long other brokers are tried before one that didn't respond.
+pub(crate) const SILENT_AVOIDED_FOR: Duration = OWNER_UNREACHABLE_FOR;
+
 /// Maximum number of owners of journals that a client has connections to.
 pub(crate) const OWNERS_MAX: usize = 64;
 
@@ -118,6 +132,10 @@ pub(crate) const SUBSCRIPTION_SILENCE_MAX: Duration = Duration::from_secs(60);
 /// Maximum size of a subscription's control message in bytes: twice that of a cursor.
 pub(crate) const CONTROL_MESSAGE_BYTES_MAX: u64 = 2 * CURSOR_BYTES_MAX as u64;
 
+/// How long a broker may say nothing to a subscription, in addition to [`RESPONSE_PATIENCE`], before it is asked
+/// whether it lives: it says something every 15 s.
+pub(crate) const SUBSCRIPTION_PATIENCE: Duration = Duration::from_secs(18);
+
 /// Size of the buffer of a subscription's connection in bytes: many short messages are received at once.
 pub(crate) const SUBSCRIPTION_READ_BYTES: usize = 64 << 10;
 
@@ -142,6 +160,15 @@ pub(crate) const RETRY_WAIT_MAX: Duration = Duration::from_secs(2);
 pub(crate) const RETRY_FOR: Duration = Duration::from_secs(30);
 
 const _: () = assert!(SUBSCRIPTION_READ_BYTES < PIECE_BYTES, "the rest of a long message is received into its buffer");
+const _: () = assert!(
+    RESPONSE_PATIENCE.as_millis() + QUESTION_WAIT.as_millis() < REQUEST_TIMEOUT.as_millis() / 2,
+    "a request to a silent broker goes on at another one in time"
+);
+const _: () = assert!(SUBSCRIPTION_PATIENCE.as_millis() > 15_000, "the broker says something in between");
+const _: () = assert!(
+    SUBSCRIPTION_PATIENCE.as_millis() + QUESTION_WAIT.as_millis() < SUBSCRIPTION_SILENCE_MAX.as_millis(),
+    "a subscription to a silent broker goes on at another one in time"
+);
 const _: () = assert!(HEAD_BYTES < PIECE_BYTES, "when a body leaves hyper, most of it is still to be received");
 const _: () = assert!(SHARED_REQUEST_BYTES_MAX < SHARED_BYTES_MAX, "several requests share a connection");
 const _: () = assert!(REFUSAL_BYTES_MAX < TEXT_BYTES_MAX, "an error's message is shorter than other texts");

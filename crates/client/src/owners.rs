@@ -69,7 +69,7 @@ impl Owners {
     /// An append that was sent to the owner has failed: the next goes to a broker that knows the owner.
     pub fn failed(&self, topic: &str, owner: &Owner, error: &ClientError) {
         let mut state = self.state();
-        if is_unsent(error) || is_strangers(error) {
+        if is_unsent(error) || is_strangers(error) || owner.client.inner.is_silent() {
             state.unreachable.insert(owner.url.to_string(), Instant::now() + OWNER_UNREACHABLE_FOR);
             state.brokers.remove(&*owner.url);
             state.of_topics.retain(|_, other| other.url != owner.url);

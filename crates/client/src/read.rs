@@ -70,7 +70,7 @@ impl Client {
     async fn read_once(&self, call: &Call, options: &ReadOptions, fetched: &mut Fetched) -> Result<(), ClientError> {
         let limits = self.config().limits;
         fetched.begin(options.offset, limits.raw_bytes_max);
-        let mut exchange = self.send(call).await?;
+        let mut exchange = self.send(call, options.wait).await?;
         let next_offset = exchange.number(&header::NEXT_OFFSET)?;
         if exchange.status() == StatusCode::NO_CONTENT {
             while exchange.chunk(true).await?.is_some() {}

@@ -25,7 +25,7 @@ impl Client {
         ticket: Ticket,
     ) -> Result<(Vec<u8>, Option<String>), ClientError> {
         let exchange = async {
-            let mut outcome = ticket.await;
+            let mut outcome = ticket.unless_silent().await;
             for _ in 0..MOVES_MAX {
                 match outcome {
                     Outcome::Answered(response) if response.status.is_success() => {
@@ -35,7 +35,7 @@ impl Client {
                         return Err(refused(response.status, &response.headers, &response.text));
                     }
                     Outcome::Failed(error) => return Err(error),
-                    Outcome::Unsent => outcome = self.join(&request, true).await,
+                    Outcome::Unsent => outcome = self.join(&request, true).unless_silent().await,
                 }
             }
             Err(self.inner.truncated(format!("it closed {MOVES_MAX} connections before a request was sent")))

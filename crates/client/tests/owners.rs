@@ -2,67 +2,19 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::disallowed_methods)] // A test.
 
+mod fake;
+
 use bytes::Bytes;
+use fake::{Log, names};
 use rawline_client::{Client, ClientConfig, ClientError, Producer, ProducerConfig, RetryPolicy};
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::net::TcpListener;
 use std::time::Duration;
-
-/// What all brokers have received: each one's name, and the last byte of a record.
-type Log = Arc<Mutex<Vec<(char, u8)>>>;
 
 /// Starts a broker that stores what arrives, and names this owner in its responses, which take some time. Returns its
 /// URL.
 fn broker(name: char, log: &Log, owner: impl Into<String>, takes: Duration) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let (log, owner) = (log.clone(), owner.into());
-    std::thread::spawn(move || {
-        for connection in listener.incoming() {
-            let (connection, log, owner) = (connection.unwrap(), log.clone(), owner.clone());
-            std::thread::spawn(move || serve(connection, name, &log, &owner, takes));
-        }
-    });
-    url
-}
-
-fn serve(mut connection: TcpStream, name: char, log: &Log, owner: &str, takes: Duration) {
-    let mut bytes = Vec::new();
-    loop {
-        let mut piece = [0; 4096];
-        match connection.read(&mut piece) {
-            Ok(length) if length > 0 => bytes.extend_from_slice(&piece[..length]),
-            _ => return,
-        }
-        while let Some(head) = bytes.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
-            let text = String::from_utf8(bytes[..head].to_vec()).unwrap();
-            if text.starts_with("GET") {
-                // A producer asks for the number of partitions.
-                let no_topic = "{\"code\":\"topic_not_found\",\"error\":\"none\"}";
-                let head_of_response = format!("HTTP/1.1 404 Not Found\r\ncontent-length: {}\r\n\r\n", no_topic.len());
-                connection.write_all((head_of_response + no_topic).as_bytes()).unwrap();
-                bytes.drain(..head + 4);
-                continue;
-            }
-            let (_, length) = text.rsplit_once("content-length: ").unwrap();
-            let end = head + 4 + length.lines().next().unwrap().parse::<usize>().unwrap();
-            if bytes.len() < end {
-                break;
-            }
-            // Padding follows the record.
-            let record = *bytes[..end].iter().rfind(|byte| **byte != 0).unwrap();
-            bytes.drain(..end);
-            std::thread::sleep(takes);
-            let mut log = log.lock().unwrap();
-            log.push((name, record));
-            let text = format!("{{\"first_offset\":{},\"next_offset\":{}}}", log.len() - 1, log.len());
-            let owner = if owner.is_empty() { String::new() } else { format!("Rawline-Owner: {owner}\r\n") };
-            let response = format!("HTTP/1.1 201 Created\r\n{owner}content-length: {}\r\n\r\n{text}", text.len());
-            drop(log);
-            connection.write_all(response.as_bytes()).unwrap();
-        }
-    }
+    fake::broker(name, log, owner, takes).url.clone()
 }
 
 fn client(url: &str) -> Client {
@@ -75,10 +27,6 @@ async fn append(client: &Client, topic: &str, bytes: usize, last: u8) -> Result<
     record[bytes - 1] = last;
     let appended = client.append_records(topic, &[bytes as u32], Bytes::from(record)).await?;
     Ok(appended.first_offset)
-}
-
-fn names(log: &Log) -> String {
-    log.lock().unwrap().iter().map(|(name, _)| *name).collect()
 }
 
 /// A URL at which nobody listens.

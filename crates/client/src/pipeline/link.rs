@@ -2,6 +2,7 @@
 
 use super::response::Responses;
 use crate::ClientError;
+use crate::peer::Peer;
 use crate::stream::Stream;
 use std::io;
 use std::pin::{Pin, pin};
@@ -9,7 +10,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncReadExt, AsyncWrite};
 
 /// A socket that is being opened.
-pub(crate) type Opening = Pin<Box<dyn Future<Output = Result<Stream, ClientError>> + Send>>;
+pub(crate) type Opening = Pin<Box<dyn Future<Output = Result<(Stream, Peer), ClientError>> + Send>>;
 
 pub(super) struct Link {
     socket: Socket,
@@ -34,14 +35,12 @@ impl Link {
         Link { socket, responses: Responses::default(), writing: Vec::new(), written: 0, is_flushed: true }
     }
 
-    /// Opens the socket.
-    pub(super) fn poll_open(&mut self, context: &mut Context<'_>) -> Poll<Result<(), ClientError>> {
-        let Socket::Opening(opening) = &mut self.socket else { return Poll::Ready(Ok(())) };
-        match ready!(opening.as_mut().poll(context)) {
-            Ok(stream) => self.socket = Socket::Open(stream),
-            Err(error) => return Poll::Ready(Err(error)),
-        }
-        Poll::Ready(Ok(()))
+    /// Opens the socket. Returns the broker that it leads to, once.
+    pub(super) fn poll_open(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Peer>, ClientError>> {
+        let Socket::Opening(opening) = &mut self.socket else { return Poll::Ready(Ok(None)) };
+        let (stream, peer) = ready!(opening.as_mut().poll(context))?;
+        self.socket = Socket::Open(stream);
+        Poll::Ready(Ok(Some(peer)))
     }
 
     pub(super) fn close(&mut self) {

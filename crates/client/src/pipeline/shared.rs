@@ -10,20 +10,24 @@ use super::queue::{Left, Queue};
 use super::response::Response;
 use super::slot::{Outcome, Slot};
 use super::{Pipelines, driver};
+use crate::limits::RESPONSE_PATIENCE;
+use crate::peer::Peer;
 use crate::pool::Pooled;
 use crate::tls::explain;
 use crate::{ClientError, tasks};
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 pub(crate) struct Shared {
     /// Never locked while waiting for the lock of `link`.
     requests: Mutex<Requests>,
     /// Locked by the one that moves the bytes.
     link: Mutex<Link>,
+    /// Where it leads, once it is open.
+    peer: OnceLock<Peer>,
     /// The connections of which this is one.
     pipelines: Weak<Pipelines>,
     broker: String,
@@ -87,11 +91,14 @@ impl Shared {
     pub(super) fn new(pipelines: Weak<Pipelines>, broker: String, timeout: Duration, opening: Opening) -> Shared {
         let requests = Requests { queue: Queue::new(), driver: Driver::Nobody };
         let link = Mutex::new(Link::new(opening));
-        Shared { requests: Mutex::new(requests), link, pipelines, broker, timeout }
+        Shared { requests: Mutex::new(requests), link, peer: OnceLock::new(), pipelines, broker, timeout }
     }
 
     /// Adds a request, if there is room for it.
     pub(super) fn join(self: &Arc<Self>, request: &[u8], now: Instant, is_ordered: bool) -> Option<(Arc<Slot>, Next)> {
+        if self.is_silent() {
+            return None;
+        }
         let mut requests = self.requests();
         if !requests.queue.has_room(request.len(), now, is_ordered) {
             return None;
@@ -164,6 +171,31 @@ impl Shared {
         give(results);
     }
 
+    /// Returns when the broker has been found silent. It is asked from `ask_at` on.
+    pub(super) async fn silence(&self, ask_at: Instant) {
+        let peer = loop {
+            match self.peer.get() {
+                Some(peer) => break peer,
+                // It is being opened, which has its own time limit.
+                None => sleep(RESPONSE_PATIENCE).await,
+            }
+        };
+        peer.silence(ask_at).await;
+    }
+
+    /// Closes the connection: the broker has been found silent.
+    pub(super) fn close_silent(&self) {
+        let reason = self.peer.get().map(Peer::silence_reason).unwrap_or_default();
+        let mut results = Vec::new();
+        self.end(&mut self.link(), End::Broken(reason), &mut results);
+        give(results);
+    }
+
+    /// Whether the broker was found silent after the connection was opened.
+    fn is_silent(&self) -> bool {
+        self.peer.get().is_some_and(Peer::is_silent)
+    }
+
     /// The caller doesn't wait any more. If it is alone, the connection ends, as a caller that drops an exchange closes
     /// its connection; otherwise its response is received and discarded.
     pub(super) fn abandon(self: &Arc<Self>, caller: &Arc<Slot>) {
@@ -216,14 +248,19 @@ impl Shared {
     /// Whether an idle connection was closed by the other side, as far as is known without waiting.
     fn is_closed(&self) -> bool {
         let mut link = self.link();
+        if self.is_silent() {
+            return true;
+        }
         // An idle connection has nothing to receive.
         link.is_closed() || link.poll_read(&mut Context::from_waker(Waker::noop())).is_ready()
     }
 
     /// Moves bytes as far as possible without waiting. Ready when nothing is in flight, or the connection has ended.
     fn poll_link(&self, link: &mut Link, context: &mut Context<'_>, results: &mut Results) -> Poll<()> {
-        if let Err(error) = ready!(link.poll_open(context)) {
-            self.end(link, End::NotOpened(error), results);
+        match ready!(link.poll_open(context)) {
+            Ok(None) => {}
+            Ok(Some(peer)) => assert!(self.peer.set(peer).is_ok(), "a connection was opened twice"),
+            Err(error) => self.end(link, End::NotOpened(error), results),
         }
         while !link.is_closed() {
             // What has arrived before it broke is read first.
@@ -293,7 +330,7 @@ impl Shared {
         let is_after_response = link.responses.is_between() && !matches!(end, End::NotResponse(_));
         link.close();
         let Left { unknown, unsent } = self.requests().queue.end(is_after_response);
-        let broker = || self.broker.clone();
+        let broker = || self.peer.get().map_or(self.broker.as_str(), Peer::url).to_owned();
         let broken = |reason: &str| ClientError::Broken { broker: broker(), reason: reason.to_owned() };
         let mut unknown = unknown.into_iter();
         let failed = match end {

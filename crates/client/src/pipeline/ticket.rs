@@ -2,9 +2,11 @@
 
 use super::shared::Shared;
 use super::slot::{Outcome, Slot};
+use crate::limits::RESPONSE_PATIENCE;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use tokio::time::Instant;
 
 /// Resolves to the result of a request that has joined a connection. May be dropped.
 pub(crate) struct Ticket {
@@ -16,6 +18,19 @@ pub(crate) struct Ticket {
 impl Ticket {
     pub(super) fn new(shared: Arc<Shared>, slot: Arc<Slot>) -> Ticket {
         Ticket { shared, slot, is_resolved: false }
+    }
+}
+
+impl Ticket {
+    /// Resolves like the ticket. If the broker has been found silent first, the connection ends.
+    pub(crate) async fn unless_silent(mut self) -> Outcome {
+        let shared = self.shared.clone();
+        tokio::select! {
+            biased;
+            outcome = &mut self => return outcome,
+            () = shared.silence(Instant::now() + RESPONSE_PATIENCE) => shared.close_silent(),
+        }
+        self.await
     }
 }
 

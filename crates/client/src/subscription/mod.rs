@@ -13,7 +13,8 @@ pub use config::{Slow, SubscriptionConfig};
 
 use crate::client::Client;
 use crate::fetched::Fetched;
-use crate::limits::{PIECE_BYTES, SUBSCRIPTION_SILENCE_MAX};
+use crate::limits::{PIECE_BYTES, SUBSCRIPTION_PATIENCE, SUBSCRIPTION_SILENCE_MAX};
+use crate::peer::Peer;
 use crate::retry::Attempts;
 use crate::{ClientError, RetryPolicy, tasks};
 use http::StatusCode;
@@ -86,6 +87,7 @@ enum Link {
 
 struct Open {
     socket: Socket,
+    peer: Peer,
     /// The message that is being received.
     message: Option<Message>,
     since: Instant,
@@ -108,7 +110,7 @@ impl Subscription {
         let client = client.with_retries(config.retries);
         let cursor = config.cursor()?;
         let mut attempts = client.attempts();
-        let Opened { socket, cursor: begin, gone: _ } = loop {
+        let Opened { socket, peer, cursor: begin, gone: _ } = loop {
             match open::open(&client, &config, cursor.as_ref()).await {
                 Ok(opened) => break opened,
                 Err(error) => attempts.failed(error).await?,
@@ -119,7 +121,7 @@ impl Subscription {
             config,
             // What the broker begins with, unless the caller has said it: then it tells what it skips.
             positions: Positions::new(cursor.unwrap_or(begin)),
-            link: Link::open(socket),
+            link: Link::open(socket, peer),
             notices: VecDeque::new(),
             attempts: None,
             retry_at: None,
@@ -221,8 +223,8 @@ impl Subscription {
                         },
                     };
                     self.link = Link::Closed;
-                    let Opened { socket, gone, .. } = opened?;
-                    self.link = Link::open(socket);
+                    let Opened { socket, peer, gone, .. } = opened?;
+                    self.link = Link::open(socket, peer);
                     gone.into_iter().for_each(|topic| self.deleted(topic));
                     if !self.notices.is_empty() {
                         return Ok(Arrival::Control(String::new()));
@@ -322,9 +324,9 @@ impl std::fmt::Debug for Subscription {
 }
 
 impl Link {
-    fn open(socket: Socket) -> Link {
+    fn open(socket: Socket, peer: Peer) -> Link {
         let now = Instant::now();
-        Link::Open(Box::new(Open { socket, message: None, since: now, heard_at: now, is_waiting: false }))
+        Link::Open(Box::new(Open { socket, peer, message: None, since: now, heard_at: now, is_waiting: false }))
     }
 
     /// The caller has got something, and doesn't wait.
@@ -364,12 +366,14 @@ impl Open {
                 return message.finish().map(Arrival::Records).map_err(|error| wrong(client, error));
             }
             let limit = self.heard_at + SUBSCRIPTION_SILENCE_MAX;
-            let heard = timeout_at(limit, hear(&mut self.socket, self.message.as_mut())).await;
+            let hearing = hear(&mut self.socket, self.message.as_mut());
+            // The broker says something in between.
+            let heard = timeout_at(limit, self.peer.unless_silent(SUBSCRIPTION_PATIENCE, hearing)).await;
             let heard = heard.map_err(|_| {
                 let broker = client.config().broker.clone();
                 ClientError::Timeout { broker, waited: SUBSCRIPTION_SILENCE_MAX }
             })?;
-            let heard = heard.map_err(|error| match error {
+            let heard = heard?.map_err(|error| match error {
                 SocketError::Broken(reason) => client.inner.truncated(reason),
                 SocketError::Protocol(reason) => client.not_a_brokers(reason),
             })?;

@@ -3,7 +3,8 @@
 use super::config::SubscriptionConfig;
 use super::socket::{Event, Socket, SocketError};
 use crate::call::{Call, query_value};
-use crate::client::Client;
+use crate::client::{Client, Switched};
+use crate::peer::Peer;
 use crate::{ClientError, RetryPolicy};
 use http::header::SEC_WEBSOCKET_ACCEPT;
 use rawline_contract::code::TOPIC_NOT_FOUND;
@@ -16,6 +17,7 @@ use tungstenite::handshake::derive_accept_key;
 /// A subscription that the broker has accepted.
 pub(super) struct Opened {
     pub socket: Socket,
+    pub peer: Peer,
     /// Where it begins.
     pub cursor: Cursor,
     /// Its topics that don't exist any more.
@@ -37,13 +39,14 @@ async fn open_unlimited(
     cursor: Option<&Cursor>,
 ) -> Result<Opened, ClientError> {
     let key = generate_key();
-    let (head, arrived, stream) = client.upgrade(&config.call(&key, cursor)?).await?;
+    let Switched { head, arrived, stream, peer } = client.upgrade(&config.call(&key, cursor)?).await?;
     let accept = head.headers.get(SEC_WEBSOCKET_ACCEPT).map(|value| value.as_bytes());
     if accept != Some(derive_accept_key(key.as_bytes()).as_bytes()) {
         return Err(client.not_a_brokers("an upgrade to another protocol than a WebSocket's".to_owned()));
     }
     let mut socket = Socket::new(stream, &arrived, client.config().answer_bytes_max);
-    let first = socket.next().await.map_err(|error| match error {
+    let first = peer.unless_silent(Duration::ZERO, socket.next()).await?;
+    let first = first.map_err(|error| match error {
         SocketError::Broken(reason) => client.inner.truncated(reason),
         SocketError::Protocol(reason) => client.not_a_brokers(reason),
     })?;
@@ -57,7 +60,7 @@ async fn open_unlimited(
         ControlMessage::Subscribed { cursor } => {
             let cursor = cursor.ok_or_else(|| wrong("no cursor, since it is too long: subscribe to fewer topics"))?;
             let cursor = cursor.parse().map_err(|error| client.not_a_brokers(format!("{error}")))?;
-            Ok(Opened { socket, cursor, gone: Vec::new() })
+            Ok(Opened { socket, peer, cursor, gone: Vec::new() })
         }
         ControlMessage::End { code, error } => Err(super::ended(&code, &error)),
         _ => Err(wrong("another message")),
