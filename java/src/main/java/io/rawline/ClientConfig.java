@@ -27,7 +27,8 @@ public final class ClientConfig {
      * The default settings for a broker.
      *
      * @param broker the broker's URL, such as {@code http://127.0.0.1:51313}; {@code https} for TLS. Several that
-     *     share a storage are separated by commas: while one can't be reached, the client uses the next
+     *     share a storage are separated by commas: while one can't be reached or doesn't respond, the client uses the
+     *     next
      */
     public ClientConfig(String broker) {
         this.broker = Settings.notNull("broker", broker);

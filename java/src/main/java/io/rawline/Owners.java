@@ -97,7 +97,7 @@ final class Owners {
         }
         lock.lock();
         try {
-            if (isUnsent(error) || isForeign(error)) {
+            if (isUnsent(error) || isForeign(error) || owner.http().isSilent()) {
                 avoid(owner.url());
                 ofTopics.values().removeIf(other -> other == owner);
                 owners.remove(owner.url(), owner);

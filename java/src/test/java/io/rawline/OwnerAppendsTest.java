@@ -11,7 +11,6 @@ import io.rawline.http.Json;
 import io.rawline.testkit.Broker;
 import io.rawline.testkit.CuttingProxy;
 import io.rawline.testkit.S3Server;
-import io.rawline.testkit.Scripted;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -27,7 +26,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -42,63 +40,6 @@ class OwnerAppendsTest {
 
     private static final Pattern RECORD = Pattern.compile("r[0-9]{4}");
 
-    /** What happens to an append, which is then acknowledged. */
-    private interface Storing {
-        void store(Scripted.Peer peer, String body) throws IOException;
-    }
-
-    /** A server that carries out nothing, and remembers what it got. */
-    private static final class Fake implements AutoCloseable {
-        private final Scripted server;
-        private final List<String> heads = Collections.synchronizedList(new ArrayList<>());
-        private final CountDownLatch disconnected = new CountDownLatch(1);
-        /** The value of the header; empty if it is the owner. */
-        private volatile String owner = "";
-
-        private Fake() throws IOException {
-            this((peer, body) -> {});
-        }
-
-        private Fake(Storing storing) throws IOException {
-            server = new Scripted((number, peer) -> serve(peer, storing));
-        }
-
-        private void serve(Scripted.Peer peer, Storing storing) throws IOException {
-            for (Scripted.Peer.Received next = peer.receive(); next != null; next = peer.receive()) {
-                if (next.head().startsWith("GET /topic?")) {
-                    peer.answer(
-                            200,
-                            "",
-                            "{\"name\":\"t\",\"first_offset\":0,\"next_offset\":0,\"bytes\":0," + "\"objects\":0}");
-                    continue;
-                }
-                heads.add(next.head());
-                storing.store(peer, next.body());
-                acknowledge(peer);
-            }
-            disconnected.countDown();
-        }
-
-        private void acknowledge(Scripted.Peer peer) throws IOException {
-            String header = owner.isEmpty() ? "" : "rawline-owner: " + owner + "\r\n";
-            peer.answer(201, header, "{\"first_offset\":0,\"next_offset\":1}");
-        }
-
-        private String url() {
-            return server.url();
-        }
-
-        /** Number of appends. */
-        private int appends() {
-            return heads.size();
-        }
-
-        @Override
-        public void close() throws IOException {
-            server.close();
-        }
-    }
-
     private static void append(Client client, String topic, int bytes) {
         client.appendRecords(topic, new int[] {bytes}, ByteBuffer.allocate(bytes));
     }
@@ -109,9 +50,9 @@ class OwnerAppendsTest {
 
     @Test
     void appendsGoToTheOwnerThatAResponseHasNamed() throws Exception {
-        try (Fake any = new Fake();
-                Fake owner = new Fake()) {
-            any.owner = owner.url();
+        try (FakeBroker any = new FakeBroker();
+                FakeBroker owner = new FakeBroker()) {
+            any.owner(owner.url());
             Client client = new Client(new ClientConfig(any.url()).apiKey("secret"));
             for (int i = 0; i < 3; i++) {
                 append(client, "t");
@@ -121,33 +62,33 @@ class OwnerAppendsTest {
             append(client, "u");
             assertEquals(List.of(2, 4), List.of(any.appends(), owner.appends()));
             String host = owner.url().substring("http://".length());
-            for (String head : owner.heads) {
+            for (String head : owner.heads()) {
                 assertTrue(head.contains("host: " + host + "\r\nauthorization: Bearer secret\r\n"), head);
             }
             // Everything else stays where it is.
             client.topic("t");
-            assertEquals(1, owner.server.connections());
+            assertEquals(1, owner.connections());
             // The connections to owners are closed with the others.
             client.close();
-            owner.disconnected.await();
+            owner.awaitDisconnected();
             assertThrows(StoppedException.class, () -> append(client, "t"));
         }
     }
 
     @Test
     void anOwnerThatNamesAnotherIsLeft() throws Exception {
-        try (Fake any = new Fake();
-                Fake first = new Fake();
-                Fake second = new Fake();
+        try (FakeBroker any = new FakeBroker();
+                FakeBroker first = new FakeBroker();
+                FakeBroker second = new FakeBroker();
                 Client client = new Client(any.url())) {
-            any.owner = first.url();
+            any.owner(first.url());
             append(client, "t");
             append(client, "t");
-            first.owner = second.url();
+            first.owner(second.url());
             append(client, "t");
             append(client, "t");
-            second.owner = any.url();
-            any.owner = "";
+            second.owner(any.url());
+            any.owner("");
             append(client, "t");
             append(client, "t");
             append(client, "t");
@@ -157,9 +98,9 @@ class OwnerAppendsTest {
 
     @Test
     void anAppendGoesOnElsewhereIfTheOwnerCannotBeConnectedTo() throws Exception {
-        try (Fake any = new Fake();
+        try (FakeBroker any = new FakeBroker();
                 Client client = new Client(new ClientConfig(any.url()).retries(RetryPolicy.NONE))) {
-            any.owner = NOBODY;
+            any.owner(NOBODY);
             for (int i = 0; i < 3; i++) {
                 append(client, "t" + i, 1);
                 append(client, "t" + i, 20_000);
@@ -172,15 +113,16 @@ class OwnerAppendsTest {
 
     @Test
     void whatWasSentToAnOwnerThatFailsIsAnErrorAndTheNextGoesToAnyBroker() throws Exception {
-        Deque<Storing> failures = new ArrayDeque<>(List.of(
+        Deque<FakeBroker.Storing> failures = new ArrayDeque<>(List.of(
                 (peer, body) -> {
                     throw new IOException("it breaks");
                 },
                 (peer, body) -> peer.answer(400, "", "{\"code\":\"bad_batch\",\"error\":\"x\"}")));
-        try (Fake any = new Fake();
-                Fake owner = new Fake((peer, body) -> failures.removeFirst().store(peer, body));
+        try (FakeBroker any = new FakeBroker();
+                FakeBroker owner =
+                        new FakeBroker((peer, body) -> failures.removeFirst().store(peer, body));
                 Client client = new Client(any.url())) {
-            any.owner = owner.url();
+            any.owner(owner.url());
             append(client, "t");
             assertThrows(ConnectionBrokenException.class, () -> append(client, "t"));
             append(client, "t");
@@ -190,7 +132,7 @@ class OwnerAppendsTest {
     }
 
     /** Sends with up to four requests in flight; returns the records in the order in which they were stored. */
-    private static List<String> produce(Fake any, List<String> stored, int count) {
+    private static List<String> produce(FakeBroker any, List<String> stored, int count) {
         ProducerConfig config = new ProducerConfig()
                 .inFlightMax(4)
                 .batchRecordsMax(1)
@@ -219,9 +161,9 @@ class OwnerAppendsTest {
     }
 
     /** A broker that receives several requests at once, and takes its time to forward all but the first. */
-    private static Fake forwarding(List<String> stored) throws IOException {
+    private static FakeBroker forwarding(List<String> stored) throws IOException {
         AtomicInteger appends = new AtomicInteger();
-        return new Fake((peer, body) -> {
+        return new FakeBroker((peer, body) -> {
             if (appends.getAndIncrement() > 0) {
                 pause();
             } else {
@@ -244,9 +186,9 @@ class OwnerAppendsTest {
     @Test
     void aProducersRequestsDoNotOvertakeThoseThatAreBeingForwarded() throws Exception {
         List<String> stored = Collections.synchronizedList(new ArrayList<>());
-        try (Fake any = forwarding(stored);
-                Fake owner = new Fake((peer, body) -> store(stored, body))) {
-            any.owner = owner.url();
+        try (FakeBroker any = forwarding(stored);
+                FakeBroker owner = new FakeBroker((peer, body) -> store(stored, body))) {
+            any.owner(owner.url());
             assertEquals(records(100), produce(any, stored, 100));
             // One that teaches who the owner is, and what was in flight by then.
             assertTrue(any.appends() > 1 && any.appends() <= 4, any.appends() + " were forwarded");
@@ -257,8 +199,8 @@ class OwnerAppendsTest {
     @Test
     void aProducersRequestsStayInOrderIfTheOwnerCannotBeConnectedTo() throws Exception {
         List<String> stored = Collections.synchronizedList(new ArrayList<>());
-        try (Fake any = forwarding(stored)) {
-            any.owner = NOBODY;
+        try (FakeBroker any = forwarding(stored)) {
+            any.owner(NOBODY);
             assertEquals(records(20), produce(any, stored, 20));
         }
     }

@@ -2,25 +2,35 @@ package io.rawline.http;
 
 import io.rawline.error.ConfigException;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 
 /**
  * The addresses of the brokers that a client may use: one, or several that share a storage. All are equally good; a
- * client stays where it is until it can't connect there.
+ * client stays where it is until it can't connect there, or the broker there doesn't respond to anything.
  */
 final class Addresses {
     private final List<Address> all;
+    /** Of the broker at each address; null where no other one can take its place. */
+    private final List<Liveness> livenesses = new ArrayList<>();
     /** The place in {@code all} of the one that is tried first. */
     private final AtomicInteger current = new AtomicInteger();
 
-    private Addresses(List<Address> all) {
+    private Addresses(List<Address> all, Function<Address, Liveness> watch) {
         this.all = all;
+        all.forEach(address -> livenesses.add(watch == null ? null : watch.apply(address)));
     }
 
-    /** The brokers in a list of URLs, separated by commas. */
-    static Addresses parse(String urls) {
+    /**
+     * The brokers in a list of URLs, separated by commas.
+     *
+     * @param hasOthers whether the requests can go to brokers that are not in the list
+     * @param watch to find out whether the broker at an address lives
+     */
+    static Addresses parse(String urls, boolean hasOthers, Function<Address, Liveness> watch) {
         List<Address> all = Arrays.stream(urls.split(",", -1))
                 .map(url -> Address.parse(url.strip()))
                 .toList();
@@ -31,7 +41,7 @@ final class Addresses {
                         "the paths of the brokers' URLs differ: \"" + path + "\" and \"" + address.path() + "\"", null);
             }
         }
-        return new Addresses(all);
+        return new Addresses(all, hasOthers || all.size() > 1 ? watch : null);
     }
 
     /** The first one, whose name is in the requests to all. */
@@ -56,7 +66,7 @@ final class Addresses {
 
     /** Opens a connection to a broker. */
     interface Opener {
-        Connection open(Address address) throws IOException;
+        Connection open(Address address, Peer peer) throws IOException;
     }
 
     /** An address could not be connected to. */
@@ -76,18 +86,17 @@ final class Addresses {
     }
 
     /**
-     * Connects to the broker that was used last, or to the next one that can be reached.
+     * Connects to the broker that was used last, or to the next one that can be reached. Brokers that have not
+     * responded lately come last.
      *
      * @throws NotConnectedException none can be reached, and why that which was used last can't: it says most
      */
     Connection connect(Opener opener) throws NotConnectedException {
-        int start = current.get();
         NotConnectedException failed = null;
-        for (int i = 0; i < all.size(); i++) {
-            int place = (start + i) % all.size();
+        for (int place : places()) {
             Address address = all.get(place);
             try {
-                Connection connection = opener.open(address);
+                Connection connection = opener.open(address, Peer.of(livenesses.get(place)));
                 current.set(place);
                 return connection;
             } catch (IOException error) {
@@ -95,5 +104,26 @@ final class Addresses {
             }
         }
         throw failed;
+    }
+
+    private List<Integer> places() {
+        int start = current.get();
+        List<Integer> places = new ArrayList<>();
+        List<Integer> avoided = new ArrayList<>();
+        for (int i = 0; i < all.size(); i++) {
+            int place = (start + i) % all.size();
+            (isAvoided(livenesses.get(place)) ? avoided : places).add(place);
+        }
+        places.addAll(avoided);
+        return places;
+    }
+
+    /** Whether all have not responded lately. */
+    boolean areAvoided() {
+        return livenesses.stream().allMatch(Addresses::isAvoided);
+    }
+
+    private static boolean isAvoided(Liveness liveness) {
+        return liveness != null && liveness.isAvoided();
     }
 }

@@ -20,7 +20,7 @@ import javax.net.ssl.SSLException;
  * <p>Not the JDK's HttpClient: it receives in pieces of 16 KiB on other threads, costs 1.2 seconds of CPU per GB of
  * responses where this costs 0.2, and reads at a sixth of the speed.
  */
-final class Connection implements Call.Blocking {
+final class Connection implements Call.Blocking, Liveness.Waiting {
     /**
      * Size of the receive buffer for heads of responses, and for the start of a body that arrives with them.
      */
@@ -29,14 +29,19 @@ final class Connection implements Call.Blocking {
     private static final int COPIED_BYTES = 128 << 10;
 
     private final SocketChannel channel;
+    private final Peer peer;
     /** Bytes received and not yet consumed, from position to limit. */
     private final ByteBuffer received = ByteBuffer.allocateDirect(HEAD_BYTES).limit(0);
 
     /** Null for unencrypted connections. */
     private Tls tls;
 
-    private Connection(SocketChannel channel) {
+    /** While something is expected of the broker: when to ask whether it lives, as {@link System#nanoTime}. */
+    private volatile long askAtNs;
+
+    private Connection(SocketChannel channel, Peer peer) {
         this.channel = channel;
+        this.peer = peer;
     }
 
     /**
@@ -44,14 +49,15 @@ final class Connection implements Call.Blocking {
      *
      * @throws SSLException the TLS handshake failed
      */
-    static Connection open(Address address, SSLContext context, Duration timeout, Call call) throws IOException {
+    static Connection open(Address address, Peer peer, SSLContext context, Duration timeout, Call call)
+            throws IOException {
         IOException failed = null;
         InetAddress[] ips = InetAddress.getAllByName(address.host());
         // Each address gets a share of the time, so that one that drops packets leaves time for the others.
         long partNs = Nanos.of(timeout) / Math.max(1, ips.length);
         for (InetAddress ip : ips) {
             long deadlineNs = System.nanoTime() + partNs;
-            Connection connection = new Connection(SocketChannel.open());
+            Connection connection = new Connection(SocketChannel.open(), peer);
             if (!call.use(connection)) {
                 throw new EOFException("the call has ended");
             }
@@ -83,6 +89,9 @@ final class Connection implements Call.Blocking {
 
     /** Whether it can carry a request, as far as is known without blocking. */
     boolean isOpen() {
+        if (peer.isSilent()) {
+            return false;
+        }
         if (received.hasRemaining()) {
             // More was received than the response's length: the next response's start is unknown.
             return false;
@@ -98,8 +107,47 @@ final class Connection implements Call.Blocking {
         }
     }
 
+    /** The broker at the other end. */
+    Peer peer() {
+        return peer;
+    }
+
+    /** From now on, something is expected of the broker, which may wait for so long before it responds. */
+    void expect(long waitNs) {
+        askAtNs = System.nanoTime() + Math.min(waitNs, Nanos.MAX) + Liveness.PATIENCE_NS;
+        peer.add(this);
+    }
+
+    /** Nothing is expected any more. */
+    void expectNothing() {
+        peer.remove(this);
+    }
+
+    @Override
+    public long askInNs(long nowNs) {
+        return askAtNs - nowNs;
+    }
+
+    @Override
+    public void foundSilent() {
+        close();
+    }
+
+    /** What a failure means. */
+    private IOException explain(IOException failure) {
+        return peer.isSilent() ? new IOException(Peer.SILENCE, failure) : failure;
+    }
+
     /** Sends the buffers in order, without joining them; direct memory is not copied. */
     void send(ByteBuffer[] buffers) throws IOException {
+        try {
+            sendAll(buffers);
+        } catch (IOException error) {
+            throw explain(error);
+        }
+    }
+
+    private void sendAll(ByteBuffer[] buffers) throws IOException {
         if (tls != null) {
             tls.send(buffers);
             return;
@@ -173,7 +221,14 @@ final class Connection implements Call.Blocking {
     }
 
     private int receive(ByteBuffer to) throws IOException {
-        return tls == null ? channel.read(to) : tls.read(to);
+        try {
+            int read = tls == null ? channel.read(to) : tls.read(to);
+            // The rest of a response follows without a wait.
+            askAtNs = System.nanoTime() + Liveness.PATIENCE_NS;
+            return read;
+        } catch (IOException error) {
+            throw explain(error);
+        }
     }
 
     @Override

@@ -11,6 +11,9 @@ import io.rawline.error.UnreachableException;
 import io.rawline.http.ResponseParser.NotHttpException;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.net.ConnectException;
+import java.net.NoRouteToHostException;
+import java.net.SocketTimeoutException;
 import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -20,6 +23,7 @@ import java.time.Duration;
 import java.util.Base64;
 import java.util.Map;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -48,6 +52,14 @@ public final class Http {
      */
     private static final int ALONE_MAX = 4;
 
+    /**
+     * How long a broker may send nothing on a WebSocket, in addition to {@link Liveness#PATIENCE_NS}, before it is
+     * asked whether it lives: it says something every 15 s.
+     */
+    private static final long MESSAGE_PATIENCE_NS = 18_000_000_000L;
+
+    private static final ThreadFactory QUESTIONS = Daemons.factory("rawline-question");
+
     private final HttpConfig config;
     private final Addresses addresses;
     /** A header line, or empty. */
@@ -64,13 +76,13 @@ public final class Http {
     private volatile boolean closed;
 
     public Http(HttpConfig config) {
-        this(config, timers());
+        this(config, timers(), false);
     }
 
-    private Http(HttpConfig config, ScheduledThreadPoolExecutor timers) {
+    private Http(HttpConfig config, ScheduledThreadPoolExecutor timers, boolean hasOthers) {
         this.config = config;
         this.timers = timers;
-        this.addresses = Addresses.parse(config.broker());
+        this.addresses = Addresses.parse(config.broker(), hasOthers, this::liveness);
         this.authorization = authorization(config.apiKey());
         this.sslContext = addresses.hasEncrypted() ? sslContext(config.sslContext()) : null;
         pool = new Pool(config.connectionsIdleMax(), timers);
@@ -109,7 +121,7 @@ public final class Http {
                 config.requestTimeout(),
                 config.connectionsIdleMax(),
                 config.sslContext());
-        return new Http(named, timers);
+        return new Http(named, timers, true);
     }
 
     /** Whether this is the URL of the broker that was used last. */
@@ -161,7 +173,7 @@ public final class Http {
         checkOpen();
         call.begin(limitNs, timers);
         try {
-            Exchange exchange = open(call, request);
+            Exchange exchange = open(call, request, limitNs - Nanos.of(config.requestTimeout()));
             try {
                 if (exchange.status() >= 300) {
                     if (!request.isGet()) {
@@ -286,6 +298,7 @@ public final class Http {
             Connection connection = connect(call);
             boolean opened = false;
             try {
+                connection.expect(0);
                 Exchange exchange = exchange(connection, upgrade);
                 if (exchange.status() >= 300) {
                     throw refused(exchange);
@@ -298,6 +311,7 @@ public final class Http {
                 if (!opened) {
                     throw broken(call, null);
                 }
+                connection.expectNothing();
                 return new WebSocket(connection);
             } catch (IOException error) {
                 throw broken(call, error);
@@ -338,6 +352,7 @@ public final class Http {
             if (!call.use(socket.connection())) {
                 throw broken(call, null);
             }
+            socket.connection().expect(MESSAGE_PATIENCE_NS);
             T result = receiver.receive(socket);
             received = call.release();
             if (!received) {
@@ -347,6 +362,7 @@ public final class Http {
         } catch (IOException error) {
             throw broken(call, error);
         } finally {
+            socket.connection().expectNothing();
             if (!received) {
                 call.release();
                 socket.close();
@@ -384,8 +400,10 @@ public final class Http {
     /**
      * Sends a request and reads the head of the response. A reused connection that the broker has closed meanwhile is
      * silently replaced, if the request can't have had an effect.
+     *
+     * @param waitNs how long the request lets the broker wait
      */
-    private Exchange open(Call call, Request request) {
+    private Exchange open(Call call, Request request, long waitNs) {
         if (Thread.currentThread().isInterrupted()) {
             // The interrupt would close any connection that the thread uses.
             throw Call.interrupted(null);
@@ -399,6 +417,7 @@ public final class Http {
                 throw broken(call, null);
             }
             try {
+                connection.expect(Math.max(0, waitNs));
                 return exchange(connection, request);
             } catch (NotHttpException error) {
                 forget(call, connection);
@@ -437,10 +456,54 @@ public final class Http {
 
     private Connection connect(Call call) {
         try {
-            return addresses.connect(address ->
-                    Connection.open(address, address.encrypted() ? sslContext : null, config.connectTimeout(), call));
+            return addresses.connect(
+                    (address, peer) -> Connection.open(address, peer, tls(address), config.connectTimeout(), call));
         } catch (Addresses.NotConnectedException error) {
             throw call.explain(error.reason, error.address, notConnected(error.address, error.reason));
+        }
+    }
+
+    private SSLContext tls(Address address) {
+        return address.encrypted() ? sslContext : null;
+    }
+
+    /** Whether no broker has responded lately. */
+    public boolean isSilent() {
+        return addresses.areAvoided();
+    }
+
+    private Liveness liveness(Address address) {
+        return new Liveness(
+                () -> ask(address),
+                question -> QUESTIONS.newThread(question).start(),
+                tick -> timers.schedule(tick, Liveness.TICK_NS, TimeUnit.NANOSECONDS),
+                System::nanoTime);
+    }
+
+    /** Asks a broker whether it lives, on a new connection. */
+    private Liveness.Answer ask(Address address) {
+        Call call = new Call();
+        call.begin(Liveness.QUESTION_NS_MAX, timers);
+        Connection connection = null;
+        try {
+            Duration wait = Duration.ofNanos(Liveness.QUESTION_NS_MAX);
+            connection = Connection.open(address, Peer.of(null), tls(address), wait, call);
+            connection.send(Request.get("/health").bytes(address, ""));
+            new Exchange(connection);
+            return Liveness.Answer.LIVES;
+        } catch (NotHttpException error) {
+            return Liveness.Answer.LIVES;
+        } catch (IOException error) {
+            boolean isLate = !call.release() || error.getCause() instanceof SocketTimeoutException;
+            boolean isGone = error instanceof ConnectException || error instanceof NoRouteToHostException;
+            // Other failures may be this machine's, or those of a server that has too many connections.
+            return isLate || isGone ? Liveness.Answer.SILENT : Liveness.Answer.UNKNOWN;
+        } finally {
+            call.end();
+            call.release();
+            if (connection != null) {
+                connection.close();
+            }
         }
     }
 
@@ -461,11 +524,13 @@ public final class Http {
 
     private boolean forget(Call call, Connection connection) {
         boolean live = call.release();
+        connection.expectNothing();
         connection.close();
         return live;
     }
 
     private void keep(Call call, Exchange exchange) {
+        exchange.connection().expectNothing();
         if (!call.release()) {
             return;
         }

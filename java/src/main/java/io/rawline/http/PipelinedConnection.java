@@ -16,7 +16,7 @@ import java.util.concurrent.locks.ReentrantLock;
  * another receives. The callers only wait: an interrupt of a thread that is blocked on a channel closes it, so a caller
  * that is interrupted would close the connection for all others.
  */
-final class PipelinedConnection {
+final class PipelinedConnection implements Liveness.Waiting {
     /** How long it stays open without a request. */
     private static final long IDLE_NS_MAX = 10_000_000_000L;
 
@@ -107,13 +107,31 @@ final class PipelinedConnection {
         try {
             if (!closed) {
                 connection = opened;
-                return true;
+                // Closes if the broker has been found silent meanwhile.
+                opened.peer().add(this);
+                return !closed;
             }
         } finally {
             lock.unlock();
         }
         opened.close();
         return false;
+    }
+
+    @Override
+    public long askInNs(long nowNs) {
+        lock.lock();
+        try {
+            QueuedRequest oldest = pipeline.oldest();
+            return oldest == null ? Nanos.MAX : oldest.sentAtNs() + Liveness.PATIENCE_NS - nowNs;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    @Override
+    public void foundSilent() {
+        close(new EOFException(Peer.SILENCE));
     }
 
     private void writeAll(Connection opened) {
@@ -298,6 +316,7 @@ final class PipelinedConnection {
             }
             signalWriter();
             if (connection != null) {
+                connection.peer().remove(this);
                 connection.close();
             }
         } finally {

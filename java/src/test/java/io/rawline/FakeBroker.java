@@ -1,0 +1,112 @@
+package io.rawline;
+
+import io.rawline.testkit.Scripted;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** A server that carries out nothing, and remembers what it got. It can be paused, as a stopped process is. */
+final class FakeBroker implements AutoCloseable {
+    private final Scripted server;
+    private final List<String> heads = Collections.synchronizedList(new ArrayList<>());
+    private final AtomicInteger questions = new AtomicInteger();
+    private final CountDownLatch disconnected = new CountDownLatch(1);
+    /** The value of the header; empty if it is the owner. */
+    private volatile String owner = "";
+    /** While it is set, connections are open and nothing responds. */
+    private volatile boolean isPaused;
+
+    /** What happens to an append, which is then acknowledged. */
+    interface Storing {
+        void store(Scripted.Peer peer, String body) throws IOException;
+    }
+
+    FakeBroker() throws IOException {
+        this((peer, body) -> {});
+    }
+
+    FakeBroker(Storing storing) throws IOException {
+        server = new Scripted((number, peer) -> serve(peer, storing));
+    }
+
+    private void serve(Scripted.Peer peer, Storing storing) throws IOException {
+        for (Scripted.Peer.Received next = peer.receive(); next != null; next = peer.receive()) {
+            waitWhilePaused();
+            if (next.head().startsWith("GET /topic?")) {
+                peer.answer(
+                        200,
+                        "",
+                        "{\"name\":\"t\",\"first_offset\":0,\"next_offset\":0,\"bytes\":0," + "\"objects\":0}");
+            } else if (next.head().startsWith("GET /health ")) {
+                questions.incrementAndGet();
+                peer.answer(200, "", "ok");
+            } else {
+                heads.add(next.head());
+                storing.store(peer, next.body());
+                acknowledge(peer);
+            }
+        }
+        disconnected.countDown();
+    }
+
+    private void waitWhilePaused() {
+        while (isPaused) {
+            try {
+                Thread.sleep(10);
+            } catch (InterruptedException error) {
+                throw new AssertionError(error);
+            }
+        }
+    }
+
+    private void acknowledge(Scripted.Peer peer) throws IOException {
+        String header = owner.isEmpty() ? "" : "rawline-owner: " + owner + "\r\n";
+        peer.answer(201, header, "{\"first_offset\":0,\"next_offset\":1}");
+    }
+
+    String url() {
+        return server.url();
+    }
+
+    /** Its responses name this URL; none if it is empty. */
+    void owner(String url) {
+        owner = url;
+    }
+
+    void pause(boolean paused) {
+        isPaused = paused;
+    }
+
+    /** Number of appends. */
+    int appends() {
+        return heads.size();
+    }
+
+    /** The heads of appends. */
+    List<String> heads() {
+        return heads;
+    }
+
+    /** How often somebody asked whether it lives. */
+    int questions() {
+        return questions.get();
+    }
+
+    int connections() {
+        return server.connections();
+    }
+
+    /** Waits until a client closes a connection. */
+    void awaitDisconnected() throws InterruptedException {
+        disconnected.await();
+    }
+
+    @Override
+    public void close() throws IOException {
+        isPaused = false;
+        server.close();
+    }
+}
