@@ -7,8 +7,8 @@ mod journals;
 mod support;
 
 use rawline_client::{
-    BrokerInfo, BrokerState, Client, ClientConfig, ClientError, Fetched, Producer, ProducerConfig, ReadOptions,
-    RetryPolicy, Settings,
+    BrokerInfo, BrokerState, Client, ClientConfig, ClientError, Delivered, Fetched, Producer, ProducerConfig,
+    ReadOptions, RetryPolicy, Settings, Subscription, SubscriptionConfig,
 };
 use rawline_testkit::process::{Broker, serve_command};
 use rawline_testkit::s3_server::{Bucket, bucket};
@@ -271,6 +271,35 @@ async fn appends_to_an_owner_that_is_paused_go_on_elsewhere_and_every_record_is_
     named.more(100).await;
     given.check("t", &brokers.iter().collect::<Vec<_>>()).await;
     named.check("u", &brokers.iter().collect::<Vec<_>>()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_subscription_at_a_broker_that_is_paused_goes_on_elsewhere() {
+    let bucket = bucket().await;
+    let brokers = cluster(&bucket, 2).await;
+    client(&brokers[1]).create_topic("t", &Settings::default()).await.unwrap();
+    let client = client_of(&[&brokers[0], &brokers[1]]);
+    let mut subscription = Subscription::new(client, SubscriptionConfig::new("t")).await.unwrap();
+    let numbers = Numbers::start(self::client(&brokers[1]), "t");
+    let mut received = 0;
+    let mut receive_until = async |until: u64| {
+        while received < until {
+            let Delivered::Records(delivered) = subscription.next().await.unwrap() else { panic!("no records") };
+            let mut records = delivered.records();
+            while let Some(record) = records.next_record().unwrap() {
+                assert_eq!(String::from_utf8_lossy(record.bytes), received.to_string());
+                received += 1;
+            }
+        }
+    };
+    receive_until(100).await;
+    signal(&brokers[0], "STOP");
+    // It may have sent what is acknowledged by now, and a batch more.
+    let sent = numbers.acknowledged.load(Ordering::Relaxed);
+    numbers.more(100).await;
+    tokio::time::timeout(PATIENCE, receive_until(sent + 100)).await.unwrap();
+    signal(&brokers[0], "CONT");
+    numbers.check("t", &[&brokers[0], &brokers[1]]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
