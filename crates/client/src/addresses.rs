@@ -28,14 +28,22 @@ pub(crate) struct Common {
 
 impl Addresses {
     /// The brokers in a list of URLs, separated by commas. `has_others` says whether requests can go to brokers that
-    /// are not in the list.
-    pub(crate) fn parse(config: &ClientConfig, has_others: bool) -> Result<(Addresses, Common), ClientError> {
+    /// are not in the list. What is found out of one that is among `known`, too, counts in both places: nobody has to
+    /// wait for it twice.
+    pub(crate) fn parse(
+        config: &ClientConfig,
+        has_others: bool,
+        known: Option<&Addresses>,
+    ) -> Result<(Addresses, Common), ClientError> {
         let is_replaceable = has_others || config.broker.contains(',');
         let mut common: Option<Common> = None;
         let mut all = Vec::new();
         for url in config.broker.split(',').map(str::trim) {
             let address = Address::parse(url, &config.tls, is_replaceable);
-            let address = address.map_err(|reason| ClientError::Config { reason })?;
+            let mut address = address.map_err(|reason| ClientError::Config { reason })?;
+            if let Some(same) = known.and_then(|known| known.at(&address.host, address.port)) {
+                address.liveness = same.liveness.clone();
+            }
             match &common {
                 None => {
                     let (path, host_header) = (address.path.clone(), address.host_header.clone());
@@ -76,6 +84,10 @@ impl Addresses {
         Err(error)
     }
 
+    fn at(&self, host: &str, port: u16) -> Option<&Arc<Address>> {
+        self.all.iter().find(|address| address.host == host && address.port == port)
+    }
+
     /// Whether all have not responded lately.
     pub(crate) fn are_avoided(&self) -> bool {
         self.all.iter().all(|address| address.liveness.is_avoided())
@@ -84,5 +96,26 @@ impl Addresses {
     #[cfg(test)]
     pub(crate) fn hosts(&self) -> Vec<(&str, u16)> {
         self.all.iter().map(|address| (address.host.as_str(), address.port)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(urls: &str, has_others: bool, known: Option<&Addresses>) -> Addresses {
+        Addresses::parse(&ClientConfig::new(urls), has_others, known).unwrap().0
+    }
+
+    #[test]
+    fn a_broker_in_two_lists_is_silent_once() {
+        let given = parse("http://a:1,http://b:2", true, None);
+        let known = |port, of: &Addresses| {
+            let of = of.at("b", port).unwrap();
+            given.all.iter().filter(|address| Arc::ptr_eq(&address.liveness, &of.liveness)).count()
+        };
+        assert_eq!(known(2, &parse("http://b:2", true, Some(&given))), 1);
+        assert_eq!(known(1, &parse("http://b:1", true, Some(&given))), 0, "another broker");
+        assert_eq!(known(2, &parse("http://b:2", true, None)), 0);
     }
 }

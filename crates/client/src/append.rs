@@ -111,7 +111,7 @@ impl Client {
             }
             let Sent { appended, owner } = sent?;
             if let Some(url) = owner {
-                client.owners().learn(&topic, &url, client.config(), client.environment());
+                client.owners().learn(&topic, &url, &client);
             }
             Ok(appended)
         }

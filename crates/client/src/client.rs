@@ -67,20 +67,21 @@ impl Client {
 
     /// Like [`Client::new`], with the time and the randomness of `environment`.
     pub fn with_environment(config: ClientConfig, environment: Arc<dyn Environment>) -> Result<Client, ClientError> {
-        Client::with_owners(config, environment, Some(Owners::default()))
+        Client::with_owners(config, environment, Some(Owners::default()), None)
     }
 
-    /// A client of the broker that owns a journal.
-    pub(crate) fn of_owner(config: ClientConfig, environment: Arc<dyn Environment>) -> Result<Client, ClientError> {
-        Client::with_owners(config, environment, None)
+    /// A client of the broker that owns a journal, as a response to `self` has said.
+    pub(crate) fn of_owner(&self, config: ClientConfig) -> Result<Client, ClientError> {
+        Client::with_owners(config, self.inner.environment.clone(), None, Some(&self.inner.addresses))
     }
 
     fn with_owners(
         config: ClientConfig,
         environment: Arc<dyn Environment>,
         owners: Option<Owners>,
+        known: Option<&Addresses>,
     ) -> Result<Client, ClientError> {
-        let (addresses, Common { path, host_header }) = Addresses::parse(&config, owners.is_none())?;
+        let (addresses, Common { path, host_header }) = Addresses::parse(&config, owners.is_none(), known)?;
         let wrong = |reason: String| ClientError::Config { reason };
         let authorization = match &config.api_key {
             Some(key) => {

@@ -3,7 +3,6 @@
 //! A broker that doesn't own a topic's journal forwards appends to the one that does, and names it in its response. So
 //! the next appends to the topic go there.
 
-use crate::environment::Environment;
 use crate::limits::{OWNER_CONNECT_TIMEOUT, OWNER_UNREACHABLE_FOR, OWNERS_MAX, OWNERS_TOPICS_MAX};
 use crate::refusal::code_of_status;
 use crate::{Client, ClientConfig, ClientError};
@@ -47,8 +46,8 @@ impl Owners {
         self.state().of_topics.get(topic).cloned()
     }
 
-    /// A response has named the owner of the topic's journal. `config` is the client's.
-    pub fn learn(&self, topic: &str, url: &str, config: &ClientConfig, environment: &Arc<dyn Environment>) {
+    /// A response to a client has named the owner of the topic's journal.
+    pub fn learn(&self, topic: &str, url: &str, client: &Client) {
         let mut state = self.state();
         let is_known = state.of_topics.get(topic).is_some_and(|owner| *owner.url == *url);
         let now = Instant::now();
@@ -56,7 +55,7 @@ impl Owners {
             return;
         }
         state.unreachable.retain(|_, until| *until > now);
-        let Some(client) = state.broker(url, config, environment) else {
+        let Some(client) = state.broker(url, client) else {
             state.unreachable.insert(url.to_owned(), now + OWNER_UNREACHABLE_FOR);
             return;
         };
@@ -87,17 +86,18 @@ impl Owners {
 
 impl State {
     /// The client of a broker; `None` if the URL isn't one, or would send what is encrypted now as plain text.
-    fn broker(&mut self, url: &str, config: &ClientConfig, environment: &Arc<dyn Environment>) -> Option<Client> {
+    fn broker(&mut self, url: &str, given: &Client) -> Option<Client> {
         if let Some(client) = self.brokers.get(url) {
             return Some(client.clone());
         }
+        let config = given.config();
         let scheme = |url: &str| url.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
         if url.contains(',') || config.broker.split(',').any(|ours| scheme(ours.trim()) != scheme(url)) {
             return None;
         }
         let connect_timeout = config.connect_timeout.min(OWNER_CONNECT_TIMEOUT);
         let config = ClientConfig { broker: url.to_owned(), connect_timeout, ..config.clone() };
-        let client = Client::of_owner(config, environment.clone()).ok()?;
+        let client = given.of_owner(config).ok()?;
         if self.brokers.len() >= OWNERS_MAX {
             self.brokers.clear();
         }

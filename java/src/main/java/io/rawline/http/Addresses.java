@@ -27,10 +27,11 @@ final class Addresses {
     /**
      * The brokers in a list of URLs, separated by commas.
      *
-     * @param hasOthers whether the requests can go to brokers that are not in the list
+     * @param others null, or other brokers that requests can go to. What is found out of one that is in both lists
+     *     counts in both: nobody has to wait for it twice.
      * @param watch to find out whether the broker at an address lives
      */
-    static Addresses parse(String urls, boolean hasOthers, Function<Address, Liveness> watch) {
+    static Addresses parse(String urls, Addresses others, Function<Address, Liveness> watch) {
         List<Address> all = Arrays.stream(urls.split(",", -1))
                 .map(url -> Address.parse(url.strip()))
                 .toList();
@@ -41,7 +42,13 @@ final class Addresses {
                         "the paths of the brokers' URLs differ: \"" + path + "\" and \"" + address.path() + "\"", null);
             }
         }
-        return new Addresses(all, hasOthers || all.size() > 1 ? watch : null);
+        if (others == null) {
+            return new Addresses(all, all.size() > 1 ? watch : null);
+        }
+        return new Addresses(all, address -> {
+            Liveness known = others.liveness(address);
+            return known == null ? watch.apply(address) : known;
+        });
     }
 
     /** The first one, whose name is in the requests to all. */
@@ -116,6 +123,16 @@ final class Addresses {
         }
         places.addAll(avoided);
         return places;
+    }
+
+    /** That of the broker at an address; null if it isn't one of these, or no other one can take its place. */
+    Liveness liveness(Address address) {
+        for (int i = 0; i < all.size(); i++) {
+            if (all.get(i).isSame(address)) {
+                return livenesses.get(i);
+            }
+        }
+        return null;
     }
 
     /** Whether all have not responded lately. */

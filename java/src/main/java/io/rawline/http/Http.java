@@ -76,13 +76,13 @@ public final class Http {
     private volatile boolean closed;
 
     public Http(HttpConfig config) {
-        this(config, timers(), false);
+        this(config, timers(), null);
     }
 
-    private Http(HttpConfig config, ScheduledThreadPoolExecutor timers, boolean hasOthers) {
+    private Http(HttpConfig config, ScheduledThreadPoolExecutor timers, Addresses others) {
         this.config = config;
         this.timers = timers;
-        this.addresses = Addresses.parse(config.broker(), hasOthers, this::liveness);
+        this.addresses = Addresses.parse(config.broker(), others, this::liveness);
         this.authorization = authorization(config.apiKey());
         this.sslContext = addresses.hasEncrypted() ? sslContext(config.sslContext()) : null;
         pool = new Pool(config.connectionsIdleMax(), timers);
@@ -121,7 +121,7 @@ public final class Http {
                 config.requestTimeout(),
                 config.connectionsIdleMax(),
                 config.sslContext());
-        return new Http(named, timers, true);
+        return new Http(named, timers, addresses);
     }
 
     /** Whether this is the URL of the broker that was used last. */
