@@ -84,8 +84,9 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
                 self.load(actions);
             }
             ReadResult::Found { link, changes, created, date } => {
-                // What comes after it was stored, and is covered by a snapshot, only later. That it is still there now
-                // says nothing of that: a reader that lags may read on and on without coming to the end.
+                // Later objects become part of the chain, and are covered by a snapshot, after this one was stored.
+                // That this one still exists proves nothing about them: a reader that lags may read for longer than
+                // the deletion delay before it reaches the end.
                 let seen = if self.rules.age_of_objects() { created.min(date) } else { date };
                 self.found(link, changes, seen, actions);
             }

@@ -247,7 +247,7 @@ pub struct Writer<T> {
     stalled_since: Option<Duration>,
     /// Since when somebody waits while the end isn't known. What others store may be found all the time.
     awaited_since: Option<Duration>,
-    /// The store's time at which the chain's end was last observed. What comes after the objects that are known now is
+    /// The store's time at which the chain's end was last observed. Objects after the last one that is known now are
     /// deleted at `end_seen + D` at the earliest.
     end_seen: u64,
     /// The chain goes on to before this number, as another writer has said. 0 if nobody has.

@@ -108,7 +108,8 @@ async fn fetch(
         while let Some(place) = progress.next() {
             // The first batch comes whatever the limit is; without it a consumer would be stuck.
             let (left, is_first) = (asked.bytes_max.saturating_sub(progress.bytes()), progress.bytes() == 0);
-            progress.read(place, read_one(client, asked, place, watched, left, is_first).await);
+            let read = read_one(client, asked, place, watched, left, is_first).await;
+            progress.read(place, read.unwrap_or_else(|why| Found::refused(asked.at(place).1.partition, why)));
         }
         let is_over = || Instant::now() >= until || *client.kafka.stopping.borrow() || client.peer.is_gone();
         if progress.is_enough(asked.bytes_min) || is_over() {

@@ -94,7 +94,7 @@ async fn a_wait_ends_with_nothing_when_its_time_is_over() {
     }
 }
 
-/// What was found before the wait is in the response once, with what came after it.
+/// Records found before the wait are in the response once, with those that arrived during it.
 #[tokio::test]
 async fn a_request_for_more_bytes_than_there_are_returns_what_comes_meanwhile_too() {
     let (server, _dir) = served().await;

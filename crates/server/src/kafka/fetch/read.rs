@@ -22,6 +22,20 @@ pub(super) struct Found {
 }
 
 impl Found {
+    /// What the response says of a partition that can't be read.
+    pub fn refused(partition: i32, Refusal { code, message }: Refusal) -> Found {
+        tracing::debug!(partition, message, "a Kafka client fetches in vain");
+        Found::without_records(FetchedPartition {
+            partition,
+            error: code.into(),
+            next_offset: -1,
+            stable_offset: -1,
+            first_offset: -1,
+            aborted: Vec::new(),
+            records_bytes: 0,
+        })
+    }
+
     fn without_records(fetched: FetchedPartition) -> Found {
         Found { fetched, records: Vec::new(), holds_buffers: false }
     }
@@ -29,33 +43,6 @@ impl Found {
 
 /// Reads the partition at a place of a request: at most `left` bytes, or a batch if it is the first.
 pub(super) async fn read_one(
-    client: &Client,
-    asked: &Asked,
-    place: usize,
-    watched: &mut Watched,
-    left: u64,
-    is_first: bool,
-) -> Found {
-    let number = asked.at(place).1.partition;
-    match try_read(client, asked, place, watched, left, is_first).await {
-        Ok(found) => found,
-        Err(Refusal { code, message }) => {
-            tracing::debug!(partition = number, message, "a Kafka client fetches in vain");
-            let (next_offset, stable_offset, first_offset, records_bytes) = (-1, -1, -1, 0);
-            Found::without_records(FetchedPartition {
-                partition: number,
-                error: code.into(),
-                next_offset,
-                stable_offset,
-                first_offset,
-                aborted: Vec::new(),
-                records_bytes,
-            })
-        }
-    }
-}
-
-async fn try_read(
     client: &Client,
     asked: &Asked,
     place: usize,
