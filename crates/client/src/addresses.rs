@@ -27,21 +27,16 @@ pub(crate) struct Common {
 }
 
 impl Addresses {
-    /// The brokers in a list of URLs, separated by commas. `has_others` says whether requests can go to brokers that
-    /// are not in the list. What is found out of one that is among `known`, too, counts in both places: nobody has to
-    /// wait for it twice.
-    pub(crate) fn parse(
-        config: &ClientConfig,
-        has_others: bool,
-        known: Option<&Addresses>,
-    ) -> Result<(Addresses, Common), ClientError> {
-        let is_replaceable = has_others || config.broker.contains(',');
+    /// The brokers in a list of URLs, separated by commas. `others` are brokers to which requests can go instead, if
+    /// there are any. What is found out of one that is in both lists counts in both: nobody has to wait for it twice.
+    pub(crate) fn parse(config: &ClientConfig, others: Option<&Addresses>) -> Result<(Addresses, Common), ClientError> {
+        let is_replaceable = others.is_some() || config.broker.contains(',');
         let mut common: Option<Common> = None;
         let mut all = Vec::new();
         for url in config.broker.split(',').map(str::trim) {
             let address = Address::parse(url, &config.tls, is_replaceable);
             let mut address = address.map_err(|reason| ClientError::Config { reason })?;
-            if let Some(same) = known.and_then(|known| known.at(&address.host, address.port)) {
+            if let Some(same) = others.and_then(|others| others.at(&address.host, address.port)) {
                 address.liveness = same.liveness.clone();
             }
             match &common {
@@ -103,19 +98,19 @@ impl Addresses {
 mod tests {
     use super::*;
 
-    fn parse(urls: &str, has_others: bool, known: Option<&Addresses>) -> Addresses {
-        Addresses::parse(&ClientConfig::new(urls), has_others, known).unwrap().0
+    fn parse(urls: &str, others: Option<&Addresses>) -> Addresses {
+        Addresses::parse(&ClientConfig::new(urls), others).unwrap().0
     }
 
     #[test]
     fn a_broker_in_two_lists_is_silent_once() {
-        let given = parse("http://a:1,http://b:2", true, None);
+        let given = parse("http://a:1,http://b:2", None);
         let known = |port, of: &Addresses| {
             let of = of.at("b", port).unwrap();
             given.all.iter().filter(|address| Arc::ptr_eq(&address.liveness, &of.liveness)).count()
         };
-        assert_eq!(known(2, &parse("http://b:2", true, Some(&given))), 1);
-        assert_eq!(known(1, &parse("http://b:1", true, Some(&given))), 0, "another broker");
-        assert_eq!(known(2, &parse("http://b:2", true, None)), 0);
+        assert_eq!(known(2, &parse("http://b:2", Some(&given))), 1);
+        assert_eq!(known(1, &parse("http://b:1", Some(&given))), 0, "another broker");
+        assert_eq!(known(2, &parse("http://b:2", None)), 0);
     }
 }

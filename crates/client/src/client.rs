@@ -79,9 +79,9 @@ impl Client {
         config: ClientConfig,
         environment: Arc<dyn Environment>,
         owners: Option<Owners>,
-        known: Option<&Addresses>,
+        others: Option<&Addresses>,
     ) -> Result<Client, ClientError> {
-        let (addresses, Common { path, host_header }) = Addresses::parse(&config, owners.is_none(), known)?;
+        let (addresses, Common { path, host_header }) = Addresses::parse(&config, others)?;
         let wrong = |reason: String| ClientError::Config { reason };
         let authorization = match &config.api_key {
             Some(key) => {
