@@ -63,6 +63,9 @@ pub(super) async fn serve(client: Arc<Client>, place: Place, stream: Paced<Strea
         ended = take_turns(&client, Connection { requests, writer }) => match ended {
             Ok(()) => tracing::debug!(%address, "a connection ended"),
             Err(ConnectionError::Io(error)) => tracing::debug!(%address, %error, "a connection ended"),
+            Err(error @ ConnectionError::Unacknowledged { .. }) => {
+                tracing::info!(%address, %error, "closed a Kafka client's connection, so that it looks up the leaders again");
+            }
             Err(error) => tracing::warn!(%address, %error, "closed a Kafka client's connection"),
         },
         () = activity.evicted() => tracing::debug!(%address, "closed an idle connection: another needs it"),
@@ -119,7 +122,8 @@ impl Connection {
 }
 
 /// Writes responses in order, as soon as they are known. Those that are known at the same time are written together: a
-/// client that gets them one by one sends its next requests one by one.
+/// client that gets them one by one sends its next requests one by one. Ends with the first request that closes the
+/// connection, once the responses before it are written.
 async fn write(
     mut responses: mpsc::Receiver<Pending>,
     mut writer: impl AsyncWrite + Unpin,
@@ -128,17 +132,21 @@ async fn write(
 ) -> Result<(), ConnectionError> {
     let mut waiting = None;
     while let Some(first) = next(&mut waiting, &mut responses).await {
-        let (mut all, mut served) = (first.reply().await, 1);
+        let (mut all, mut served) = (first.outcome().await?, 1);
         while all.as_ref().is_none_or(Reply::has_room)
             && let Ok(pending) = responses.try_recv()
         {
             match pending.now() {
-                Ok(reply) => {
+                Ok(Ok(reply)) => {
                     all = match (all, reply) {
                         (Some(all), Some(reply)) => Some(all.and(reply)),
                         (all, reply) => all.or(reply),
                     };
                     served += 1;
+                }
+                Ok(Err(error)) => {
+                    waiting = Some(Pending::Ready(Err(error)));
+                    break;
                 }
                 Err(pending) => {
                     waiting = Some(pending);
@@ -158,7 +166,7 @@ async fn write(
     Ok(())
 }
 
-/// The response that was received but not known yet, or the next one that is received.
+/// The outcome that was received but is not used yet, or the next one that is received.
 async fn next(waiting: &mut Option<Pending>, responses: &mut mpsc::Receiver<Pending>) -> Option<Pending> {
     match waiting.take() {
         Some(pending) => Some(pending),
@@ -257,7 +265,7 @@ impl<S: AsyncRead + Unpin> Requests<S> {
         self.login.allow(api)?;
         if api == Api::ApiVersions && !api.versions().contains(&header.version) {
             self.incoming.whole(left).await?;
-            return Ok(Pending::Ready(Some(api_versions::unsupported(&header))));
+            return Ok(Pending::Ready(Ok(Some(api_versions::unsupported(&header)))));
         }
         if api == Api::Produce {
             return produce::receive(&self.client, &mut self.incoming, header, left).await;
@@ -299,6 +307,6 @@ impl<S: AsyncRead + Unpin> Requests<S> {
                 None => return Err(ConnectionError::NotServed { api: header.api, version: header.version }),
             },
         };
-        Ok(Pending::Ready(Some(building.finish(client, &header, api, response).await?)))
+        Ok(Pending::Ready(Ok(Some(building.finish(client, &header, api, response).await?))))
     }
 }

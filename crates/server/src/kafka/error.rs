@@ -24,6 +24,9 @@ pub(super) enum ConnectionError {
     NotServed { api: i16, version: i16 },
     #[error("what a request has for more than {limit} partitions can't be stored")]
     Refused { limit: usize },
+    /// As Kafka does: with acks=0 there is no response that could have the error.
+    #[error("records with acks=0 for {topic}, partition {partition}, were refused (error {code}): {message}")]
+    Unacknowledged { topic: String, partition: i32, code: i16, message: String },
     #[error("a request names more than {limit} topics; send several requests")]
     Topics { limit: usize },
     #[error(

@@ -89,7 +89,7 @@ pub(super) fn begin(
         client.fetches.keep(watched, &client.kafka.watching, asked.wanted.len());
         let mut building = Building::new(&client.kafka);
         building.begin(found.len()).await;
-        Some(reply(&client, &header, asked, found).await)
+        Ok(Some(reply(&client, &header, asked, found).await))
     };
     Ok(Pending::Later(fetched.boxed()))
 }

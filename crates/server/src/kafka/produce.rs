@@ -4,7 +4,7 @@ use super::Client;
 use super::error::{ConnectionError, Refusal};
 use super::incoming::Incoming;
 use super::lookup::partition_of;
-use super::reply::{Pending, Reply};
+use super::reply::{Outcome, Pending, Reply};
 use super::transactions::is_known_kind;
 use crate::convert::keys;
 use bytes::Bytes;
@@ -234,7 +234,7 @@ async fn begin(
     let mut all = join_all(appends).map(move |produced| respond(&header, acks, throttle_ms, names, produced)).boxed();
     // Once: from here on their order is decided, and the next request can be read.
     match (&mut all).now_or_never() {
-        Some(reply) => Pending::Ready(reply),
+        Some(outcome) => Pending::Ready(outcome),
         None => Pending::Later(all),
     }
 }
@@ -292,10 +292,11 @@ fn respond(
     throttle_ms: i32,
     names: Vec<Arc<TopicRef>>,
     produced: Vec<Produced>,
-) -> Option<Reply> {
+) -> Outcome {
     if acks == 0 {
-        // Nobody waits for it, and one response too many would be taken for that to the next request.
-        return None;
+        // One response too many would be taken for the one to the next request. A client that doesn't get errors only
+        // looks up the leader again when its connection breaks.
+        return names.into_iter().zip(produced).find_map(unacknowledged).map_or(Ok(None), Err);
     }
     let mut topics: Vec<(TopicRef, Vec<Produced>)> = Vec::new();
     for (name, produced) in names.into_iter().zip(produced) {
@@ -305,5 +306,19 @@ fn respond(
         }
     }
     let body = response(header.version, &topics, throttle_ms);
-    Some(Reply::new(header, Api::Produce, [body.into()]))
+    Ok(Some(Reply::new(header, Api::Produce, [body.into()])))
+}
+
+/// What closes the connection of a client that wants no response, if the records were not appended.
+fn unacknowledged((topic, produced): (Arc<TopicRef>, Produced)) -> Option<ConnectionError> {
+    let Produced { partition, error, message, .. } = produced;
+    let topic = match &*topic {
+        TopicRef::Name(name) => format!("topic {name:?}"),
+        TopicRef::Id(id) => format!("the topic with the id {:032x}", u128::from_be_bytes(*id)),
+    };
+    let is_appended = error == i16::from(ErrorCode::None);
+    (!is_appended).then(|| {
+        let message = message.unwrap_or_default();
+        ConnectionError::Unacknowledged { topic, partition, code: error, message }
+    })
 }

@@ -1,5 +1,6 @@
 //! A response, and how it gets to the client.
 
+use super::error::ConnectionError;
 use bytes::{Buf, Bytes};
 use futures_util::future::{BoxFuture, FutureExt};
 use rawline_kafka::Api;
@@ -18,25 +19,29 @@ pub(super) struct Reply {
     pub holds_buffers: bool,
 }
 
-/// A response that may not be known yet; `None` if the client wants none.
+/// What a request gets: a response, `None` if the client wants none, or an error that closes the connection after the
+/// responses before it.
+pub(super) type Outcome = Result<Option<Reply>, ConnectionError>;
+
+/// An outcome that may not be known yet.
 pub(super) enum Pending {
-    Ready(Option<Reply>),
-    Later(BoxFuture<'static, Option<Reply>>),
+    Ready(Outcome),
+    Later(BoxFuture<'static, Outcome>),
 }
 
 impl Pending {
-    pub async fn reply(self) -> Option<Reply> {
+    pub async fn outcome(self) -> Outcome {
         match self {
-            Pending::Ready(reply) => reply,
-            Pending::Later(reply) => reply.await,
+            Pending::Ready(outcome) => outcome,
+            Pending::Later(outcome) => outcome.await,
         }
     }
 
-    /// The response if it is known now.
-    pub fn now(self) -> Result<Option<Reply>, Pending> {
+    /// The outcome if it is known now.
+    pub fn now(self) -> Result<Outcome, Pending> {
         match self {
-            Pending::Ready(reply) => Ok(reply),
-            Pending::Later(mut reply) => (&mut reply).now_or_never().ok_or(Pending::Later(reply)),
+            Pending::Ready(outcome) => Ok(outcome),
+            Pending::Later(mut outcome) => (&mut outcome).now_or_never().ok_or(Pending::Later(outcome)),
         }
     }
 }

@@ -11,6 +11,7 @@ mod failing_disk;
 mod groups;
 mod kafka;
 mod kafka_access;
+mod kafka_acks;
 mod kafka_admin;
 mod kafka_consumer_groups;
 mod kafka_fetch;

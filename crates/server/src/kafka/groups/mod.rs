@@ -47,7 +47,7 @@ pub(super) async fn respond(client: &Arc<Client>, header: &RequestHeader, reques
         };
         if let Some(code) = code {
             let response = elsewhere::refuse(request, code);
-            return Pending::Ready(Some(reply(header, response.api(), &response)));
+            return Pending::Ready(Ok(Some(reply(header, response.api(), &response))));
         }
     }
     let response: Response = match request {
@@ -74,7 +74,7 @@ pub(super) async fn respond(client: &Arc<Client>, header: &RequestHeader, reques
         Request::ConsumerGroupDescribe(request) => consumer::describe(client, request).into(),
         other => unreachable!("{:?} is not an API of groups", other.api()),
     };
-    Pending::Ready(Some(reply(header, response.api(), &response)))
+    Pending::Ready(Ok(Some(reply(header, response.api(), &response))))
 }
 
 /// The groups that a request is about; none if it is about all. Clients put those of one coordinator in a request.
@@ -110,9 +110,9 @@ fn later<R: Into<Response>>(
     response: impl Future<Output = R> + Send + 'static,
 ) -> Pending {
     let header = header.clone();
-    let mut replied = async move { Some(reply(&header, api, &response.await.into())) }.boxed();
+    let mut replied = async move { Ok(Some(reply(&header, api, &response.await.into()))) }.boxed();
     match (&mut replied).now_or_never() {
-        Some(reply) => Pending::Ready(reply),
+        Some(outcome) => Pending::Ready(outcome),
         None => Pending::Later(replied),
     }
 }
