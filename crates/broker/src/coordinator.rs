@@ -86,8 +86,8 @@ pub struct Commit {
     pub topic: Arc<str>,
     /// The partition's number.
     pub partition: u64,
-    /// Offset of the next record that the group wants.
-    pub offset: u64,
+    /// Offset of the next record that the group wants; negative if it is to have none.
+    pub offset: i64,
     /// What its consumer wants to find again with it.
     pub metadata: Arc<[u8]>,
 }

@@ -10,10 +10,18 @@ use std::sync::Arc;
 /// How far a group has come in a partition.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Committed {
-    /// Offset of the next record that it wants.
-    pub offset: u64,
+    /// Offset of the next record that it wants. A negative number says that it has none: Kafka's clients store such
+    /// numbers to make their group begin at its default again.
+    pub offset: i64,
     /// What its consumer wants to find again with it.
     pub metadata: Arc<[u8]>,
+}
+
+impl Committed {
+    /// Offset of the next record that the group wants, unless it has stored that it has none.
+    pub fn next_offset(&self) -> Option<u64> {
+        u64::try_from(self.offset).ok()
+    }
 }
 
 /// A group's offsets, at least one.
@@ -288,7 +296,7 @@ mod tests {
     use crate::limits::{PRODUCER_AGE_US, SETTINGS_BYTES_MAX};
 
     fn commit(offsets: &mut Offsets, group: &str, n: u64, bytes: usize, now_us: u64) -> Result<OffsetsBefore, Refused> {
-        let committed = Committed { offset: n, metadata: vec![0; bytes].into() };
+        let committed = Committed { offset: n as i64, metadata: vec![0; bytes].into() };
         offsets.commit(&group.into(), PartitionId { topic: n, number: 0 }, &committed, now_us)
     }
 

@@ -183,7 +183,7 @@ async fn a_group_commits_offsets_in_topics_of_all_journals_and_those_of_deleted_
     for name in TOPICS {
         first.create_topic(name, serde_json::Map::new()).await.unwrap();
     }
-    let of = |broker: &Broker, group: &str| -> BTreeMap<String, u64> {
+    let of = |broker: &Broker, group: &str| -> BTreeMap<String, i64> {
         let committed = broker.committed_offsets(group).into_iter();
         committed.map(|(topic, _, committed)| (topic.to_string(), committed.offset)).collect()
     };

@@ -157,7 +157,7 @@ pub(super) fn write(control: &Control, index: &mut Vec<u8>) {
         Control::Trim { partition, first_offset } => (TRIM, partition.number, *first_offset),
         Control::CommitOffset { partition, committed, producer, .. } => {
             let kind = if producer.is_some() { COMMIT_OFFSET_IN_TRANSACTION } else { COMMIT_OFFSET };
-            (kind, partition.number, committed.offset)
+            (kind, partition.number, committed.offset.cast_unsigned())
         }
         Control::ForgetOffset { partition, .. } => {
             (FORGET_OFFSET, partition.map_or(0, |partition| partition.number), 0)
@@ -288,7 +288,7 @@ fn read(bytes: &[u8]) -> Option<Control> {
         COMMIT_OFFSET if topic > 0 => Control::CommitOffset {
             group: str::from_utf8(name).ok()?.into(),
             partition: PartitionId { topic, number: partitions },
-            committed: Committed { offset: raw.first_offset.get(), metadata: settings },
+            committed: Committed { offset: raw.first_offset.get().cast_signed(), metadata: settings },
             producer: None,
         },
         COMMIT_OFFSET_IN_TRANSACTION if topic > 0 => {
@@ -296,7 +296,7 @@ fn read(bytes: &[u8]) -> Option<Control> {
             Control::CommitOffset {
                 group: str::from_utf8(name).ok()?.into(),
                 partition: PartitionId { topic, number: partitions },
-                committed: Committed { offset: raw.first_offset.get(), metadata: metadata.into() },
+                committed: Committed { offset: raw.first_offset.get().cast_signed(), metadata: metadata.into() },
                 producer: Some(producer),
             }
         }

@@ -113,7 +113,7 @@ fn write_group(name: &str, group: &GroupOffsets, bytes: &mut Vec<u8>) {
     for (id, Committed { offset, metadata }) in &group.committed {
         let raw = RawCommitted {
             topic: U64::new(id.topic),
-            offset: U64::new(*offset),
+            offset: U64::new(offset.cast_unsigned()),
             number: U32::new(id.number),
             metadata_bytes: U16::new(metadata.len() as u16),
             zero: U16::new(0),

@@ -216,7 +216,7 @@ impl Parts<'_> {
                 return Err(SnapshotError::Content("the size of what is committed with an offset"));
             }
             let (metadata, _) = self.bytes(metadata_bytes.next_multiple_of(ALIGNMENT))?.split_at(metadata_bytes);
-            group.committed.insert(id, Committed { offset: raw.offset.get(), metadata: metadata.into() });
+            group.committed.insert(id, Committed { offset: raw.offset.get().cast_signed(), metadata: metadata.into() });
         }
         Ok((name, group))
     }

@@ -96,7 +96,7 @@ fn write_pending(producer: u64, group: &str, id: PartitionId, committed: &Commit
     let raw = RawPending {
         producer: U64::new(producer),
         topic: U64::new(id.topic),
-        offset: U64::new(committed.offset),
+        offset: U64::new(committed.offset.cast_unsigned()),
         number: U32::new(id.number),
         group_bytes: U16::new(group.len() as u16),
         metadata_bytes: U16::new(committed.metadata.len() as u16),
@@ -236,6 +236,6 @@ impl Parts<'_> {
         let (group, rest) = texts.split_at(group_bytes);
         let metadata = rest.get(..metadata_bytes).ok_or(wrong)?.into();
         let group = str::from_utf8(group).map_err(|_| wrong)?.into();
-        Ok((raw.producer.get(), (group, id), Committed { offset: raw.offset.get(), metadata }))
+        Ok((raw.producer.get(), (group, id), Committed { offset: raw.offset.get().cast_signed(), metadata }))
     }
 }

@@ -71,7 +71,7 @@ fn a_valid_object_that_does_not_follow_is_a_contradiction() {
 }
 
 fn commit(random: &mut fastrand::Rng, partition: PartitionId) -> Control {
-    let committed = Committed { offset: random.u64(..100), metadata: vec![0; random.usize(..3)].into() };
+    let committed = Committed { offset: random.i64(-2..100), metadata: vec![0; random.usize(..3)].into() };
     Control::CommitOffset { group: ["g", "h"][random.usize(0..2)].into(), partition, committed, producer: None }
 }
 

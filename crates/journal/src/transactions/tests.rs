@@ -53,7 +53,7 @@ fn end(name: &str, (id, epoch): (u64, u16), end: TransactionEnd) -> Control {
     Control::EndTransaction { name: name.into(), id, epoch, end, next: (0, 0) }
 }
 
-fn commit(group: &str, partition: PartitionId, offset: u64, producer: Option<(u64, u16)>) -> Control {
+fn commit(group: &str, partition: PartitionId, offset: i64, producer: Option<(u64, u16)>) -> Control {
     let committed = Committed { offset, metadata: b"m"[..].into() };
     Control::CommitOffset { group: group.into(), partition, committed, producer }
 }
@@ -198,7 +198,7 @@ impl World {
         assert_eq!(Snapshot::parse(&bytes), Ok(Snapshot { state: self.state.clone(), pieces }));
     }
 
-    fn offset(&self, group: &str, partition: PartitionId) -> Option<u64> {
+    fn offset(&self, group: &str, partition: PartitionId) -> Option<i64> {
         let mut offsets = self.state.offsets().of(group);
         offsets.find(|(id, _)| *id == partition).map(|(_, committed)| committed.offset)
     }
@@ -221,7 +221,7 @@ fn random_transactions_are_what_they_were_made_of() {
                     let (first, next) = (world.state.first_offset(partition), world.state.next_offset(partition));
                     (vec![Control::Trim { partition, first_offset: random.u64(first..=next) }], Vec::new())
                 }
-                (2, Some(instance)) => (vec![commit("g", partition, random.u64(..9), Some(instance))], Vec::new()),
+                (2, Some(instance)) => (vec![commit("g", partition, random.i64(-1..9), Some(instance))], Vec::new()),
                 (3, Some(instance)) => (vec![end(name, instance, TransactionEnd::Abort)], Vec::new()),
                 (4, Some(instance)) => (vec![end(name, instance, TransactionEnd::Expire)], Vec::new()),
                 (5 | 6, Some(instance)) => {

@@ -15,6 +15,7 @@ use rawline_server::http::HttpConfig;
 use rawline_testkit::served::Served;
 use std::num::NonZeroU64;
 use std::sync::Arc;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 const TOPIC: i16 = ErrorCode::TopicAuthorizationFailed as i16;
 const GROUP: i16 = ErrorCode::GroupAuthorizationFailed as i16;
@@ -77,6 +78,12 @@ async fn a_key_reads_and_writes_what_it_grants_and_sees_nothing_else() {
     for topic in ["r.1", "other", "none"] {
         assert_eq!(produce(&mut client, topic).await, (TOPIC, -1), "{topic}");
     }
+    // Without a response, the connection is closed.
+    let mut silent = log_in(&server, &key).await;
+    let body = produce_body("other", 0, &batch(RecordCodec::None, 3, None));
+    let request = silent.request(Api::Produce.key(), 3, &body);
+    silent.stream.write_all(&request).await.unwrap();
+    assert_eq!(silent.stream.read_to_end(&mut Vec::new()).await.unwrap(), 0);
     assert_eq!(client.fetch("r.1", 0, 1 << 20).await.error, 0);
     for topic in ["w.1", "other", "none"] {
         let fetched = client.fetch(topic, 0, 1 << 20).await;

@@ -1,5 +1,6 @@
 //! Groups of Kafka's consumers: their members, the offsets that they commit, and what administrators do with them.
 
+use crate::support::http;
 use crate::support::kafka::{Client, served};
 use bytes::Bytes;
 use rawline_broker::store::disk::{DiskStore, Durability};
@@ -190,7 +191,6 @@ async fn what_is_committed_stays() {
     }
     assert_eq!(commit(&mut client, commit_request(0, 5, "first")).await, 0);
     assert_eq!(commit(&mut client, commit_request(0, 7, "second")).await, 0);
-    assert_eq!(commit(&mut client, commit_request(0, -2, "")).await, code(ErrorCode::OffsetOutOfRange));
     assert_eq!(commit(&mut client, commit_request(9, 1, "")).await, code(ErrorCode::UnknownTopicOrPartition));
     let long = "-".repeat(4097);
     assert_eq!(commit(&mut client, commit_request(0, 1, &long)).await, code(ErrorCode::OffsetMetadataTooLarge));
@@ -272,4 +272,38 @@ async fn a_broker_that_stops_does_not_wait_for_members() {
     assert!(stopped.is_ok(), "the broker waits for members");
     let Response::JoinGroup(joined) = Response::read(Api::JoinGroup, 9, &response.1).unwrap() else { panic!() };
     assert_eq!(joined.error_code, code(ErrorCode::CoordinatorNotAvailable));
+}
+
+/// Clients that reset a group commit -1 or -2, and find what they have committed, as with Kafka: consumers then begin
+/// where they begin without an offset.
+#[tokio::test]
+async fn negative_offsets_are_kept_as_kafka_keeps_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = at(dir.path()).await;
+    let mut client = Client::connect(&server).await;
+    client.create("t").await;
+    assert_eq!(commit(&mut client, commit_request(0, 5, "first")).await, 0);
+    for (offset, note) in [(-1, "end"), (-2, "beginning"), (i64::MIN, "")] {
+        assert_eq!(commit(&mut client, commit_request(0, offset, note)).await, 0);
+        assert_eq!(committed(&mut client).await, [("t".to_owned(), 0, offset, note.to_owned())]);
+    }
+    assert_eq!(described(&mut client).await.group_state, "Empty");
+    // Over HTTP, the group has no offset there, and can't get a negative one.
+    let group = format!("/group?group-name={GROUP}");
+    let (status, _, body) = http(&server, "GET", &group, "accept: */*", b"").await;
+    let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!((status, &body["offsets"]), (200, &serde_json::json!([])));
+    for offset in ["-1", "9223372036854775808"] {
+        let text = format!(r#"{{"offsets":[{{"topic":"t","partition":0,"offset":{offset}}}]}}"#);
+        let (status, _, body) = http(&server, "PUT", &group, "content-type: application/json", text.as_bytes()).await;
+        assert_eq!(status, 400, "{}", String::from_utf8_lossy(&body));
+    }
+    drop(client);
+    server.stop().await;
+
+    let server = at(dir.path()).await;
+    let mut client = Client::connect(&server).await;
+    assert_eq!(committed(&mut client).await, [("t".to_owned(), 0, i64::MIN, String::new())]);
+    assert_eq!(commit(&mut client, commit_request(0, 6, "")).await, 0);
+    assert_eq!(committed(&mut client).await, [("t".to_owned(), 0, 6, String::new())]);
 }

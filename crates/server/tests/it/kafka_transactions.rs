@@ -357,6 +357,7 @@ async fn offsets_of_open_transactions_are_unstable() {
         topics,
         ..Default::default()
     };
+    let mut again = asked.clone();
     let commit = async |client: &mut Client, version, asked: TxnOffsetCommitRequest| {
         let Response::TxnOffsetCommit(found) = client.call(version, asked).await else { panic!() };
         found.topics[0].partitions[0].error_code
@@ -381,4 +382,12 @@ async fn offsets_of_open_transactions_are_unstable() {
     assert_eq!(fetch(&mut client, true).await, (i16::from(ErrorCode::UnstableOffsetCommit), -1));
     assert_eq!(end(&mut client, 5, one, true).await.0, 0);
     assert_eq!(fetch(&mut client, true).await, (0, 5));
+    // A negative one, too, counts once its transaction is committed.
+    let (_, two) = open(&mut client, 5, 60_000).await;
+    (again.producer_id, again.producer_epoch) = two;
+    again.topics[0].partitions[0].committed_offset = -1;
+    assert_eq!(commit(&mut client, 5, again).await, 0);
+    assert_eq!(fetch(&mut client, false).await, (0, 5));
+    assert_eq!(end(&mut client, 5, two, true).await.0, 0);
+    assert_eq!(fetch(&mut client, true).await, (0, -1));
 }

@@ -193,7 +193,7 @@ impl Joining {
         };
         let committed = self.broker.committed_offsets(&self.group).into_iter();
         let committed: BTreeMap<(Arc<str>, u32), u64> =
-            committed.map(|(topic, partition, committed)| ((topic, partition), committed.offset)).collect();
+            committed.filter_map(|(topic, number, found)| Some(((topic, number), found.next_offset()?))).collect();
         let partitions = share.assigned_partitions.into_iter().flat_map(|of| {
             let topic: Arc<str> = of.topic.into();
             let committed = &committed;

@@ -130,9 +130,7 @@ async fn offsets(api: &Api, caller: &Caller, group: &str) -> Result<Vec<GroupOff
     let mut ends: BTreeMap<Arc<str>, Vec<u64>> = BTreeMap::new();
     let mut offsets = Vec::new();
     for (topic, partition, committed) in api.broker.committed_offsets(group) {
-        if !caller.grants().sees(&topic) {
-            continue;
-        }
+        let (true, Some(offset)) = (caller.grants().sees(&topic), committed.next_offset()) else { continue };
         if !ends.contains_key(&topic) {
             let all = api.broker.topic(&topic).await?.all_offsets().await?;
             ends.insert(topic.clone(), all.into_iter().map(|offsets| offsets.end).collect());
@@ -142,10 +140,10 @@ async fn offsets(api: &Api, caller: &Caller, group: &str) -> Result<Vec<GroupOff
         offsets.push(GroupOffset {
             topic: topic.to_string(),
             partition,
-            offset: committed.offset,
+            offset,
             next_offset,
             // Whoever sets a group's offset may set any.
-            lag: next_offset.saturating_sub(committed.offset),
+            lag: next_offset.saturating_sub(offset),
             metadata: String::from_utf8_lossy(&committed.metadata).into_owned(),
         });
     }
@@ -169,13 +167,19 @@ pub(crate) async fn commit(api: &Api, caller: &Caller, request: Request<Incoming
             return Err(ApiError::new(code::GROUP_INVALID, message));
         }
     };
-    let commit = |one: rawline_contract::CommitOffset| Commit {
-        topic: one.topic.into(),
-        partition: one.partition.into(),
-        offset: one.offset,
-        metadata: one.metadata.into_bytes().into(),
+    let commit = |one: rawline_contract::CommitOffset| {
+        let offset = i64::try_from(one.offset).map_err(|_| {
+            let message = format!("no record has the offset {}; commit one of at most {}", one.offset, i64::MAX);
+            ApiError::new(code::GROUP_INVALID, message)
+        })?;
+        Ok(Commit {
+            topic: one.topic.into(),
+            partition: one.partition.into(),
+            offset,
+            metadata: one.metadata.into_bytes().into(),
+        })
     };
-    let commits: Vec<Commit> = request.offsets.into_iter().map(commit).collect();
+    let commits: Vec<Commit> = request.offsets.into_iter().map(commit).collect::<Result<_, ApiError>>()?;
     let committed = api.broker.commit_offsets(&name, membership.as_ref(), &commits).await;
     let committed = committed.map_err(|error| match error {
         OffsetError::Group(GroupError::UnknownMember) if membership.is_none() => GroupError::NotEmpty.into(),

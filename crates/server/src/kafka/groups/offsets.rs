@@ -55,13 +55,11 @@ pub(super) async fn commit(client: &Client, version: i16, request: OffsetCommitR
         };
         names.push(name.as_ref().map(drop).map_err(|refusal| refusal.code));
         let Ok(name) = name else { continue };
-        commits.extend(topic.partitions.iter().filter_map(|partition| {
-            Some(Commit {
-                topic: name.clone(),
-                partition: u64::try_from(partition.partition_index).unwrap_or(u64::MAX),
-                offset: u64::try_from(partition.committed_offset).ok()?,
-                metadata: partition.committed_metadata.as_deref().unwrap_or_default().as_bytes().into(),
-            })
+        commits.extend(topic.partitions.iter().map(|partition| Commit {
+            topic: name.clone(),
+            partition: u64::try_from(partition.partition_index).unwrap_or(u64::MAX),
+            offset: partition.committed_offset,
+            metadata: partition.committed_metadata.as_deref().unwrap_or_default().as_bytes().into(),
         }));
     }
     if version < EPOCHS_FROM && membership.is_some() && client.kafka.broker.is_consumer_group(&group) {
@@ -81,11 +79,10 @@ pub(super) async fn commit(client: &Client, version: i16, request: OffsetCommitR
     let committed = committed.unwrap_or_else(|error| commits.iter().map(|_| Err(error.clone())).collect());
     let mut committed = committed.into_iter();
     let mut result = |asked: &OffsetCommitRequestPartition, named: Result<(), ErrorCode>| {
-        // Topics that don't exist were left out, and so were negative offsets.
+        // Topics that don't exist were left out.
         let error_code = match named {
             Err(unknown) => unknown.into(),
-            Ok(()) if asked.committed_offset < 0 => ErrorCode::OffsetOutOfRange.into(),
-            Ok(()) => committed.next().map_or(ErrorCode::OffsetOutOfRange.into(), |committed| code(&committed)),
+            Ok(()) => committed.next().map_or(ErrorCode::UnknownServerError.into(), |committed| code(&committed)),
         };
         OffsetCommitResponsePartition { partition_index: asked.partition_index, error_code }
     };
@@ -120,15 +117,13 @@ pub(super) async fn commit_in_transaction(
         (true, Some(_)) => None,
     };
     let asked = || request.topics.iter().flat_map(|topic| topic.partitions.iter().map(move |asked| (topic, asked)));
-    let commit = |(topic, asked): (&TxnOffsetCommitRequestTopic, &TxnOffsetCommitRequestPartition)| {
-        Some(Commit {
-            topic: topic.name.as_str().into(),
-            partition: u64::try_from(asked.partition_index).unwrap_or(u64::MAX),
-            offset: u64::try_from(asked.committed_offset).ok()?,
-            metadata: asked.committed_metadata.as_deref().unwrap_or_default().as_bytes().into(),
-        })
+    let commit = |(topic, asked): (&TxnOffsetCommitRequestTopic, &TxnOffsetCommitRequestPartition)| Commit {
+        topic: topic.name.as_str().into(),
+        partition: u64::try_from(asked.partition_index).unwrap_or(u64::MAX),
+        offset: asked.committed_offset,
+        metadata: asked.committed_metadata.as_deref().unwrap_or_default().as_bytes().into(),
     };
-    let commits: Vec<Commit> = asked().filter_map(commit).collect();
+    let commits: Vec<Commit> = asked().map(commit).collect();
     let committed = match (refused, producer) {
         (None, Some(producer)) => {
             let broker = &client.kafka.broker;
@@ -141,9 +136,7 @@ pub(super) async fn commit_in_transaction(
     let mut result = |asked: &TxnOffsetCommitRequestPartition| {
         let error_code = match refused {
             Some(refused) => refused.into(),
-            // Negative offsets were left out.
-            None if asked.committed_offset < 0 => ErrorCode::OffsetOutOfRange.into(),
-            None => committed.next().map_or(ErrorCode::OffsetOutOfRange.into(), |committed| code(&committed)),
+            None => committed.next().map_or(ErrorCode::UnknownServerError.into(), |committed| code(&committed)),
         };
         TxnOffsetCommitResponsePartition { partition_index: asked.partition_index, error_code }
     };
@@ -252,7 +245,7 @@ async fn offsets_of(
     }
     let partition = |number: i32, committed: Option<&Committed>| OffsetFetchResponsePartition {
         partition_index: number,
-        committed_offset: committed.map_or(-1, |committed| committed.offset as i64),
+        committed_offset: committed.map_or(-1, |committed| committed.offset),
         metadata: Some(
             committed.map(|committed| String::from_utf8_lossy(&committed.metadata).into_owned()).unwrap_or_default(),
         ),
