@@ -168,6 +168,27 @@ def test_records_are_shown_as_they_arrive(api: Api, open_page: Open) -> None:
     expect(records).to_have_attribute("aria-rowcount", "2001")
 
 
+def test_live_records_are_in_the_order_of_their_offsets(api: Api, open_page: Open) -> None:
+    """A time's fraction has as many digits as it needs, so its text doesn't sort as the time does."""
+    api.create("live", partitions=2)
+    for number in range(60):
+        api.append("live", f"record {number}".encode(), number % 2)
+    page, _ = open_page(api, "#/topic/live")
+    expect(page.get_by_role("table", name="Records")).to_contain_text("record 59")
+    assert cell(page, "Records", "preview")[:50] == [f"record {number}" for number in range(59, 9, -1)]
+
+
+def test_a_search_covers_more_than_the_newest_records(api: Api, open_page: Open) -> None:
+    api.lines("t", ["the needle", *(f"record {number}" for number in range(300))])
+    page, _ = open_page(api, "#/topic/t")
+    records = page.get_by_role("table", name="Records")
+    expect(records).to_contain_text("record 299")
+    page.get_by_role("searchbox").fill("needle")
+    expect(records.locator("tbody tr[tabindex]")).to_have_count(1)
+    page.get_by_role("searchbox").fill("missing")
+    expect(records).to_contain_text("None of the 301 records that are loaded matches")
+
+
 def test_records_are_found_by_offset_time_and_key(api: Api, open_page: Open) -> None:
     api.lines("t", [f"record {number}" for number in range(250)])
     page, _ = open_page(api, "#/topic/t")

@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get, isAborted, send, target, type TopicInfo } from "../api";
 import { decodeAvro, fingerprintOf, schemaOf, type Schema } from "../decode/avro";
-import { matcher, parseRow, parseRows, type Row } from "../decode/row";
+import { matcher, merged, parseRow, parseRows, type Row } from "../decode/row";
 import { decodeValue, plainText } from "../decode/value";
 import { Safe, utf8 } from "../escape";
 import { clock, count } from "../format";
@@ -19,6 +19,8 @@ import { type Format, FORMAT_NAMES, FORMATS, Record } from "./record";
 const ROWS_MAX = 2000;
 /** Records before the end with which a live view begins, of all partitions together. */
 const HISTORY = 50;
+/** The same while a search is typed, which covers what the page has loaded. */
+const SEARCHED_HISTORY = ROWS_MAX;
 /** Records of a page from an offset. */
 const PAGE = 100;
 /** Records that a search by key reads at once, and that it finds at most. */
@@ -50,6 +52,8 @@ export function Records({ topic, query }: { topic: TopicInfo; query: URLSearchPa
   const [isPaused, setPaused] = useState(false);
   const [shown, setShown] = useState<Shown>({ rows: [], status: "", error: undefined, isRunning: true });
   const stop = useRef<AbortController | undefined>(undefined);
+  // A live view begins again with more records at the first search.
+  const [isSearching, setSearching] = useState(false);
   const offsets = topic.offsets?.[partition ?? 0] ?? topic;
   // Where a page begins that nobody has chosen: not where it would begin when more records have arrived.
   const start = useMemo(
@@ -61,7 +65,8 @@ export function Records({ topic, query }: { topic: TopicInfo; query: URLSearchPa
     stop.current = abort;
     if (isPaused) return undefined;
     const from = mode === "offset" ? String(start) : at;
-    const source = { topic, partition, at: from, where, signal: abort.signal };
+    const history = isSearching ? SEARCHED_HISTORY : HISTORY;
+    const source = { topic, partition, at: from, where, history, signal: abort.signal };
     // Also after the search was stopped.
     let isCurrent = true;
     const show = (change: Partial<Shown>): void => {
@@ -76,7 +81,7 @@ export function Records({ topic, query }: { topic: TopicInfo; query: URLSearchPa
       isCurrent = false;
       abort.abort();
     };
-  }, [topic.name, topic.partitions, mode, partition, at, where, isPaused]);
+  }, [topic.name, topic.partitions, mode, partition, at, where, isPaused, isSearching]);
   const set = (change: { [name: string]: string | number | undefined }): void =>
     go(place(["topic", topic.name, "records"], { from: mode, partition, at, where, ...change }));
   const matches = useMemo(() => matcher(search), [search]);
@@ -160,7 +165,10 @@ export function Records({ topic, query }: { topic: TopicInfo; query: URLSearchPa
           placeholder="Search text, or field=value   /"
           title="Text, or conditions such as id.resp_p=53 and query=example.com"
           value={search}
-          onSearch={setSearch}
+          onSearch={(value) => {
+            setSearch(value);
+            if (mode === "live" && value !== "") setSearching(true);
+          }}
         />
         {mode === "live" && topic.payload === "value" && (
           <Enter
@@ -197,7 +205,15 @@ export function Records({ topic, query }: { topic: TopicInfo; query: URLSearchPa
           columns={columns}
           onOpen={setOpened}
           opened={opened && `${opened.partition}/${opened.offset}`}
-          empty={mode === "live" ? "No records yet." : shown.isRunning ? "" : "No records."}
+          empty={
+            shown.rows.length > 0
+              ? noMatch(shown.rows.length)
+              : mode === "live"
+                ? "No records yet."
+                : shown.isRunning
+                  ? ""
+                  : "No records."
+          }
         />
         {opened !== undefined && (
           <Record row={opened} payload={topic.payload} format={format} onClose={() => setOpened(undefined)} />
@@ -206,6 +222,10 @@ export function Records({ topic, query }: { topic: TopicInfo; query: URLSearchPa
     </div>
   );
 }
+
+/** What a search says that finds nothing. */
+const noMatch = (searched: number): string =>
+  `None of the ${count(searched)} records that are loaded matches. Older ones are found by offset, time or key.`;
 
 /** A field whose value counts when it is confirmed. */
 function Enter(props: {
@@ -243,6 +263,8 @@ interface Source {
   partition: number | undefined;
   at: string;
   where: string;
+  /** Records before the end with which a live view begins. */
+  history: number;
   signal: AbortSignal;
 }
 
@@ -265,22 +287,22 @@ async function read(source: Source, partition: number, offset: number, most: num
 
 /** The newest records, then those that arrive. */
 async function follow(source: Source, show: Show): Promise<void> {
-  const { topic, partition, where, signal } = source;
+  const { topic, partition, where, history, signal } = source;
   // The oldest first.
   let kept: Row[] = [];
   const positions = new Map<number, number>();
   if (where === "") {
     const { offsets = [] } = await get<TopicInfo>(target("/topic", { "topic-name": topic.name }), { signal });
     const wanted = [...offsets.entries()].filter(([number]) => number === (partition ?? number));
-    const each = Math.max(1, Math.ceil(HISTORY / wanted.length));
+    const each = Math.max(1, Math.ceil(history / wanted.length));
     for (const [number, { first_offset: first, next_offset: next }] of wanted) {
       // Of many partitions some are enough to begin with.
-      const start = kept.length < HISTORY ? Math.max(first, next - each) : next;
+      const start = kept.length < history ? Math.max(first, next - each) : next;
       const found = start < next ? await read(source, number, start, each) : [];
       kept.push(...found);
       positions.set(number, (found.at(-1)?.offset ?? start - 1) + 1);
     }
-    kept.sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : a.offset - b.offset));
+    kept = merged(kept);
   }
   let [state, received, skipped, timer] = ["connecting", 0, 0, 0];
   const showNow = (change: Partial<Shown> = {}): void => {
