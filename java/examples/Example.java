@@ -1,8 +1,8 @@
 import io.rawline.Client;
+import io.rawline.ConsumedRecord;
 import io.rawline.Consumer;
 import io.rawline.ConsumerConfig;
 import io.rawline.Producer;
-import io.rawline.Record;
 
 /** Appends three records to a topic and reads the topic from its beginning to its end. */
 public class Example {
@@ -17,7 +17,7 @@ public class Example {
             long end = client.topic("greetings").nextOffset();
             ConsumerConfig untilNow = new ConsumerConfig().endOffset(end);
             try (Consumer consumer = new Consumer(client, "greetings", untilNow)) {
-                for (Record record : consumer) {
+                for (ConsumedRecord record : consumer) {
                     System.out.println(record.offset() + "  " + record.text());
                 }
             }

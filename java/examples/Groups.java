@@ -1,7 +1,7 @@
 import io.rawline.Client;
+import io.rawline.ConsumedRecord;
 import io.rawline.GroupConsumer;
 import io.rawline.Producer;
-import io.rawline.Record;
 
 /** Appends three orders, and processes three as a member of a group: each run goes on where the one before stopped. */
 public class Groups {
@@ -15,7 +15,7 @@ public class Groups {
             }
             try (GroupConsumer consumer = client.groupConsumer("kitchen", "orders")) {
                 int left = 3;
-                for (Record order : consumer) {
+                for (ConsumedRecord order : consumer) {
                     System.out.println(
                             order.topic() + "/" + order.partition() + "/" + order.offset() + "  " + order.text());
                     if (--left == 0) {

@@ -1,9 +1,9 @@
 import io.rawline.Client;
+import io.rawline.ConsumedRecord;
 import io.rawline.Consumer;
 import io.rawline.ConsumerConfig;
 import io.rawline.Payload;
 import io.rawline.Producer;
-import io.rawline.Record;
 import io.rawline.Retention;
 import io.rawline.Route;
 
@@ -20,7 +20,7 @@ public class Partitions {
             }
             ConsumerConfig untilNow = new ConsumerConfig().endAt(client.topic("logins"));
             try (Consumer consumer = new Consumer(client, "logins", untilNow)) {
-                for (Record record : consumer) {
+                for (ConsumedRecord record : consumer) {
                     System.out.println(record.partition() + "/" + record.offset() + "  " + record.text());
                 }
             }

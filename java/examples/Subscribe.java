@@ -1,6 +1,6 @@
 import io.rawline.Client;
+import io.rawline.ConsumedRecord;
 import io.rawline.Producer;
-import io.rawline.Record;
 import io.rawline.Subscription;
 import io.rawline.SubscriptionConfig;
 
@@ -15,7 +15,7 @@ public class Subscribe {
             send(client, "sensors.cellar", "12.0 degrees", "12.1 degrees");
 
             int left = 3;
-            for (Record record : subscription) {
+            for (ConsumedRecord record : subscription) {
                 System.out.println(record.topic() + "/" + record.offset() + "  " + record.text());
                 left--;
                 if (left == 0) {

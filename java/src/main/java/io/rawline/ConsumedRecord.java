@@ -12,10 +12,8 @@ import java.util.OptionalLong;
  *
  * <p>It is valid until its {@link Fetched} is used for another read. To keep its bytes longer, copy them with
  * {@link #toBytes()} or {@link #text()}.
- *
- * <p>Import it by name: with {@code import io.rawline.*} it is ambiguous with {@code java.lang.Record}.
  */
-public final class Record {
+public final class ConsumedRecord {
     private final ByteBuffer buffer;
     private final int position;
     private final int length;
@@ -31,11 +29,11 @@ public final class Record {
     }
 
     /** The current record of a cursor over a partition, as an object over the same bytes. */
-    static Record at(String topic, int partition, Records records) {
-        return new Record(topic, partition, records);
+    static ConsumedRecord at(String topic, int partition, Records records) {
+        return new ConsumedRecord(topic, partition, records);
     }
 
-    private Record(String topic, int partition, Records records) {
+    private ConsumedRecord(String topic, int partition, Records records) {
         buffer = records.buffer();
         position = records.position();
         length = records.length();

@@ -19,7 +19,7 @@ import java.util.stream.IntStream;
  * partition are in order. While the caller processes one read, the next are in flight.
  *
  * <pre>{@code
- * for (Record record : consumer) {
+ * for (ConsumedRecord record : consumer) {
  *     System.out.println(record.partition() + " " + record.offset() + " " + record.text());
  * }
  * }</pre>
@@ -32,7 +32,7 @@ import java.util.stream.IntStream;
  *
  * <p>Not thread-safe, except for {@link #close}, which ends a {@code next} that waits.
  */
-public final class Consumer implements Iterable<Record>, AutoCloseable {
+public final class Consumer implements Iterable<ConsumedRecord>, AutoCloseable {
     /** The first wait for a topic that doesn't exist yet; each further one is twice as long. */
     private static final long TOPIC_WAIT_NS_MIN = 50_000_000;
     /** The longest such wait: a topic is read a second after it is created, at the latest. */
@@ -235,9 +235,9 @@ public final class Consumer implements Iterable<Record>, AutoCloseable {
      * @return an iterator, before the next record
      */
     @Override
-    public Iterator<Record> iterator() {
+    public Iterator<ConsumedRecord> iterator() {
         return new Iterator<>() {
-            private Iterator<Record> records = nothing().iterator();
+            private Iterator<ConsumedRecord> records = nothing().iterator();
 
             @Override
             public boolean hasNext() {
@@ -251,7 +251,7 @@ public final class Consumer implements Iterable<Record>, AutoCloseable {
             }
 
             @Override
-            public Record next() {
+            public ConsumedRecord next() {
                 if (!hasNext()) {
                     throw new NoSuchElementException("the consumer is at its end");
                 }

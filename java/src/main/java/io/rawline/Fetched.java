@@ -19,7 +19,7 @@ import java.util.NoSuchElementException;
  * <p>Its batches and records are views of that buffer: they are invalid once it is used for another read, which a
  * {@link Consumer} does when it is asked for more. Not thread-safe.
  */
-public final class Fetched implements Iterable<Record> {
+public final class Fetched implements Iterable<ConsumedRecord> {
     /** First size of the buffer, in bytes. */
     private static final int BYTES_MIN = 64 << 10;
     /** Maximum memory allocated because a response announces its length, in bytes; more only as it is received. */
@@ -166,7 +166,7 @@ public final class Fetched implements Iterable<Record> {
      * @return before the first record
      */
     @Override
-    public Iterator<Record> iterator() {
+    public Iterator<ConsumedRecord> iterator() {
         // Each compressed batch in its own memory, so that records stay valid as long as this does.
         Records records = new Records(stored(), firstOffset, askedOffset, endOffset, null);
         return new Iterator<>() {
@@ -183,12 +183,12 @@ public final class Fetched implements Iterable<Record> {
             }
 
             @Override
-            public Record next() {
+            public ConsumedRecord next() {
                 if (!hasNext()) {
                     throw new NoSuchElementException("no more records");
                 }
                 looked = false;
-                return Record.at(topic, partition, records);
+                return ConsumedRecord.at(topic, partition, records);
             }
         };
     }

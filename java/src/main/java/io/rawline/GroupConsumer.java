@@ -22,7 +22,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * order.
  *
  * <pre>{@code
- * for (Record record : consumer) {
+ * for (ConsumedRecord record : consumer) {
  *     System.out.println(record.topic() + " " + record.partition() + " " + record.offset() + " " + record.text());
  * }
  * }</pre>
@@ -43,7 +43,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
  *
  * <p>Not thread-safe, except for {@link #close}, which ends a {@code next} that waits.
  */
-public final class GroupConsumer implements Iterable<Record>, AutoCloseable {
+public final class GroupConsumer implements Iterable<ConsumedRecord>, AutoCloseable {
     /** Keys of arrivals that are not reads. */
     private static final int JOINED = -1;
 
@@ -193,13 +193,13 @@ public final class GroupConsumer implements Iterable<Record>, AutoCloseable {
      * @return an iterator, before the next record
      */
     @Override
-    public Iterator<Record> iterator() {
+    public Iterator<ConsumedRecord> iterator() {
         return loop;
     }
 
     /** The records of one result after the other. */
-    private final class Loop implements Iterator<Record> {
-        private Iterator<Record> records = Collections.emptyIterator();
+    private final class Loop implements Iterator<ConsumedRecord> {
+        private Iterator<ConsumedRecord> records = Collections.emptyIterator();
         /** What the records are of; null before the first, and once the caller has asked for another result. */
         private Fetched fetched;
         /** How far the caller has come in their partition. */
@@ -222,11 +222,11 @@ public final class GroupConsumer implements Iterable<Record>, AutoCloseable {
         }
 
         @Override
-        public Record next() {
+        public ConsumedRecord next() {
             hasNext();
             // The record before it is processed.
             position.processAll();
-            Record record = records.next();
+            ConsumedRecord record = records.next();
             position.returned(record.offset() + 1);
             return record;
         }

@@ -16,7 +16,7 @@ import java.util.NoSuchElementException;
  * more waits in the broker.
  *
  * <pre>{@code
- * for (Record record : subscription) {
+ * for (ConsumedRecord record : subscription) {
  *     System.out.println(record.topic() + " " + record.offset() + " " + record.text());
  * }
  * }</pre>
@@ -28,7 +28,7 @@ import java.util.NoSuchElementException;
  * record of the loop until the loop needs another result. Not thread-safe, except for {@link #close}, which ends a
  * {@code next} that waits.
  */
-public final class Subscription implements Iterable<Record>, AutoCloseable {
+public final class Subscription implements Iterable<ConsumedRecord>, AutoCloseable {
     private static final int MESSAGE = 0;
 
     private final SubscriptionConfig config;
@@ -173,9 +173,9 @@ public final class Subscription implements Iterable<Record>, AutoCloseable {
      * @return an iterator, before the next record
      */
     @Override
-    public Iterator<Record> iterator() {
+    public Iterator<ConsumedRecord> iterator() {
         return new Iterator<>() {
-            private Iterator<Record> records = new Fetched().iterator();
+            private Iterator<ConsumedRecord> records = new Fetched().iterator();
 
             @Override
             public boolean hasNext() {
@@ -186,11 +186,11 @@ public final class Subscription implements Iterable<Record>, AutoCloseable {
             }
 
             @Override
-            public Record next() {
+            public ConsumedRecord next() {
                 if (!hasNext()) {
                     throw new NoSuchElementException("a subscription has no end");
                 }
-                Record record = records.next();
+                ConsumedRecord record = records.next();
                 loopOffset = records.hasNext() ? record.offset() + 1 : -1;
                 return record;
             }

@@ -66,7 +66,7 @@ class ClientTest {
                 return all;
             }
             long next = offset;
-            for (Record record : fetched) {
+            for (ConsumedRecord record : fetched) {
                 assertEquals(next++, record.offset());
                 all.add(record.text());
             }

@@ -81,7 +81,7 @@ class ConsumerTest {
                         .bytesMax(bytesMax);
                 int next = wanted[i][0];
                 try (Consumer consumer = new Consumer(client, "ranges", config)) {
-                    for (Record record : consumer) {
+                    for (ConsumedRecord record : consumer) {
                         assertEquals(next, record.offset());
                         assertEquals(Integer.toString(next++), record.text());
                     }
@@ -115,7 +115,7 @@ class ConsumerTest {
                 // Times out at different points; nothing is lost.
                 assertTrue(consumer.next(Duration.ofMillis(number)).isEmpty());
                 assertEquals(number, producer.send(Integer.toString(number)).offset());
-                Record record = consumer.next().iterator().next();
+                ConsumedRecord record = consumer.next().iterator().next();
                 assertEquals(number, record.offset());
                 assertEquals(Integer.toString(number), record.text());
                 assertEquals(number + 1, consumer.offset());
@@ -131,7 +131,7 @@ class ConsumerTest {
         try (Consumer consumer =
                 new Consumer(client, "kept", new ConsumerConfig().bytesMax(1).endOffset(1000))) {
             while (!consumer.atEnd()) {
-                List<Record> records = new ArrayList<>();
+                List<ConsumedRecord> records = new ArrayList<>();
                 consumer.next().forEach(records::add);
                 // By now the next read has started, and may have ended.
                 client.topic("kept");

@@ -191,7 +191,7 @@ class GroupConsumerTest {
             consumer.commit(Map.of(new TopicPartition("explicit", 0), 15L));
         }
         try (GroupConsumer consumer = member(client, "explicit", uncommitted())) {
-            Record record = consumer.iterator().next();
+            ConsumedRecord record = consumer.iterator().next();
             assertEquals(List.of("explicit", "0/15"), List.of(record.topic(), record.text()));
         }
         assertEquals(Map.of(0, 15L), committed("explicit-group"));
@@ -202,7 +202,7 @@ class GroupConsumerTest {
         create("looped", 1);
         append(client, "looped", 1, 0, 10);
         try (GroupConsumer consumer = member(client, "looped", config())) {
-            for (Record record : consumer) {
+            for (ConsumedRecord record : consumer) {
                 if (record.offset() == 2) {
                     break;
                 }
@@ -218,7 +218,7 @@ class GroupConsumerTest {
         }
         assertEquals(Map.of(0, 4L), committed("looped-group"));
         try (GroupConsumer consumer = member(client, "looped", config())) {
-            for (Record record : consumer) {
+            for (ConsumedRecord record : consumer) {
                 if (record.offset() == 6) {
                     break;
                 }

@@ -81,7 +81,7 @@ class KafkaTest {
                     for (RecordBatch batch : fetched.recordBatches()) {
                         codecs.add(batch.header().codec());
                     }
-                    for (Record record : fetched) {
+                    for (ConsumedRecord record : fetched) {
                         found.add(record.offset() + " " + record.keyText() + " "
                                 + (record.isNull() ? "null" : record.text()) + " "
                                 + record.timestampMs().getAsLong() + " " + record.headers());
@@ -190,7 +190,7 @@ class KafkaTest {
         List<String> texts = new ArrayList<>();
         ConsumerConfig untilNow = new ConsumerConfig().endAt(client.topic("both"));
         try (Consumer consumer = new Consumer(client, "both", untilNow)) {
-            for (Record record : consumer) {
+            for (ConsumedRecord record : consumer) {
                 texts.add(record.text());
                 keys.add(record.keyText());
                 assertEquals(record.keyText() != null, record.timestampMs().isPresent());
@@ -236,16 +236,17 @@ class KafkaTest {
         }
         Fetched plain = client.read("alone", ReadOptions.from(0));
         assertEquals(1, plain.batches().size());
-        Record first = plain.iterator().next();
+        ConsumedRecord first = plain.iterator().next();
         assertNull(first.key());
         assertEquals(OptionalLong.empty(), first.timestampMs());
         assertEquals(List.of(), first.headers());
         assertFalse(first.isNull());
-        List<Record> others = new ArrayList<>();
+        List<ConsumedRecord> others = new ArrayList<>();
         Fetched kafka = client.read("alone", ReadOptions.from(1));
         kafka.forEach(others::add);
         assertEquals(
-                List.of("late", "headed"), others.stream().map(Record::text).toList());
+                List.of("late", "headed"),
+                others.stream().map(ConsumedRecord::text).toList());
         assertEquals(OptionalLong.of(5), others.get(0).timestampMs());
         assertEquals(5000, others.get(0).createdUs());
         assertEquals(new RecordHeader("h", bytes("1")), others.get(1).header("h"));
@@ -254,7 +255,8 @@ class KafkaTest {
         // As they are, to another topic.
         ByteBuffer batches = kafka.bytes();
         assertEquals(new Appended(0, 2), client.appendRecordBatches("copy", 0, batches));
-        Record copied = client.read("copy", ReadOptions.from(1)).iterator().next();
+        ConsumedRecord copied =
+                client.read("copy", ReadOptions.from(1)).iterator().next();
         assertEquals(others.get(1).headers(), copied.headers());
     }
 }

@@ -101,7 +101,7 @@ class MessagesTest {
                 assertEquals(Long.parseLong(one.get("end_offset").asText()), fetched.nextOffset(), name);
                 assertEquals(one.get("records").isEmpty(), fetched.isEmpty(), name);
                 int count = 0;
-                for (Record record : fetched) {
+                for (ConsumedRecord record : fetched) {
                     JsonNode want = one.get("records").get(count++);
                     assertEquals(Long.parseLong(want.get("offset").asText()), record.offset(), name);
                     assertArrayEquals(bytes(want.get("hex")), record.toBytes(), name);
@@ -163,7 +163,7 @@ class MessagesTest {
                     changed[random.nextInt(changed.length)] = (byte) (random.nextBoolean() ? random.nextInt() : 1);
                 }
                 try {
-                    for (Record record : receive(changed, new Cursor(), 1 + random.nextInt(200))) {
+                    for (ConsumedRecord record : receive(changed, new Cursor(), 1 + random.nextInt(200))) {
                         assertTrue(record.offset() >= 0);
                     }
                 } catch (RawlineException error) {

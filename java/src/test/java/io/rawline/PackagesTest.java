@@ -64,4 +64,23 @@ class PackagesTest {
             assertTrue(info.startsWith("/**"), name);
         }
     }
+
+    /** With {@code import io.rawline.*} such a name would be ambiguous. */
+    @Test
+    void noClassHasTheNameOfOneOfTheLanguages() throws IOException {
+        List<String> ambiguous = new ArrayList<>();
+        try (Stream<Path> sources = Files.walk(SOURCES)) {
+            for (Path source :
+                    sources.filter(file -> file.toString().endsWith(".java")).toList()) {
+                String name = source.getFileName().toString().replace(".java", "");
+                try {
+                    Class.forName("java.lang." + name);
+                    ambiguous.add(name);
+                } catch (ClassNotFoundException expected) {
+                    // The name is free.
+                }
+            }
+        }
+        assertEquals(List.of(), ambiguous);
+    }
 }

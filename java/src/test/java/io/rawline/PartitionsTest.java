@@ -65,7 +65,7 @@ class PartitionsTest {
         Map<Integer, List<String>> all = new TreeMap<>();
         ConsumerConfig untilNow = new ConsumerConfig().endAt(client.topic(topic));
         try (Consumer consumer = new Consumer(client, topic, untilNow)) {
-            for (Record record : consumer) {
+            for (ConsumedRecord record : consumer) {
                 List<String> records = all.computeIfAbsent(record.partition(), partition -> new ArrayList<>());
                 assertEquals(records.size(), record.offset());
                 records.add(record.text());

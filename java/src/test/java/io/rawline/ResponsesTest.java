@@ -139,7 +139,7 @@ class ResponsesTest {
                 speaker.answer = answer;
                 try {
                     if (i % 2 == 0) {
-                        client.read("t", ReadOptions.from(0)).forEach(Record::text);
+                        client.read("t", ReadOptions.from(0)).forEach(ConsumedRecord::text);
                     } else {
                         client.topic("t");
                     }

@@ -63,7 +63,7 @@ class SubscriptionTest {
     private static Map<String, List<String>> receive(Subscription subscription, int count) {
         Map<String, List<String>> received = new TreeMap<>();
         int left = count;
-        for (Record record : subscription) {
+        for (ConsumedRecord record : subscription) {
             received.computeIfAbsent(record.topic(), topic -> new ArrayList<>())
                     .add(record.offset() + " " + record.text());
             if (--left == 0) {
@@ -124,7 +124,7 @@ class SubscriptionTest {
                 Producer producer = client.producer("keys")) {
             producer.send(ProducerRecord.of("value").key("key").header("a", "1".getBytes()))
                     .offset();
-            Record record = subscription.iterator().next();
+            ConsumedRecord record = subscription.iterator().next();
             assertEquals("keys", record.topic());
             assertEquals(1, record.offset());
             assertEquals("key", record.keyText());
@@ -157,7 +157,7 @@ class SubscriptionTest {
                 .where("port=53/udp");
         try (Subscription subscription = client.subscribe(config)) {
             int count = 0;
-            for (Record record : subscription) {
+            for (ConsumedRecord record : subscription) {
                 assertEquals(10 * count + 3, record.offset());
                 assertEquals(value(53, record.offset()), record.bytes());
                 if (++count == 10) {
@@ -190,7 +190,7 @@ class SubscriptionTest {
                     }
                 });
                 int count = 0;
-                for (Record record : subscription) {
+                for (ConsumedRecord record : subscription) {
                     assertEquals(count, record.offset());
                     assertEquals(Integer.toString(count), record.text());
                     count++;
