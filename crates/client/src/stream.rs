@@ -34,9 +34,7 @@ async fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
     for address in tokio::net::lookup_host((host, port)).await? {
         let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
         if address.ip().is_loopback() {
-            // Within one machine there is no network path to probe, and pacing (BBR) would only cost timers. Best
-            // effort: a failure only costs time.
-            let _ = rustix::net::sockopt::set_tcp_congestion(&socket, "reno");
+            send_unpaced(&socket);
         }
         match socket.connect(address).await {
             Ok(stream) => return Ok(stream),
@@ -45,6 +43,16 @@ async fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
     }
     Err(failed.unwrap_or_else(|| io::Error::other("the name has no address")))
 }
+
+/// Within one machine there is no network path to probe, and pacing (BBR) only costs timers. Best effort: a failure
+/// only costs time. Other systems don't pace by default.
+#[cfg(target_os = "linux")]
+fn send_unpaced(socket: &TcpSocket) {
+    let _ = rustix::net::sockopt::set_tcp_congestion(socket, "reno");
+}
+
+#[cfg(not(target_os = "linux"))]
+fn send_unpaced(_: &TcpSocket) {}
 
 impl AsyncRead for Stream {
     fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
