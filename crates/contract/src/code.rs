@@ -72,7 +72,8 @@ codes! {
     QUERY_DURATION = "query_duration", FixRequest;
     /// Not a time.
     QUERY_TIME = "query_time", FixRequest;
-    /// Parameters that don't belong together, or a value that a parameter can't have.
+    /// A parameter that the request doesn't have or has twice, parameters that don't belong together, or a value that a
+    /// parameter can't have.
     QUERY_INVALID = "query_invalid", FixRequest;
     /// A query of measurements that would take too long.
     QUERY_SLOW = "query_slow", FixRequest;

@@ -110,8 +110,9 @@ fn a_key_does_what_it_grants_and_nothing_else() {
         }
     }
     get(&broker, &reader, "/topic?topic-name=other").assert_error(403, "grant_missing");
-    for path in ["/measurements/metrics", "/measurements/tags", "/measurements/query"] {
-        let ask = |key, topic| get(&broker, key, &format!("{path}?selector=cpu&topic-name={topic}"));
+    for (path, parameter) in [("metrics", "search"), ("tags", "selector"), ("query", "selector")] {
+        let target = |topic| format!("/measurements/{path}?{parameter}=cpu&topic-name={topic}");
+        let ask = |key, topic| get(&broker, key, &target(topic));
         ask(&reader, "other").assert_error(403, "grant_missing");
         ask(&writer, "logs.1").assert_error(403, "grant_missing");
         // Nothing is rolled up, or the binary can't query it.

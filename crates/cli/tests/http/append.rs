@@ -200,15 +200,24 @@ fn a_form_whose_parts_never_begin_is_refused_early() {
 fn queries_are_checked() {
     let broker = Broker::start(&[]);
     let body = multipart("[1]", b"a");
-    for query in ["", "?topic-name=", "?topic=t", "?topic-name"] {
+    for query in ["", "?topic-name=", "?topic-name"] {
         let answer = broker.post(&format!("/records{query}"), MULTIPART, &body);
         answer.assert_error(400, "topic_name_missing");
     }
+    for query in
+        ["?topic=t", "?topic-name=t&x=y", "?topic-name=t&topic-name=u", "?topic-name=t&partition=0&partition=0"]
+    {
+        let answer = broker.post(&format!("/records{query}"), MULTIPART, &body);
+        answer.assert_error(400, "query_invalid");
+        let answer = broker.post(&format!("/records{query}"), BATCH, &batch(Codec::None, &records(0, 1, 1)));
+        answer.assert_error(400, "query_invalid");
+    }
+    broker.get("/topic?topic-name=t").assert_error(404, "topic_not_found");
     for name in ["..", ".hidden", "a/b", "a%2Fb", "a%00b", "a%20b", "%FF", &"x".repeat(201)] {
         let answer = broker.post(&format!("/records?topic-name={name}"), MULTIPART, &body);
         answer.assert_error(400, "topic_name");
     }
-    broker.post("/records?topic-name=a%2Db_c.d&x=y", MULTIPART, &body).assert_status(201);
+    broker.post("/records?topic-name=a%2Db_c.d", MULTIPART, &body).assert_status(201);
     assert_eq!(broker.get("/topic?topic-name=a-b_c.d").json()["next_offset"], 1);
 }
 

@@ -160,8 +160,9 @@ fn queries_that_have_no_answer_say_why() {
             assert!(answer.text().contains(sentence), "{selector} {more:?}: {}", answer.text());
         }
     }
-    for target in ["/measurements/metrics", "/measurements/tags", "/measurements/query"] {
-        get(broker.address, target, &[("selector", "cpu")]).assert_error(400, "topic_name_missing");
+    for (target, parameter) in [("metrics", "search"), ("tags", "selector"), ("query", "selector")] {
+        let target = format!("/measurements/{target}");
+        get(broker.address, &target, &[(parameter, "cpu")]).assert_error(400, "topic_name_missing");
     }
     get(broker.address, "/measurements/query", &[("topic-name", "cloud")]).assert_error(400, "query_missing");
     // It stays within the storage, and names no topic that it wasn't asked for.

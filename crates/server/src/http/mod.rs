@@ -23,6 +23,7 @@ mod measurements;
 mod metrics;
 mod multipart;
 mod offsets;
+mod parameters;
 mod producer;
 mod query;
 mod read;
@@ -321,7 +322,11 @@ fn admit(
         Err(error) => return (None, Err(error)),
     };
     let endpoint = match route {
-        Some(route) => route.need.check(&caller, request).map(|()| route.endpoint),
+        Some(route) => {
+            let allowed = route.need.check(&caller, request);
+            let checked = allowed.and_then(|()| parameters::check(route, request.uri().query().unwrap_or_default()));
+            checked.map(|()| route.endpoint)
+        }
         None => Err(routes::refusal(request.uri().path())),
     };
     (Some(caller), endpoint)

@@ -5,7 +5,7 @@ use rawline_contract::{code, parse_duration};
 use std::borrow::Cow;
 use std::time::Duration;
 
-/// The query of a request. If a name occurs more than once, its first value counts.
+/// The query of a request, whose names `parameters.rs` has checked.
 pub(crate) struct Query<'a>(&'a str);
 
 /// The topic, group or producer that a request's query names, for the audit log.

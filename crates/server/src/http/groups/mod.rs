@@ -16,7 +16,7 @@ use hyper::body::Incoming;
 use rawline_broker::cluster::Cluster;
 use rawline_broker::{Commit, GroupError, GroupState, GroupStatus, MemberShare, MemberStatus, OffsetError};
 use rawline_contract::{
-    CommitRequest, GroupInfo, GroupList, GroupOffset, GroupPartition, GroupSummary, MemberInfo, code,
+    CommitOffset, CommitRequest, GroupInfo, GroupList, GroupOffset, GroupPartition, GroupSummary, MemberInfo, code,
 };
 use rawline_kafka::messages::{CONSUMER_PROTOCOL, ConsumerAssignment};
 use serde::de::DeserializeOwned;
@@ -142,7 +142,7 @@ async fn offsets(api: &Api, caller: &Caller, group: &str) -> Result<Vec<GroupOff
             partition,
             offset,
             next_offset,
-            // Whoever sets a group's offset may set any.
+            // Kafka's clients may commit any offset.
             lag: next_offset.saturating_sub(offset),
             metadata: String::from_utf8_lossy(&committed.metadata).into_owned(),
         });
@@ -167,7 +167,7 @@ pub(crate) async fn commit(api: &Api, caller: &Caller, request: Request<Incoming
             return Err(ApiError::new(code::GROUP_INVALID, message));
         }
     };
-    let commit = |one: rawline_contract::CommitOffset| {
+    let commit = |one: CommitOffset| {
         let offset = i64::try_from(one.offset).map_err(|_| {
             let message = format!("no record has the offset {}; commit one of at most {}", one.offset, i64::MAX);
             ApiError::new(code::GROUP_INVALID, message)
@@ -179,6 +179,7 @@ pub(crate) async fn commit(api: &Api, caller: &Caller, request: Request<Incoming
             metadata: one.metadata.into_bytes().into(),
         })
     };
+    check_ends(api, &request.offsets).await?;
     let commits: Vec<Commit> = request.offsets.into_iter().map(commit).collect::<Result<_, ApiError>>()?;
     let committed = api.broker.commit_offsets(&name, membership.as_ref(), &commits).await;
     let committed = committed.map_err(|error| match error {
@@ -187,6 +188,23 @@ pub(crate) async fn commit(api: &Api, caller: &Caller, request: Request<Incoming
     })?;
     committed.into_iter().collect::<Result<(), _>>()?;
     Ok(response::no_content())
+}
+
+/// Fails if an offset is after its partition's end: a consumer that begins there would find that it doesn't exist, and
+/// begin again at the oldest record. Topics and partitions that don't exist are refused when the offsets are committed.
+async fn check_ends(api: &Api, commits: &[CommitOffset]) -> Result<(), ApiError> {
+    for CommitOffset { topic: name, partition: number, offset, .. } in commits {
+        let Ok(topic) = api.broker.topic(name).await else { continue };
+        let Ok(partition) = topic.partition(u64::from(*number)).await else { continue };
+        if !partition.reaches(*offset).await? {
+            let end = partition.offsets().end;
+            let message = format!(
+                "offset {offset} is after the end of partition {number} of topic {name:?}; commit {end} at most"
+            );
+            return Err(ApiError::new(code::OFFSET_OUT_OF_BOUNDS, message));
+        }
+    }
+    Ok(())
 }
 
 /// Deletes offsets of a group that has no members: all, or those in one partition.
