@@ -200,8 +200,63 @@ fn json_has_offset_time_and_record() {
     assert_eq!(lines[2]["record"], "{\"a\":\"\\u00fc\"}");
 }
 
+/// Sends a signal, and returns how the command ended and what it wrote to stderr.
+fn end(mut command: std::process::Child, signal: rustix::process::Signal) -> (Option<i32>, String) {
+    rustix::process::kill_process(rustix::process::Pid::from_child(&command), signal).unwrap();
+    let mut stderr = String::new();
+    command.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    (command.wait().unwrap().code(), stderr)
+}
+
+const SIGNALS: [rustix::process::Signal; 2] = [rustix::process::Signal::INT, rustix::process::Signal::TERM];
+
+/// Both signals, since a supervisor sends the second one.
+#[test]
+fn a_member_of_a_group_commits_and_leaves_at_a_signal() {
+    for signal in SIGNALS {
+        let broker = support::broker(&[]);
+        broker.run(&["produce", "t"], b"a\nb\nc\n");
+        let args = ["consume", "t", "--group", "g", "--follow"];
+        let mut member = broker.rawline(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(member.stdout.take().unwrap()).lines();
+        let read: Vec<String> = lines.by_ref().take(3).map(Result::unwrap).collect();
+        assert_eq!(read, ["a", "b", "c"]);
+        assert_eq!(end(member, signal), (Some(0), String::new()), "{signal:?}");
+        let group = broker.run(&["group", "show", "g", "--json"], b"").stdout;
+        let group: serde_json::Value = serde_json::from_slice(&group).unwrap();
+        assert_eq!((&group["members"], &group["offsets"][0]["offset"]), (&serde_json::json!([]), &3.into()), "{group}");
+    }
+}
+
+#[test]
+fn a_group_is_not_reset_to_an_offset_after_the_end() {
+    let broker = support::broker(&[]);
+    broker.run(&["produce", "t"], b"a\nb\n");
+    broker.run(&["group", "reset", "g", "t", "--offset", "2"], b"");
+    let output = run(broker.rawline(&["group", "reset", "g", "t", "--offset", "3"]), b"");
+    assert_eq!(output.status.code(), Some(1));
+    let stderr = said(&output);
+    assert!(stderr.contains("offset 3 is after the end of partition 0 of topic \"t\"; commit 2 at most"), "{stderr}");
+    assert_eq!(broker.run(&["consume", "t", "--group", "g"], b"").stdout, b"", "it goes on after the last record");
+}
+
+#[test]
+fn a_broker_listens_on_the_address_of_a_name() {
+    let broker = support::broker(&["--listen", "localhost:0"]);
+    assert!(broker.url().starts_with("http://127.0.0.1:"), "{}", broker.url());
+    broker.run(&["topics"], b"");
+    for wrong in ["localhost", "127.0.0.1", "no.such.name.invalid:1", ":1", "localhost:65536"] {
+        let output = run(rawline("http://x", &["serve", "--storage", "memory:", "--listen", wrong]), b"");
+        assert_eq!(output.status.code(), Some(2), "{wrong}: {}", said(&output));
+    }
+}
+
 #[test]
 fn follow_gives_records_as_they_come_and_ends_cleanly_when_interrupted() {
+    SIGNALS.into_iter().for_each(follow_until);
+}
+
+fn follow_until(signal: rustix::process::Signal) {
     let broker = support::broker(&[]);
     broker.run(&["produce", "t"], b"before\n");
     let mut consumer =
@@ -213,11 +268,7 @@ fn follow_gives_records_as_they_come_and_ends_cleanly_when_interrupted() {
         assert_eq!(lines.next().unwrap().unwrap(), format!("{number} a"));
         assert_eq!(lines.next().unwrap().unwrap(), format!("{number} b"));
     }
-    let pid = rustix::process::Pid::from_child(&consumer);
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-    let mut stderr = String::new();
-    consumer.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
-    assert_eq!((consumer.wait().unwrap().code(), stderr.as_str()), (Some(0), ""));
+    assert_eq!(end(consumer, signal), (Some(0), String::new()), "{signal:?}");
     assert!(lines.next().is_none());
 }
 
@@ -415,6 +466,8 @@ fn storage_that_cannot_be_opened_is_an_error_with_its_flag() {
         (&["--storage", "/dev/null/data"][..], "--storage /dev/null/data"),
         (&["--storage", "s3://bucket/prefix", "--cache-dir", "/dev/null/cache"], "--cache-dir"),
         (&["--storage", "ftp://bucket"], "--storage"),
+        (&["--storage", "s3:/bucket/prefix"], "--storage s3://BUCKET/PREFIX"),
+        (&["--storage", "memory"], "memory:, or a directory, such as ./memory"),
     ] {
         let args = [&["serve", "--listen", "127.0.0.1:0"], flags].concat();
         let output = run(rawline("http://x", &args), b"");

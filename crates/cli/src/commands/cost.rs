@@ -73,6 +73,9 @@ impl Prices {
     }
 }
 
+/// A broker that has run for less says nothing about a day: its start alone sends as many requests as some minutes do.
+const SINCE_START_SECONDS_MIN: f64 = 600.0;
+
 const DAY_SECONDS: f64 = 86_400.0;
 const GIB: f64 = (1u64 << 30) as f64;
 
@@ -83,6 +86,8 @@ struct Usage {
     counted: BucketUsage,
     stored_bytes: u64,
     prices: Prices,
+    /// Whether the time is long enough to say what a day costs.
+    is_long: bool,
 }
 
 /// Prints requests and dollars.
@@ -99,13 +104,20 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         }
     };
     let stored_bytes = client.topics().await?.iter().map(|topic| topic.bytes).sum();
-    let usage = Usage { seconds: seconds.max(1.0), counted, stored_bytes, prices: args.prices };
-    if args.json {
-        return print(&format!("{:#}\n", usage.json()));
-    }
-    if usage.counted.requests() == 0 {
+    let is_long = args.duration.is_some() || seconds >= SINCE_START_SECONDS_MIN;
+    let usage = Usage { seconds: seconds.max(1.0), counted, stored_bytes, prices: args.prices, is_long };
+    if usage.counted.requests() == 0 && !args.json {
         eprintln!("rawline: the broker has sent no requests to a bucket; a directory costs nothing but its disk");
         return Ok(());
+    }
+    if !is_long {
+        eprintln!(
+            "rawline: the broker was started {seconds:.0} s ago, and its start sends requests of its own: no costs per \
+             day are estimated; run `rawline cost --for 1m`, or wait until it has run for 10 minutes"
+        );
+    }
+    if args.json {
+        return print(&format!("{:#}\n", usage.json()));
     }
     print(&usage.table())
 }
@@ -127,8 +139,9 @@ impl Usage {
         ]
     }
 
-    fn per_day(&self, count: f64) -> f64 {
-        count / self.seconds * DAY_SECONDS
+    /// `None` if the time was too short.
+    fn per_day(&self, count: f64) -> Option<f64> {
+        self.is_long.then(|| count / self.seconds * DAY_SECONDS)
     }
 
     /// `None` if nothing was appended.
@@ -175,21 +188,20 @@ impl Usage {
         };
         line("REQUESTS", "COUNTED", "PER DAY", "PER GIB IN", "$ PER DAY");
         for (operation, count, price) in self.operations() {
-            let dollars = self.per_day(count * price / 1e6);
             line(
                 &operation.to_uppercase(),
                 &format!("{count:.0}"),
-                &format!("{:.0}", self.per_day(count)),
+                &or_dash(self.per_day(count), 0),
                 &or_dash(self.per_gib(count), 1),
-                &format!("{dollars:.4}"),
+                &or_dash(self.per_day(count * price / 1e6), 4),
             );
         }
         let _ = write!(
             text,
-            "\nrequests  ${:.4} per day, ${} per GiB appended; counted for {:.0} s\n\
+            "\nrequests  ${} per day, ${} per GiB appended; counted for {:.0} s\n\
              traffic   {} sent, {} received, {} appended\n\
              stored    {}: ${:.4} per month\n",
-            self.per_day(self.dollars()),
+            or_dash(self.per_day(self.dollars()), 4),
             or_dash(self.per_gib(self.dollars()), 6),
             self.seconds,
             BinaryBytes(self.counted.sent_bytes),
@@ -216,7 +228,7 @@ mod tests {
             appended_bytes: 1 << 29,
             ..BucketUsage::default()
         };
-        let usage = Usage { seconds: 8640.0, counted, stored_bytes: 10 << 30, prices: Prices::S3 };
+        let usage = Usage { seconds: 8640.0, counted, stored_bytes: 10 << 30, prices: Prices::S3, is_long: true };
         let json = usage.json();
         assert_eq!(json["requests"], json!({"put": 1000, "list": 200, "get": 5000, "delete": 7}));
         // 1,200 at $5 and 5,000 at $0.40 per million, in a tenth of a day and for half a GiB.
@@ -229,5 +241,8 @@ mod tests {
         let table = google.table();
         assert!(table.contains("PUT              1000         10000        2000.0        0.0500"), "{table}");
         assert!(table.contains("requests  $0.0800 per day, $0.016000 per GiB appended; counted for 8640 s"), "{table}");
+        let short = Usage { is_long: false, ..google };
+        assert_eq!(short.json()["dollars_per_day"], Value::Null);
+        assert!(short.table().contains("requests  $- per day, $0.016000 per GiB"), "{}", short.table());
     }
 }

@@ -2,6 +2,7 @@
 
 use super::avro::{FramingArg, Schemas, read_schema};
 use super::consume::parse_start;
+use super::interrupt::Interrupt;
 use super::rollups::{RollupArgs, now_ms};
 use super::{BrokerArgs, CommandError, parse_bytes};
 use futures_util::FutureExt;
@@ -13,7 +14,6 @@ use rawline_measure::{Full, Options, Pipeline, Progress, Retention};
 use std::io::IsTerminal;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Mutex;
 
 const EXAMPLES: &str = "\
@@ -159,7 +159,8 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
             eprintln!("rawline: {}", summary(&args.topic, &began, progress, elapsed));
         }
     };
-    let done = pipeline.run(tell, interrupted()?).await;
+    let mut interrupt = Interrupt::new()?;
+    let done = pipeline.run(tell, interrupt.wait()).await;
     bar.finish_and_clear();
     let done = done?;
     eprintln!("rawline: {}", summary(&args.topic, &began, &done, started.elapsed()));
@@ -190,19 +191,6 @@ fn dropped(args: &Args, done: &Progress, full: Full) -> String {
             HumanCount(done.series.into())
         ),
     }
-}
-
-/// Resolves at SIGINT or SIGTERM.
-fn interrupted() -> Result<impl Future<Output = ()>, CommandError> {
-    let listen =
-        |kind| signal(kind).map_err(|error| CommandError::Failed(format!("can't listen for signals: {error}")));
-    let (mut interrupt, mut terminate) = (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
-    Ok(async move {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
-    })
 }
 
 fn progress_bar(began: &Progress) -> ProgressBar {

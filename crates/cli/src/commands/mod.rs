@@ -11,6 +11,7 @@ mod explain;
 #[cfg(feature = "full")]
 pub mod full;
 pub mod group;
+mod interrupt;
 mod key;
 pub mod keys;
 mod log;
@@ -31,6 +32,7 @@ pub mod series;
 pub mod serve;
 mod show;
 mod split;
+mod storage;
 pub mod subscribe;
 mod table;
 pub mod topic;

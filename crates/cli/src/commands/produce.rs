@@ -2,6 +2,7 @@
 
 use super::convert::{Convert, Piece, Pipeline};
 use super::full::{self, EncodeArgs, Encoder};
+use super::interrupt::Interrupt;
 use super::key::{Choice, KeyArgs};
 use super::split::{READ_BYTES, RecordEnd, Splitter};
 use super::value::FieldTypes;
@@ -171,6 +172,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     let is_converted = !matches!(convert, Convert::Nothing) || choice.source().is_some();
     let mut pipeline = Pipeline::new(convert, choice.source());
     let mut sending = Sending { producer: &producer, name: input.name, bar, sent: Sent::default(), choice };
+    let mut interrupt = Interrupt::new()?;
     let read = tokio::select! {
         read = async {
             match (is_container, is_converted) {
@@ -179,7 +181,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
                 _ => sending.send_all(input.reader, splitter).await,
             }
         } => read,
-        _ = tokio::signal::ctrl_c() => Err(CommandError::Failed("interrupted".to_owned())),
+        () = interrupt.wait() => Err(CommandError::Failed("interrupted".to_owned())),
     };
     let Sending { bar, sent, choice, .. } = sending;
     bar.finish_and_clear();
@@ -193,7 +195,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     };
     let closed = tokio::select! {
         closed = flush => closed,
-        _ = tokio::signal::ctrl_c() => {
+        () = interrupt.wait() => {
             let message = "interrupted with records in flight; `rawline topic TOPIC` shows the topic's next offset";
             return Err(CommandError::Failed(message.to_owned()));
         }

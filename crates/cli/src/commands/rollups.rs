@@ -1,6 +1,7 @@
 //! Where the roll-ups of measurements are stored, and the flags that help after an error; shared by their commands.
 
 use super::CommandError;
+use super::storage::check_directory;
 use clap::Args;
 use rawline_broker::{Clock, SystemClock};
 use rawline_measure::query::QueryError;
@@ -30,6 +31,9 @@ impl RollupArgs {
 
     /// Opens the storage for writing.
     pub fn open_or_create(&self) -> Result<Storage, CommandError> {
+        if !self.storage.contains("://") && self.storage != "memory:" {
+            check_directory(&self.storage, "--storage").map_err(CommandError::Usage)?;
+        }
         let variables: Vec<(String, String)> = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect();

@@ -1,5 +1,7 @@
 //! `rawline serve`: runs the broker until it is stopped.
 
+use super::interrupt::Interrupt;
+use super::storage::check_directory;
 use super::{CommandError, explain, full, log, parse_bytes, parse_duration};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use futures_util::FutureExt;
@@ -15,12 +17,11 @@ use rawline_server::access::{Access, Audit, check_listen, read_keys};
 use rawline_server::http::{self, AllowedOrigin, HttpConfig};
 use rawline_server::kafka::{self, KafkaConfig};
 use rawline_server::{TLS_CONNECTION_BYTES, Tls, TlsFiles};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::net::{TcpListener, TcpSocket};
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
 const EXAMPLES: &str = "\
@@ -62,8 +63,9 @@ pub struct Args {
     #[arg(long, value_name = "DIR|URL", env = "RAWLINE_STORAGE", default_value = "rawline-data")]
     storage: String,
 
-    /// Address to listen on; port 0 chooses a free port
-    #[arg(long, value_name = "ADDRESS", env = "RAWLINE_LISTEN", default_value = "127.0.0.1:51313")]
+    /// Address or host name, and port, to listen on; port 0 chooses a free port
+    #[arg(long, value_name = "HOST:PORT", env = "RAWLINE_LISTEN", default_value = "127.0.0.1:51313",
+          value_parser = parse_listen)]
     listen: SocketAddr,
 
     /// URL at which the other brokers on the storage reach this one, and clients that they send here [default: that of
@@ -76,7 +78,7 @@ pub struct Args {
     read_only: bool,
 
     /// Address to listen on for Kafka's clients, such as 127.0.0.1:9092 [default: off]
-    #[arg(long, value_name = "ADDRESS", env = "RAWLINE_KAFKA")]
+    #[arg(long, value_name = "HOST:PORT", env = "RAWLINE_KAFKA", value_parser = parse_listen)]
     kafka: Option<SocketAddr>,
 
     /// Host and port that Kafka's clients connect to [default: those of their first connection]
@@ -183,7 +185,7 @@ pub struct Args {
     connections_max: usize,
 
     /// Address to serve CPU profiles on, such as 127.0.0.1:5000 [default: off]
-    #[arg(long, value_name = "ADDRESS", env = "RAWLINE_DEBUG_LISTEN")]
+    #[arg(long, value_name = "HOST:PORT", env = "RAWLINE_DEBUG_LISTEN", value_parser = parse_listen)]
     debug_listen: Option<SocketAddr>,
 }
 
@@ -208,6 +210,18 @@ fn parse_host_port(text: &str) -> Result<HostPort, String> {
         return Err(wrong());
     }
     Ok((host.to_owned(), port.parse().map_err(|_| wrong())?))
+}
+
+/// An address to listen on. Of a name's addresses, the first of version 4, as programs that connect to `localhost`
+/// expect.
+fn parse_listen(text: &str) -> Result<SocketAddr, String> {
+    parse_host_port(text)?;
+    let found = text.to_socket_addrs().map_err(|error| {
+        format!("{text:?} is not an address to listen on, such as 127.0.0.1:51313 or localhost:0: {error}")
+    })?;
+    let found: Vec<SocketAddr> = found.collect();
+    let first = found.iter().find(|address| address.is_ipv4()).or(found.first());
+    first.copied().ok_or_else(|| format!("{text:?} has no address; give one, such as 127.0.0.1:51313"))
 }
 
 fn parse_group_session(text: &str) -> Result<Duration, String> {
@@ -260,7 +274,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     let joined = broker.join(|card| described(&args, card, address, kafka_address, tls)).await;
     joined.map_err(|error| explain::storage(&error, &args.storage))?;
     // From here on a signal stops the broker gracefully. Whoever has read its address may rely on that.
-    let signals = Signals::new().map_err(failed)?;
+    let interrupt = Interrupt::new()?;
     let topics = broker.statuses().len();
     let plural = if topics == 1 { "" } else { "s" };
     eprintln!("rawline: {topics} topic{plural} in {}, ready in {:.0?}", args.storage, started.elapsed());
@@ -273,7 +287,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     eprintln!("rawline: listening on {}://{address}", scheme(&args));
     let kafka_config = kafka_config(&args, &http_config);
     let broker = Arc::new(broker);
-    let stop = leave_first(broker.clone(), signals.stop());
+    let stop = leave_first(broker.clone(), stop(interrupt));
     let access = http_config.access.clone();
     let serving_kafka = match kafka_listener {
         Some(listener) => kafka::serve(listener, broker.clone(), pool.clone(), kafka_config, stop.clone()).boxed(),
@@ -527,12 +541,7 @@ async fn open_store(args: &Args) -> Result<Arc<dyn Store>, CommandError> {
         let config = S3Config { deletion_delay, journals, is_read_only, ..config };
         return Ok(Arc::new(S3Store::open_early(config).await.map_err(failed)?));
     }
-    if let Some((scheme, _)) = args.storage.split_once("://") {
-        return Err(CommandError::Usage(format!(
-            "unknown storage {scheme}://; give --storage a directory, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, \
-             az://CONTAINER/PREFIX or memory:"
-        )));
-    }
+    check_directory(&args.storage, "--storage").map_err(CommandError::Usage)?;
     Ok(Arc::new(DiskStore::open(args.storage.as_ref(), args.durability).map_err(failed)?))
 }
 
@@ -557,37 +566,18 @@ pub fn cannot_listen(address: SocketAddr, flag: &str, error: &std::io::Error) ->
     ))
 }
 
-/// The signals that stop the broker: ctrl-c and SIGTERM.
-struct Signals {
-    interrupt: Signal,
-    terminate: Signal,
-}
-
-impl Signals {
-    fn new() -> std::io::Result<Signals> {
-        Ok(Signals { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
-    }
-
-    async fn wait(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-        }
-    }
-
-    /// Becomes true at the first signal; a second one exits the process.
-    fn stop(mut self) -> watch::Receiver<bool> {
-        let (stop, stopped) = watch::channel(false);
-        tokio::spawn(async move {
-            self.wait().await;
-            eprintln!("rawline: stopping: no new connections, committing pending appends");
-            stop.send_replace(true);
-            self.wait().await;
-            eprintln!("rawline: stopped at once");
-            std::process::exit(1);
-        });
-        stopped
-    }
+/// Becomes true at the first signal; a second one exits the process.
+fn stop(mut interrupt: Interrupt) -> watch::Receiver<bool> {
+    let (stop, stopped) = watch::channel(false);
+    tokio::spawn(async move {
+        interrupt.wait().await;
+        eprintln!("rawline: stopping: no new connections, committing pending appends");
+        stop.send_replace(true);
+        interrupt.wait().await;
+        eprintln!("rawline: stopped at once");
+        std::process::exit(1);
+    });
+    stopped
 }
 
 fn failed(error: impl std::fmt::Display) -> CommandError {

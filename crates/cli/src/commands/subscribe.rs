@@ -2,6 +2,7 @@
 
 use super::consume::{Output, OutputFormat, Stop, failed};
 use super::full::{self, DecodeArgs};
+use super::interrupt::Interrupt;
 use super::{BrokerArgs, CommandError, parse_duration, stdout_failed};
 use clap::ValueEnum;
 use jiff::Timestamp;
@@ -143,7 +144,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
 }
 
 async fn copy(subscription: &mut Subscription, output: &mut Output, progress: &mut Progress) -> Result<(), Stop> {
-    let mut interrupted = std::pin::pin!(tokio::signal::ctrl_c());
+    let mut interrupt = Interrupt::new()?;
     while output.records_left > 0 {
         if progress.is_due() {
             output.drain().await?;
@@ -152,7 +153,7 @@ async fn copy(subscription: &mut Subscription, output: &mut Output, progress: &m
         // What was gathered is written when there is nothing else to do, and at the end.
         let delivered = tokio::select! {
             biased;
-            _ = &mut interrupted => return Ok(()),
+            () = interrupt.wait() => return Ok(()),
             delivered = subscription.next() => delivered?,
             written = output.write_waiting() => {
                 written?;

@@ -2,6 +2,7 @@
 
 use super::{Args, Output, Stop, failed};
 use crate::commands::CommandError;
+use crate::commands::interrupt::Interrupt;
 use rawline_client::{Client, CommitOffset, Extent, GroupConfig, GroupConsumer, RetryPolicy, Start, TopicInfo};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,6 +18,8 @@ pub async fn run(
     topic: &TopicInfo,
     mut output: Output,
 ) -> Result<(), CommandError> {
+    // Before it joins: a member that is there has also a way to leave.
+    let mut interrupt = Interrupt::new()?;
     let config = GroupConfig {
         start: args.since.map_or(args.offset, |since| Start::Time(since.into())),
         instance: args.instance.clone(),
@@ -30,7 +33,7 @@ pub async fn run(
         ends: if args.follow { None } else { Some(topic.extents()) },
         written: BTreeMap::new(),
     };
-    let copied = copying.copy(&mut output).await;
+    let copied = copying.copy(&mut output, &mut interrupt).await;
     let finished = if matches!(copied, Err(Stop::Enough)) { Ok(()) } else { output.finish().await };
     let Copying { mut consumer, written, .. } = copying;
     let offset = |(partition, offset)| CommitOffset::new(&topic.name, partition, offset);
@@ -50,17 +53,16 @@ struct Copying {
 }
 
 impl Copying {
-    async fn copy(&mut self, output: &mut Output) -> Result<(), Stop> {
-        let mut interrupted = std::pin::pin!(tokio::signal::ctrl_c());
+    async fn copy(&mut self, output: &mut Output, interrupt: &mut Interrupt) -> Result<(), Stop> {
         tokio::select! {
             joined = self.consumer.joined() => joined?,
-            _ = &mut interrupted => return Ok(()),
+            () = interrupt.wait() => return Ok(()),
         }
         while output.records_left > 0 && !self.has_ended() {
             let fetched = tokio::select! {
                 biased;
                 // Between two reads: what was read is written, and committed.
-                _ = &mut interrupted => return Ok(()),
+                () = interrupt.wait() => return Ok(()),
                 fetched = self.consumer.next() => fetched?,
                 () = tokio::time::sleep(LOOK_EVERY), if self.ends.is_some() => continue,
             };

@@ -3,6 +3,7 @@
 mod group;
 
 use super::full::{self, DecodeArgs, Shower};
+use super::interrupt::Interrupt;
 use super::show::{Pipeline, Show};
 use super::{BrokerArgs, CommandError, parse_bytes, parse_duration, stdout_failed};
 use clap::ValueEnum;
@@ -155,10 +156,11 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     };
     output.end_offsets = ranges.iter().filter_map(|range| Some((range.partition, range.end_offset?))).collect();
     let mut consumer = Consumer::of_ranges(client, &args.topic, ranges, config);
+    let mut interrupt = Interrupt::new()?;
     let copied = tokio::select! {
         copied = copy(&mut consumer, &mut output) => copied,
         // Between two records: what was gathered is still written.
-        _ = tokio::signal::ctrl_c() => Ok(()),
+        () = interrupt.wait() => Ok(()),
     };
     // Records before a bad one are written.
     let flushed = if matches!(copied, Err(Stop::Enough)) { Ok(()) } else { output.finish().await };
