@@ -4,6 +4,7 @@ import array
 import os
 import pickle
 import signal
+import socketserver
 import threading
 import time
 from collections.abc import Callable
@@ -39,6 +40,47 @@ def test_small_appends_of_many_threads_are_stored_once(client: rawline.Client, t
     stored = [bytes(record) for batch in client.read(topic, 0) for record in batch]
     assert sorted(offsets) == list(range(500)) and len(stored) == 500
     assert [stored[offset] for offset in offsets] == [str(number).encode() for number in range(500)]
+
+
+class _Held(socketserver.StreamRequestHandler):
+    """A broker that stores nothing before so many appends have arrived, on any connections."""
+
+    all_arrived = threading.Barrier(128)
+
+    def handle(self) -> None:
+        answers: list[threading.Thread] = []
+        while request := self.rfile.readline():
+            assert request.startswith(b"POST /records?")
+            length = 0
+            while (line := self.rfile.readline()) != b"\r\n":
+                if line.lower().startswith(b"content-length: "):
+                    length = int(line.split()[1])
+            self.rfile.read(length)
+            before = answers[-1] if answers else None
+            answers.append(threading.Thread(target=self._answer, args=(before,), daemon=True))
+            answers[-1].start()
+
+    def _answer(self, before: threading.Thread | None) -> None:
+        self.all_arrived.wait(60)
+        if before:
+            before.join()
+        body = b'{"first_offset":0,"next_offset":1}'
+        self.wfile.write(b"HTTP/1.1 201 Created\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body))
+
+
+class _HeldServer(socketserver.ThreadingTCPServer):
+    daemon_threads = True
+    request_queue_size = _Held.all_arrived.parties
+
+
+def test_appends_do_not_wait_for_responses_to_earlier_ones() -> None:
+    with _HeldServer(("127.0.0.1", 0), _Held) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        client = rawline.Client(f"http://127.0.0.1:{server.server_address[1]}")
+        with ThreadPoolExecutor(_Held.all_arrived.parties) as pool:
+            appended = pool.map(lambda number: client.append("t", [str(number)]), range(_Held.all_arrived.parties))
+            assert list(appended) == [(0, 1)] * _Held.all_arrived.parties
+        server.shutdown()
 
 
 def test_arrow_arrays_are_appended(client: rawline.Client, topic: str) -> None:

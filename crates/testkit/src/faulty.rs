@@ -7,6 +7,7 @@ use rawline_broker::store::{Begun, CommitError, Listed, Mappings, ObjectAt, Stor
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::watch;
 
 /// What happens to a commit.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -16,6 +17,8 @@ pub enum OnBegin {
     Panic(&'static str),
     /// It is confirmed only after this time.
     ConfirmAfter(Duration),
+    /// It is confirmed once [`Faulty::released`] is true.
+    Hold,
     /// It is stored, but the response says that another writer was first.
     LoseResponse,
     /// It is not stored.
@@ -30,6 +33,8 @@ type TopicRule<T> = Box<dyn Fn(&str) -> T + Send + Sync>;
 /// Passes requests on to another store, except as its rules say. Each gets the topic and the object's first offset.
 pub struct Faulty {
     pub store: Arc<dyn Store>,
+    /// Whether commits that are held are confirmed.
+    pub released: watch::Sender<bool>,
     pub on_begin: Rule<OnBegin>,
     /// Changes the bytes that a read returns, which begin at this position of the object.
     pub on_get: Box<dyn Fn(u64, u64, Bytes) -> Bytes + Send + Sync>,
@@ -51,6 +56,7 @@ impl Faulty {
     pub fn new(store: Arc<dyn Store>) -> Faulty {
         Faulty {
             store,
+            released: watch::Sender::new(false),
             on_begin: Box::new(|_, _| OnBegin::Pass),
             on_get: Box::new(|_, _, bytes| bytes),
             get_delay: Box::new(|_, _| Duration::ZERO),
@@ -70,7 +76,7 @@ impl Store for Faulty {
             match act {
                 OnBegin::Panic(message) => panic!("{message}"),
                 OnBegin::Fail => return Err(down().into()),
-                OnBegin::Pass | OnBegin::ConfirmAfter(_) | OnBegin::LoseResponse => {}
+                OnBegin::Pass | OnBegin::ConfirmAfter(_) | OnBegin::Hold | OnBegin::LoseResponse => {}
             }
             let Begun { location, confirmed } = self.store.begin(topic, object).await?;
             match act {
@@ -80,6 +86,14 @@ impl Store for Faulty {
                 OnBegin::ConfirmAfter(pause) => {
                     let confirmed = Box::pin(async move {
                         tokio::time::sleep(pause).await;
+                        confirmed.await
+                    });
+                    Ok(Begun { location, confirmed })
+                }
+                OnBegin::Hold => {
+                    let mut released = self.released.subscribe();
+                    let confirmed = Box::pin(async move {
+                        let _ = released.wait_for(|&is_released| is_released).await;
                         confirmed.await
                     });
                     Ok(Begun { location, confirmed })

@@ -3,11 +3,16 @@
 use crate::proxy::Proxy;
 use crate::{client, read_all, read_partition, support};
 use bytes::Bytes;
+use rawline_broker::store::memory::MemoryStore;
 use rawline_client::{Appended, Client, ClientConfig, ClientError, Partitions, Producer, ProducerConfig, Settings};
+use rawline_server::http::HttpConfig;
+use rawline_testkit::faulty::{Faulty, OnBegin};
 use rawline_testkit::process::Broker;
+use rawline_testkit::served::{PATIENT, Served};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use tokio::task::JoinSet;
 
 /// A broker that acknowledges before a sync: a slow disk would make clients open more connections.
 fn broker() -> Broker {
@@ -229,4 +234,32 @@ async fn large_appends_have_their_own_connections() {
     });
     assert_eq!(done.await.unwrap(), (0..9).collect());
     assert_eq!(proxy.opened(), 4);
+}
+
+/// All that tasks of a client append at the same time is in the next commits, not one buffer of requests per
+/// connection and commit.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn appends_do_not_wait_for_commits_of_earlier_ones() {
+    const TASKS: u32 = 256;
+    let mut store = Faulty::new(Arc::new(MemoryStore::new()));
+    store.on_begin = Box::new(|_, _| OnBegin::Hold);
+    let store = Arc::new(store);
+    let config = HttpConfig { waits: PATIENT, ..HttpConfig::default() };
+    let server = Served::on(store.clone(), config, 64 << 20).await;
+    let client = Client::new(ClientConfig::new(server.url())).unwrap();
+    let mut tasks = JoinSet::new();
+    for number in 0..TASKS {
+        let client = client.clone();
+        tasks.spawn(async move {
+            let record = Bytes::from(vec![b'r'; 1024]);
+            client.append_records((&*format!("topic-{number}"), 0), &[1024], record).await
+        });
+    }
+    // A topic is created when an append to it begins.
+    while client.topics().await.unwrap().len() < TASKS as usize {}
+    assert!(tasks.try_join_next().is_none(), "nothing is confirmed yet");
+    store.released.send_replace(true);
+    while let Some(appended) = tasks.join_next().await {
+        assert_eq!(appended.unwrap().unwrap(), Appended { first_offset: 0, next_offset: 1 });
+    }
 }

@@ -1,20 +1,26 @@
 //! Small appends, which the HTTP library doesn't see, next to requests that it does.
 
-use crate::support::{append_head, connect, exchange, get, receive};
+use crate::support::{append_head, connect, exchange, get, receive, wait_until};
 use rawline_broker::CommitThread;
+use rawline_broker::limits::BLOCK_BYTES;
 use rawline_broker::store::memory::MemoryStore;
 use rawline_server::http::HttpConfig;
 use rawline_testkit::batches::batch;
+use rawline_testkit::faulty::{Faulty, OnBegin};
 use rawline_testkit::served::{PATIENT, Served};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 async fn server(has_commit_thread: bool) -> Served {
+    Served::on(Arc::new(MemoryStore::new()), config(has_commit_thread), 64 << 20).await
+}
+
+fn config(has_commit_thread: bool) -> HttpConfig {
     let commit_thread = has_commit_thread.then(|| CommitThread::start().unwrap());
-    let config = HttpConfig { waits: PATIENT, commit_thread, ..HttpConfig::default() };
-    Served::on(Arc::new(MemoryStore::new()), config, 64 << 20).await
+    HttpConfig { waits: PATIENT, commit_thread, ..HttpConfig::default() }
 }
 
 /// Two tests of each of these functions: of a broker without a commit thread, and of one with it.
@@ -197,4 +203,105 @@ async fn idle_connections_are_closed_when_the_broker_stops(server: Served) {
     for stream in [&mut small_only, &mut silent, &mut both] {
         assert_eq!(stream.read(&mut [0]).await.unwrap_or(0), 0);
     }
+}
+
+/// A store that confirms nothing until it is released, and the number of commits that it has begun.
+fn held() -> (Arc<Faulty>, Arc<AtomicUsize>) {
+    let begun = Arc::new(AtomicUsize::new(0));
+    let mut store = Faulty::new(Arc::new(MemoryStore::new()));
+    let count = begun.clone();
+    store.on_begin = Box::new(move |_, _| {
+        count.fetch_add(1, Ordering::Relaxed);
+        OnBegin::Hold
+    });
+    (Arc::new(store), begun)
+}
+
+/// Commits of little that a topic of this store has in flight. They hold no buffers.
+const COMMITS: usize = 1;
+
+/// Waits until the broker has so many appends that arrived alone: each is a commit in flight, or has a buffer.
+async fn taken(server: &Served, begun: &AtomicUsize, appends: usize) {
+    let held = (appends.saturating_sub(COMMITS) * BLOCK_BYTES) as u64;
+    let has_taken = || server.pool.bytes() - server.pool.bytes_free() == held;
+    wait_until(|| begun.load(Ordering::Relaxed) == appends.min(COMMITS) && has_taken()).await;
+}
+
+/// What arrived on a connection while a commit was in flight waited for it, and for those after it. On a
+/// bucket, a connection that many callers share gave each commit one buffer of requests.
+mod appends_are_taken_while_earlier_ones_are_being_stored {
+    use super::*;
+
+    #[tokio::test]
+    async fn without_a_commit_thread() {
+        all_are(false).await;
+    }
+
+    #[tokio::test]
+    async fn with_a_commit_thread() {
+        all_are(true).await;
+    }
+
+    async fn all_are(has_commit_thread: bool) {
+        const APPENDS: usize = 40;
+        let (store, begun) = held();
+        let server = Served::on(store.clone(), config(has_commit_thread), 64 << 20).await;
+        let mut stream = connect(&server).await;
+        for number in 0..APPENDS {
+            stream.write_all(&small("topic-name=t", &one(&format!("record {number}")))).await.unwrap();
+            taken(&server, &begun, number + 1).await;
+        }
+        store.released.send_replace(true);
+        let expected: Vec<_> = (0..APPENDS)
+            .map(|number| format!("201 {{\"first_offset\":{number},\"next_offset\":{}}}", number + 1))
+            .collect();
+        assert_eq!(responses(&mut stream, APPENDS).await, expected);
+        assert_eq!(begun.load(Ordering::Relaxed), COMMITS + 1, "all that waited are in the next commit");
+    }
+}
+
+/// Also those after requests that the HTTP library serves, and those that arrive before the client ends its side.
+#[tokio::test]
+async fn appends_in_flight_are_answered_before_what_follows_them() {
+    const APPENDS: usize = 30;
+    let (store, _) = held();
+    let server = Served::on(store.clone(), config(false), 64 << 20).await;
+    let (mut mixed, mut ended) = (connect(&server).await, connect(&server).await);
+    let mut topics = 0;
+    for (stream, last) in [(&mut mixed, get("/health").into_bytes()), (&mut ended, Vec::new())] {
+        for _ in 0..APPENDS {
+            let append = small(&format!("topic-name=topic-{topics}"), &one(&"r".repeat(1000)));
+            stream.write_all(&append).await.unwrap();
+            topics += 1;
+        }
+        stream.write_all(&last).await.unwrap();
+    }
+    ended.shutdown().await.unwrap();
+    // A topic is created when an append to it begins.
+    let mut other = connect(&server).await;
+    while !exchange(&mut other, &[get("/topics").as_bytes()]).await.unwrap().1.contains("topic-59") {}
+    store.released.send_replace(true);
+    let mixed = responses(&mut mixed, APPENDS + 1).await;
+    assert!(mixed[..APPENDS].iter().all(|response| response.starts_with("201 ")), "{mixed:?}");
+    assert_eq!(mixed[APPENDS], "200 ok\n");
+    let ended = responses(&mut ended, APPENDS).await;
+    assert!(ended.iter().all(|response| response.starts_with("201 ")), "{ended:?}");
+}
+
+/// While there are no buffers for further appends, earlier ones get their responses all the same.
+#[tokio::test]
+async fn appends_without_a_buffer_wait_for_those_before_them() {
+    let (store, begun) = held();
+    let server = Served::on(store.clone(), config(false), 2 * BLOCK_BYTES).await;
+    let mut stream = connect(&server).await;
+    for number in 0..COMMITS + 2 {
+        stream.write_all(&small("topic-name=t", &one(&format!("record {number}")))).await.unwrap();
+        taken(&server, &begun, number + 1).await;
+    }
+    for number in COMMITS + 2..9 {
+        stream.write_all(&small("topic-name=t", &one(&format!("record {number}")))).await.unwrap();
+    }
+    store.released.send_replace(true);
+    let responses = responses(&mut stream, 9).await;
+    assert!(responses.iter().all(|response| response.starts_with("201 ")), "{responses:?}");
 }

@@ -1,5 +1,5 @@
-//! Small appends, without the HTTP library: they are recognized in the connection's buffer, those that have arrived
-//! together are stored together, and their responses are written with one call.
+//! Small appends, without the HTTP library: they are recognized in the connection's buffer, handed to the broker while
+//! earlier ones are being stored, and responses that are known together are written with one call.
 //!
 //! A request of one record costs the broker as much as one of a megabyte, apart from its bytes. Most of it was not the
 //! log but the general case of HTTP: a map of headers, a channel for the body, timers, and one request after the other.
@@ -7,8 +7,8 @@
 //! comes back when the next small append arrives (`crate::net::handover`).
 
 mod encode;
-mod exchange;
 mod head;
+mod in_flight;
 
 use crate::access::Operation;
 use crate::http::auth::Session;
@@ -18,7 +18,9 @@ use crate::net::peer::Peer;
 use crate::net::read_size::SMALL;
 use encode::Responses;
 use head::{Found, SmallAppend};
+use in_flight::InFlight;
 use rawline_broker::stage;
+use std::io;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::timeout;
@@ -36,7 +38,8 @@ pub(crate) fn begins(received: &[u8]) -> bool {
 }
 
 /// Serves small appends until something else arrives. Returns what has arrived of that, or `None` when the connection
-/// is to be closed. `front` has arrived already.
+/// is to be closed. `front` has arrived already. Appends are read and begun while earlier ones are being stored: on a
+/// bucket, a connection that many callers share would otherwise give each commit one buffer of requests.
 pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
     api: &Api,
     peer: &Peer,
@@ -46,43 +49,86 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
     front: Vec<u8>,
 ) -> Option<Vec<u8>> {
     let mut responses = Responses::default();
-    let mut received = front;
+    let mut in_flight = InFlight::new(api, peer);
+    let (mut received, mut is_at_end) = (front, false);
     received.reserve(BUFFER_BYTES.saturating_sub(received.len()));
     loop {
-        let (appends, next) = arrived(api, session, &received);
-        if !appends.is_empty() {
-            if !activity.begin() {
-                return None;
+        let next = begin(api, session, activity, &mut in_flight, &mut received).await?;
+        let (reads, wait) = match next {
+            Next::Partial { is_head_whole } => {
+                (!is_at_end, (is_head_whole && in_flight.is_empty()).then_some(BODY_WAIT))
             }
-            stage!("received");
-            let done = appends.iter().map(|append| append.bytes).sum::<usize>();
-            exchange::exchange(api, peer, &appends, &mut responses).await;
-            drop(appends);
-            activity.end(false);
-            stage!("response made");
-            stream.write_all(responses.bytes()).await.ok()?;
-            stream.flush().await.ok()?;
-            received.drain(..done);
-            if *api.closing.borrow() {
-                return None;
-            }
-            continue;
-        }
-        let is_head_whole = match next {
-            Next::Other => return Some(received),
-            Next::Partial { is_head_whole } => is_head_whole,
+            Next::Other | Next::Later => (false, None),
         };
-        let room = BUFFER_BYTES - received.len();
-        let mut rest = (&mut *stream).take(room as u64);
-        let reading = rest.read_buf(&mut received);
-        let read = if is_head_whole { timeout(BODY_WAIT, reading).await.ok() } else { Some(reading.await) };
-        match read {
-            Some(Ok(0)) if received.is_empty() => return None,
+        tokio::select! {
+            biased;
+            () = in_flight.first(), if !in_flight.is_empty() => {
+                let is_closing = in_flight.respond(&mut responses);
+                if in_flight.is_empty() {
+                    activity.end(false);
+                }
+                activity.begin_message(false);
+                stream.write_all(responses.bytes()).await.ok()?;
+                stream.flush().await.ok()?;
+                if is_closing {
+                    return None;
+                }
+            }
+            read = read(stream, &mut received, wait), if reads => match read {
+                Some(Ok(0)) => is_at_end = true,
+                Some(Ok(_)) => {}
+                Some(Err(_)) => return None,
+                None => return Some(received),
+            },
             // The library has a response to a request that is cut off.
-            Some(Ok(0)) | None => return Some(received),
-            Some(Ok(_)) => {}
-            Some(Err(_)) => return None,
+            else => return (!received.is_empty()).then_some(received),
         }
+    }
+}
+
+/// Begins the appends that have arrived. Returns what follows them; `None` if the connection is being closed.
+async fn begin(
+    api: &Api,
+    session: &Session,
+    activity: &Activity,
+    in_flight: &mut InFlight<'_>,
+    received: &mut Vec<u8>,
+) -> Option<Next> {
+    if !in_flight.is_empty() {
+        // A connection that ends carries out nothing that it doesn't answer.
+        let has_whole = matches!(head::find(received, BUFFER_BYTES), Found::Append(_));
+        if *api.closing.borrow() || has_whole && !in_flight.has_room().await {
+            return Some(Next::Later);
+        }
+    }
+    let (appends, next) = arrived(api, session, received);
+    if appends.is_empty() {
+        return Some(next);
+    }
+    if in_flight.is_empty() && !activity.begin() {
+        return None;
+    }
+    stage!("received");
+    let done = appends.iter().map(|append| append.bytes).sum::<usize>();
+    in_flight.begin(&appends).await;
+    drop(appends);
+    received.drain(..done);
+    Some(next)
+}
+
+/// Reads what fits into the buffer, and returns the number of bytes; `None` if nothing has arrived within `wait`.
+/// Cancel-safe.
+async fn read<S: AsyncRead + Unpin>(
+    stream: &mut S,
+    received: &mut Vec<u8>,
+    wait: Option<Duration>,
+) -> Option<io::Result<usize>> {
+    let room = BUFFER_BYTES - received.len();
+    let mut rest = stream.take(room as u64);
+    let reading = rest.read_buf(received);
+    match wait {
+        Some(wait) => timeout(wait, reading).await.ok(),
+        None => Some(reading.await),
     }
 }
 
@@ -92,6 +138,8 @@ enum Next {
     Other,
     /// Nothing, or a part of an append.
     Partial { is_head_whole: bool },
+    /// Appends whose turn comes when some of those in flight have their responses.
+    Later,
 }
 
 /// The small appends at the beginning of what has arrived, and what follows them.

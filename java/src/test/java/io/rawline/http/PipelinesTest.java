@@ -13,6 +13,7 @@ import io.rawline.error.RefusedException;
 import io.rawline.error.RequestTimeoutException;
 import io.rawline.error.StoppedException;
 import io.rawline.error.UnreachableException;
+import io.rawline.testkit.Background;
 import io.rawline.testkit.Scripted;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -20,7 +21,9 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
@@ -103,6 +106,42 @@ class PipelinesTest {
             }
             assertEquals("1-0", await(http, begun.get(Pipeline.REQUESTS_MAX)));
             http.close();
+        }
+    }
+
+    /** A broker stores on a bucket what has arrived by then: requests are not to wait for a commit. */
+    @Test
+    void requestsDoNotWaitForResponsesToEarlierOnes() throws IOException {
+        int callers = 256;
+        CountDownLatch received = new CountDownLatch(callers);
+        try (Scripted server = new Scripted((number, peer) -> {
+            BlockingQueue<String> bodies = new LinkedBlockingQueue<>();
+            Background.start(() -> {
+                awaitLatch(received);
+                answerAll(peer, bodies);
+            });
+            for (String body = peer.next(); body != null; body = peer.next()) {
+                bodies.add(body);
+                received.countDown();
+            }
+        })) {
+            Http http = http(server);
+            List<QueuedRequest> begun = new ArrayList<>();
+            for (int i = 0; i < callers; i++) {
+                begun.add(begin(http, "" + i));
+            }
+            assertAnswered(http, begun, 0, callers);
+            http.close();
+        }
+    }
+
+    private static void answerAll(Scripted.Peer peer, BlockingQueue<String> bodies) throws IOException {
+        try {
+            while (true) {
+                peer.answer(bodies.take());
+            }
+        } catch (InterruptedException error) {
+            throw new AssertionError(error);
         }
     }
 
