@@ -39,6 +39,7 @@ mod tally;
 mod ticket;
 mod topics;
 mod websocket;
+mod whole;
 mod zeek;
 
 pub use crate::net::pace::Waits;
@@ -59,6 +60,7 @@ use crate::http::ticket::Tickets;
 use crate::measurements::Measurements;
 use crate::net;
 use crate::net::listen::{Accepted, Crowd, Listener};
+use crate::net::lobby::Manners;
 use crate::net::pace::Paced;
 use crate::net::peer::{Peer, SharedStream, network};
 use crate::net::read_size::LargeReads;
@@ -184,7 +186,10 @@ pub async fn serve(
     stop: watch::Receiver<bool>,
 ) {
     let is_local = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
-    let listener = Listener::new(listener, config.connections_max);
+    // Of an encrypted request, nothing can be said.
+    let is_whole = if config.tls.is_some() { |_: &[u8]| true } else { whole::is_whole };
+    let manners = Manners { is_whole, wait: config.waits.head };
+    let listener = Listener::new(listener, config.connections_max, manners);
     let large_reads = LargeReads::new();
     let (close, closing) = watch::channel(false);
     let shutdown_wait = config.shutdown_wait;
@@ -217,7 +222,7 @@ pub async fn serve(
         let stream = SharedStream::new(stream);
         let peer = Peer::new(stream.clone(), api.pool.holder(network(address.ip())), address.ip());
         let (read_size, activity) = (Some(large_reads.connection()), place.open.activity.clone());
-        let (api, mappings) = (api.clone(), api.broker.mappings());
+        let (api, mappings, crowd) = (api.clone(), api.broker.mappings(), api.crowd.clone());
         async move {
             let stream = match &api.config.tls {
                 None => Stream::Plain(FileSender::new(stream, mappings)),
@@ -227,7 +232,7 @@ pub async fn serve(
                     None => return,
                 },
             };
-            let stream = Paced::new(stream, api.config.waits, activity, api.pool.clone(), read_size);
+            let stream = Paced::new(stream, api.config.waits, activity, api.pool.clone(), crowd, read_size);
             connection::serve(api, peer, place, stream).await;
         }
     };

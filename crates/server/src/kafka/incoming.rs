@@ -15,6 +15,13 @@ pub(super) const BUFFER_BYTES: usize = 16 << 10;
 /// Maximum size of a request other than Produce in bytes. Those of clients have some kilobytes.
 const REQUEST_BYTES_MAX: u64 = 1 << 20;
 
+/// Whether the first bytes of a connection have a whole request.
+pub(super) fn is_whole(received: &[u8]) -> bool {
+    received
+        .split_first_chunk()
+        .is_some_and(|(length, rest)| rest.len() as u64 >= u64::from(u32::from_be_bytes(*length)))
+}
+
 /// A connection's bytes, as far as they have arrived and are not used yet.
 pub(super) struct Incoming<S> {
     stream: S,

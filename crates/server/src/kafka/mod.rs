@@ -26,6 +26,7 @@ mod transactions;
 use crate::access::{Access, Caller};
 use crate::net;
 use crate::net::listen::{Accepted, Listener};
+use crate::net::lobby::Manners;
 use crate::net::pace::{Paced, Waits};
 use crate::net::peer::{Peer, SharedStream, network};
 use crate::net::sendfile::FileSender;
@@ -138,7 +139,10 @@ pub async fn serve(
     config: KafkaConfig,
     stop: watch::Receiver<bool>,
 ) {
-    let listener = Listener::new(listener, config.connections_max);
+    let is_whole = if config.tls.is_some() { |_: &[u8]| true } else { incoming::is_whole };
+    let manners = Manners { is_whole, wait: config.waits.head };
+    let listener = Listener::new(listener, config.connections_max, manners);
+    let crowd = listener.crowd();
     let (close, closing) = watch::channel(false);
     let shutdown_wait = config.shutdown_wait;
     let (converting, building) = (Semaphore::new(CONVERTING_MAX), Semaphore::new(BUILDING_MAX));
@@ -165,7 +169,7 @@ pub async fn serve(
         let peer = Peer::new(stream.clone(), kafka.pool.holder(network(address.ip())), address.ip());
         let waits = Waits { head: IDLE_MAX, ..kafka.config.waits };
         let activity = place.open.activity.clone();
-        let (kafka, mappings) = (kafka.clone(), kafka.broker.mappings());
+        let (kafka, mappings, crowd) = (kafka.clone(), kafka.broker.mappings(), crowd.clone());
         async move {
             let stream = match &kafka.config.tls {
                 None => Stream::Plain(FileSender::new(stream, mappings)),
@@ -175,7 +179,7 @@ pub async fn serve(
                     None => return,
                 },
             };
-            let stream = Paced::new(stream, waits, activity, kafka.pool.clone(), None);
+            let stream = Paced::new(stream, waits, activity, kafka.pool.clone(), crowd, None);
             match local {
                 Ok(local) => {
                     let access = &kafka.config.access;

@@ -1,28 +1,44 @@
 //! Accepts connections up to a maximum number of open ones.
 
 use crate::net::activity::{Connections, Open};
+use crate::net::lobby::{Guest, Lobby, Looked, Manners, Sent};
+use rawline_broker::raise_files_limit;
 use rustix::net::sockopt;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 
 /// Pause after a failed accept: the process has no file descriptor left until a connection closes.
 const ACCEPT_RETRY_WAIT: Duration = Duration::from_millis(50);
 
-/// How long a new connection waits for a place when all are taken by requests. Once one has waited in vain, the others
-/// don't wait until a place is free again.
+/// How long a new connection with a request waits for a place when all are taken by requests. Once one has waited in
+/// vain, the others don't wait until a place is free again.
 const PLACE_WAIT: Duration = Duration::from_secs(1);
 
-/// How often it looks for a connection that has become idle.
+/// How often a connection that has become idle is looked for.
 const PLACE_CHECK: Duration = Duration::from_millis(20);
 
 /// A connection that is idle for less makes no room: its client has most likely just sent a request.
 const IDLE_MIN: Duration = Duration::from_millis(50);
+
+/// The same for a new connection that has not sent a request yet.
+const IDLE_FOR_PARTIAL_MIN: Duration = Duration::from_secs(1);
+
+/// This part of the places is for connections that have sent a whole request: clients that send slowly, however many,
+/// leave these to others, which need them for milliseconds.
+const KEPT_PART: usize = 8;
+
+/// Maximum number of connections without a place. Each takes about a kilobyte; further ones wait in the kernel.
+const LOBBY_MAX: usize = 4096;
+
+/// And this part of the files that the process may open: the others are for connections with a place, of up to four
+/// listeners, and for the storage.
+const LOBBY_FILES_PART: usize = 8;
 
 /// Places for connections beyond the maximum, which only learn whether the broker is healthy.
 const RESERVE_MAX: usize = 16;
@@ -32,7 +48,15 @@ pub(crate) struct Listener {
     listener: TcpListener,
     regular: Places,
     reserve: Places,
+    /// Number of places that are for connections with a whole request.
+    kept: usize,
     crowd: Arc<Crowd>,
+    lobby: Lobby,
+    lobby_max: usize,
+    /// Number of idle connections that make room and whose places nobody has got yet.
+    leaving: usize,
+    /// When to look for idle connections if others wait for a place.
+    check_at: Instant,
 }
 
 /// So many connections at once.
@@ -45,14 +69,29 @@ pub(crate) struct Places {
 #[derive(Debug)]
 pub(crate) struct Crowd {
     regular: Arc<Semaphore>,
+    /// Number of connections that have sent a request and wait for a place.
+    waiting: AtomicUsize,
     /// The last connection waited in vain for a place.
     is_overloaded: AtomicBool,
 }
 
 impl Crowd {
-    /// Whether a connection was refused and none of the places has become free since.
+    fn new(regular: Arc<Semaphore>) -> Crowd {
+        Crowd { regular, waiting: AtomicUsize::new(0), is_overloaded: AtomicBool::new(false) }
+    }
+
+    /// While so many connections wait.
+    #[cfg(test)]
+    pub fn of(waiting: usize) -> Arc<Crowd> {
+        let crowd = Crowd::new(Arc::new(Semaphore::new(0)));
+        crowd.waiting.store(waiting, Ordering::Relaxed);
+        Arc::new(crowd)
+    }
+
+    /// Whether a connection waits for a place, or was refused and none has become free since.
     pub fn is_crowded(&self) -> bool {
-        self.is_overloaded.load(Ordering::Relaxed) && self.free_places() == 0
+        self.waiting.load(Ordering::Relaxed) > 0
+            || self.is_overloaded.load(Ordering::Relaxed) && self.free_places() == 0
     }
 
     /// How many more connections can be open.
@@ -82,20 +121,22 @@ impl Places {
     }
 
     fn try_take(&self, is_reserve: bool) -> Option<Place> {
-        let permit = self.permits.clone().try_acquire_owned().ok()?;
-        Some(Place { open: self.connections.open(), is_reserve, _permit: permit })
+        Some(self.place(self.permits.clone().try_acquire_owned().ok()?, is_reserve))
     }
 
     /// A place, as soon as there is one: the idle connection that was closed returns it.
     pub async fn take(&self, is_reserve: bool) -> Option<Place> {
-        let permit = self.permits.clone().acquire_owned().await.ok()?;
-        Some(Place { open: self.connections.open(), is_reserve, _permit: permit })
+        Some(self.place(self.permits.clone().acquire_owned().await.ok()?, is_reserve))
+    }
+
+    fn place(&self, permit: OwnedSemaphorePermit, is_reserve: bool) -> Place {
+        Place { open: self.connections.open(), is_reserve, _permit: permit }
     }
 }
 
 impl Listener {
     /// Accepts from `listener`, with at most `connections_max` connections open that can send any request.
-    pub fn new(listener: TcpListener, connections_max: usize) -> Listener {
+    pub fn new(listener: TcpListener, connections_max: usize, manners: Manners) -> Listener {
         assert!(connections_max > 0, "a listener that never accepts");
         if let Err(error) = keep_alive(&listener) {
             tracing::warn!(%error, "cannot enable TCP keepalive: clients that vanish are noticed late");
@@ -104,8 +145,11 @@ impl Listener {
             send_at_once(&listener);
         }
         let (regular, reserve) = (Places::new(connections_max), Places::new(RESERVE_MAX));
-        let crowd = Arc::new(Crowd { regular: regular.permits.clone(), is_overloaded: AtomicBool::new(false) });
-        Listener { listener, regular, reserve, crowd }
+        let crowd = Arc::new(Crowd::new(regular.permits.clone()));
+        let lobby_max = LOBBY_MAX.min(raise_files_limit() / LOBBY_FILES_PART);
+        let kept = connections_max / KEPT_PART;
+        let (lobby, check_at) = (Lobby::new(manners), Instant::now());
+        Listener { listener, regular, reserve, kept, crowd, lobby, lobby_max, leaving: 0, check_at }
     }
 
     /// Whether connections are refused.
@@ -113,61 +157,121 @@ impl Listener {
         self.crowd.clone()
     }
 
-    /// The next connection; none after a failure, which is logged.
-    pub async fn accept(&self) -> Option<Accepted> {
-        match self.listener.accept().await {
-            Ok((stream, address)) => {
-                set_options(&stream, address);
-                Some(Accepted { stream, address, place: self.place().await? })
-            }
-            Err(error) => {
-                tracing::warn!(%error, "cannot accept a connection");
-                // Out of file descriptors, most likely.
-                self.regular.connections.evict_idle(IDLE_MIN);
-                tokio::time::sleep(ACCEPT_RETRY_WAIT).await;
-                None
+    /// The next connection with a place; none after a failure, which is logged.
+    pub async fn accept(&mut self) -> Option<Accepted> {
+        loop {
+            self.crowd.waiting.store(self.lobby.ready(), Ordering::Relaxed);
+            // A place that is free is for connections with a whole request if few others are.
+            let wants_place = self.lobby.has_whole() || self.lobby.len() > 0 && self.has_place_for_any();
+            let (has_guests, has_room) = (self.lobby.len() > 0, self.lobby.len() < self.lobby_max);
+            let check_at = self.lobby.refused_at().map_or(self.check_at, |at| at.min(self.check_at));
+            let permits = self.regular.permits.clone();
+            tokio::select! {
+                biased;
+                Some(looked) = self.lobby.looked(), if has_guests => match looked {
+                    Looked::Gone => {}
+                    Looked::Ready(guest, sent) => self.wait(guest, sent),
+                    Looked::Admitted(guest, permit) => return Some(self.admitted(guest, permit)),
+                },
+                Ok(permit) = permits.acquire_owned(), if wants_place => {
+                    // Without this one, as it was before.
+                    let is_for_any = self.crowd.free_places() >= self.kept;
+                    if let Some((guest, permit)) = self.lobby.admit(permit, is_for_any) {
+                        return Some(self.admitted(guest, permit));
+                    }
+                }
+                () = sleep_until(check_at), if has_guests => {
+                    if let Some((guest, sent)) = self.lobby.refused(Instant::now()) {
+                        return self.refuse(guest, sent).await;
+                    }
+                    if self.check_at <= Instant::now() {
+                        self.check_at = Instant::now() + PLACE_CHECK;
+                        self.make_room();
+                    }
+                }
+                accepted = self.listener.accept(), if has_room => match accepted {
+                    Ok((stream, address)) => {
+                        set_options(&stream, address);
+                        if !has_guests && self.has_place_for_any() && let Some(place) = self.regular.try_take(false) {
+                            self.gave_place();
+                            return Some(Accepted { stream, address, place });
+                        }
+                        self.lobby.enter(stream, address);
+                    }
+                    Err(error) => {
+                        tracing::warn!(%error, "cannot accept a connection");
+                        // Out of file descriptors, most likely.
+                        self.regular.connections.evict_idle(IDLE_MIN);
+                        tokio::time::sleep(ACCEPT_RETRY_WAIT).await;
+                        return None;
+                    }
+                },
             }
         }
     }
 
-    /// Accepts no more, and returns what closes the connections that are idle.
+    /// Whether a place is free for a connection that has not sent a whole request.
+    fn has_place_for_any(&self) -> bool {
+        self.crowd.free_places() > self.kept
+    }
+
+    /// A connection that has sent this much waits for a place.
+    fn wait(&mut self, guest: Guest, sent: Sent) {
+        let has_place = self.crowd.free_places() > if sent == Sent::Whole { 0 } else { self.kept };
+        let waits = has_place || self.evict_idle(IDLE_MIN) || !self.crowd.is_overloaded.load(Ordering::Relaxed);
+        let refused_at = Instant::now() + if waits { PLACE_WAIT } else { Duration::ZERO };
+        self.lobby.wait(Guest { refused_at, ..guest }, sent);
+    }
+
+    /// Closes idle connections for those that wait.
+    fn make_room(&mut self) {
+        if self.lobby.has_whole() && self.crowd.free_places() > 0 || self.has_place_for_any() {
+            return;
+        }
+        let idle_min = if self.lobby.ready() > 0 { IDLE_MIN } else { IDLE_FOR_PARTIAL_MIN };
+        while self.leaving < self.lobby.ready().max(1) && self.evict_idle(idle_min) {}
+    }
+
+    /// Closes the connection that is idle for the longest time. False if none is idle for at least `idle_min`.
+    fn evict_idle(&mut self, idle_min: Duration) -> bool {
+        let is_evicted = self.regular.connections.evict_idle(idle_min);
+        self.leaving += usize::from(is_evicted);
+        is_evicted
+    }
+
+    fn gave_place(&mut self) {
+        self.leaving = self.leaving.saturating_sub(1);
+        self.crowd.is_overloaded.store(false, Ordering::Relaxed);
+    }
+
+    fn admitted(&mut self, Guest { stream, address, .. }: Guest, permit: OwnedSemaphorePermit) -> Accepted {
+        self.gave_place();
+        Accepted { stream, address, place: self.regular.place(permit, false) }
+    }
+
+    /// A connection that has waited in vain gets a reserved place, if there is one: there it learns that it is refused.
+    async fn refuse(&mut self, Guest { stream, address, .. }: Guest, sent: Sent) -> Option<Accepted> {
+        if sent == Sent::Whole && !self.crowd.is_overloaded.swap(true, Ordering::Relaxed) {
+            tracing::warn!("all connections are busy; further ones get 503");
+        }
+        let place = match self.reserve.try_take(true) {
+            Some(place) => place,
+            // The requests on reserved connections take no time. If none is idle yet, this client connects again.
+            None if self.reserve.connections.evict_idle(Duration::ZERO) => self.reserve.take(true).await?,
+            None => return None,
+        };
+        Some(Accepted { stream, address, place })
+    }
+
+    /// Accepts no more, and returns what closes the connections that are idle. Those without a place are closed.
     pub fn close(self) -> impl Fn() {
-        let Listener { listener, regular, reserve, .. } = self;
-        drop(listener);
+        let Listener { listener, regular, reserve, lobby, .. } = self;
+        drop((listener, lobby));
         move || {
             for places in [&regular, &reserve] {
                 while places.connections.evict_idle(Duration::ZERO) {}
             }
         }
-    }
-
-    /// A free place, or that of the connection that is idle for the longest time, or a reserved one.
-    async fn place(&self) -> Option<Place> {
-        if let Some(place) = self.regular.try_take(false) {
-            self.crowd.is_overloaded.store(false, Ordering::Relaxed);
-            return Some(place);
-        }
-        let wait = if self.crowd.is_overloaded.load(Ordering::Relaxed) { Duration::ZERO } else { PLACE_WAIT };
-        let give_up = Instant::now() + wait;
-        loop {
-            if self.regular.connections.evict_idle(IDLE_MIN) {
-                return self.regular.take(false).await;
-            }
-            if Instant::now() >= give_up {
-                break;
-            }
-            if let Ok(place) = tokio::time::timeout(PLACE_CHECK, self.regular.take(false)).await {
-                return place;
-            }
-        }
-        if !self.crowd.is_overloaded.swap(true, Ordering::Relaxed) {
-            tracing::warn!("all connections are busy; further ones get 503");
-        }
-        if let Some(place) = self.reserve.try_take(true) {
-            return Some(place);
-        }
-        // The requests on reserved connections take no time. If none is idle yet, this client connects again.
-        if self.reserve.connections.evict_idle(Duration::ZERO) { self.reserve.take(true).await } else { None }
     }
 }
 
@@ -208,7 +312,8 @@ mod tests {
     async fn accepted_connections_are_probed_while_they_are_idle() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let listener = Listener::new(listener, 1);
+        let manners = Manners { is_whole: |_| true, wait: Duration::MAX };
+        let mut listener = Listener::new(listener, 1, manners);
         let _client = TcpStream::connect(address).await.unwrap();
         let Accepted { stream, place: _place, .. } = listener.accept().await.unwrap();
         assert!(sockopt::socket_keepalive(&stream).unwrap());

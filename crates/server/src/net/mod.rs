@@ -5,6 +5,7 @@ pub(crate) mod commit_thread;
 pub(crate) mod handover;
 pub(crate) mod join;
 pub(crate) mod listen;
+pub(crate) mod lobby;
 pub mod pace;
 pub(crate) mod peer;
 pub(crate) mod read_size;

@@ -1,6 +1,7 @@
 //! Client timeouts, and a connection that drops clients that read too slowly.
 
 use crate::net::activity::Activity;
+use crate::net::listen::Crowd;
 use crate::net::read_size::ReadSize;
 use rawline_broker::pool::Pool;
 use std::future::Future;
@@ -30,7 +31,7 @@ pub struct Waits {
     /// Longest pause within a body, also of a client that was faster than 64 KiB per second before.
     pub body_piece: Duration,
     /// Longest pause within a body from its beginning, and while others wait for buffers or for a connection; of a
-    /// response that holds buffers, while others wait for them.
+    /// response, while others wait for its connection, or for buffers that it holds.
     pub body: Duration,
     /// Longest pause within the reading of a response.
     pub answer_piece: Duration,
@@ -113,6 +114,7 @@ pub(crate) struct Paced<S> {
     waits: Waits,
     activity: Arc<Activity>,
     pool: Arc<Pool>,
+    crowd: Arc<Crowd>,
     /// `None` if whoever reads limits its buffer.
     read_size: Option<ReadSize>,
     /// Since when the current response is being written, and how many of its bytes have been.
@@ -133,8 +135,15 @@ struct Stalled {
 }
 
 impl<S> Paced<S> {
-    pub fn new(stream: S, waits: Waits, activity: Arc<Activity>, pool: Arc<Pool>, read_size: Option<ReadSize>) -> Self {
-        Paced { stream, waits, activity, pool, read_size, response: None, stalled: None, head: None }
+    pub fn new(
+        stream: S,
+        waits: Waits,
+        activity: Arc<Activity>,
+        pool: Arc<Pool>,
+        crowd: Arc<Crowd>,
+        read_size: Option<ReadSize>,
+    ) -> Self {
+        Paced { stream, waits, activity, pool, crowd, read_size, response: None, stalled: None, head: None }
     }
 
     /// A message is written next, of a connection on which messages follow each other: it has time of its own.
@@ -178,13 +187,13 @@ impl<S> Paced<S> {
             ready!(stalled.check.as_mut().poll(context));
             let now = Instant::now();
             // Others wait for what it holds, and it has made no progress for a while.
-            let must_yield = holds_buffers && now >= stalled.since + self.waits.body && self.pool.is_scarce();
+            let is_wanted = || holds_buffers && self.pool.is_scarce() || self.crowd.is_crowded();
+            let must_yield = now >= stalled.since + self.waits.body && is_wanted();
             if now >= stalled.until || must_yield {
                 let message = "the client reads its response too slowly";
                 return Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, message)));
             }
-            let next = if holds_buffers { stalled.until.min(now + SCARCE_CHECK) } else { stalled.until };
-            stalled.check.as_mut().reset(next);
+            stalled.check.as_mut().reset(stalled.until.min(now + SCARCE_CHECK));
         }
     }
 }
@@ -269,7 +278,14 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     fn paced<S>(stream: S, open: &Open, pool: Arc<Pool>) -> Paced<S> {
-        Paced::new(stream, Waits::default(), open.activity.clone(), pool, Some(LargeReads::new().connection()))
+        Paced::new(
+            stream,
+            Waits::default(),
+            open.activity.clone(),
+            pool,
+            Crowd::of(0),
+            Some(LargeReads::new().connection()),
+        )
     }
 
     /// A body at the minimum rate goes on as long as nobody needs what it holds.
@@ -342,6 +358,21 @@ mod tests {
             assert_eq!(started.elapsed() <= limit, holds_buffers, "{:?}", started.elapsed());
             drop(held);
             waiting.await.unwrap().unwrap();
+        }
+    }
+
+    /// Clients that read nothing held all connections for half a minute.
+    #[tokio::test(start_paused = true)]
+    async fn a_response_that_makes_no_progress_yields_its_connection_to_those_who_wait() {
+        for waiting in [0, 1] {
+            let open = Connections::new().open();
+            let (server, _client) = tokio::io::duplex(1);
+            let crowd = Crowd::of(waiting);
+            let mut server = Paced::new(server, Waits::default(), open.activity.clone(), Pool::new(1), crowd, None);
+            let started = Instant::now();
+            assert!(server.write_all(&[0; 4096]).await.is_err());
+            let limit = if waiting > 0 { Duration::from_secs(2) } else { Duration::from_secs(29) };
+            assert_eq!(started.elapsed() <= limit, waiting > 0, "{:?}", started.elapsed());
         }
     }
 

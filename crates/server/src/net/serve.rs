@@ -11,7 +11,7 @@ const IDLE_CHECK: Duration = Duration::from_millis(20);
 /// Serves each connection with `connection` until `stop` turns true. Then `close` turns true, idle connections are
 /// closed, and the others may take `shutdown_wait`.
 pub(crate) async fn serve<C: Future<Output = ()> + Send + 'static>(
-    listener: Listener,
+    mut listener: Listener,
     mut stop: watch::Receiver<bool>,
     close: watch::Sender<bool>,
     shutdown_wait: Duration,

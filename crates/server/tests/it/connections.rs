@@ -4,6 +4,7 @@ use crate::support::{DEADLINE, append_head, connect, exchange, get, receive, wai
 use rawline_broker::store::memory::MemoryStore;
 use rawline_server::http::{HttpConfig, Waits};
 use rawline_testkit::served::{PATIENT, Served};
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
@@ -121,5 +122,32 @@ async fn health_is_known_while_all_connections_are_busy() {
     // As soon as they are idle for long enough, they make room.
     while append(&mut connect(&server).await).await.unwrap().0 != 201 {
         tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// However many clients send slowly, those that send a whole request get a place at once, from the same address too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn slow_senders_leave_places_for_whole_requests() {
+    const PLACES: usize = 16;
+    let config = HttpConfig { waits: PATIENT, connections_max: PLACES, ..HttpConfig::default() };
+    let server = Served::on(Arc::new(MemoryStore::new()), config, 128 << 20).await;
+    let mut slow = Vec::new();
+    for number in 0..4 * PLACES {
+        let mut stream = connect(&server).await;
+        let sent = [append_head(10 << 20).into_bytes(), vec![b's'; number]].concat();
+        // A part of the head, or of the body.
+        stream.write_all(&sent[..sent.len() - if number % 2 == 0 { 0 } else { number + 4 }]).await.unwrap();
+        slow.push(stream);
+    }
+    for _ in 0..PLACES {
+        let mut new = connect(&server).await;
+        let (status, text) = append(&mut new).await.unwrap();
+        assert_eq!(status, 201, "{text}");
+        // The next one must not wait until the broker has noticed that this one is gone.
+        assert_eq!(health(&mut new).await, Some(200));
+    }
+    for stream in &slow {
+        let read = stream.try_read(&mut [0]);
+        assert!(read.as_ref().is_err_and(|error| error.kind() == ErrorKind::WouldBlock), "a slow one ends: {read:?}");
     }
 }

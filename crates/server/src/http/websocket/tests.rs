@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::net::activity::{Connections, Open};
+use crate::net::listen::Crowd;
 use crate::net::pace::{Paced, Waits};
 use bytes::Bytes;
 use futures_util::{FutureExt, SinkExt, StreamExt};
@@ -18,7 +19,7 @@ fn pair(buffer: usize) -> (Socket, Open, DuplexStream) {
     let (here, there) = duplex(buffer);
     let open = Connections::new().open();
     assert!(open.activity.begin(), "the upgrade");
-    let stream = Paced::new(here, Waits::default(), open.activity.clone(), Pool::new(1 << 20), None);
+    let stream = Paced::new(here, Waits::default(), open.activity.clone(), Pool::new(1 << 20), Crowd::of(0), None);
     (WebSocket::new(stream, &[], Duration::from_secs(2)), open, there)
 }
 
