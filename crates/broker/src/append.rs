@@ -98,7 +98,7 @@ pub enum AppendError {
     /// The producer has a name, and this isn't its newest instance.
     #[error(
         "this producer has no open instance with epoch {found}: a newer one was opened, or its name was forgotten; \
-         stop this one"
+         stop this one. If the producer has no name, choose an id below 2^52 or from 2^53 on"
     )]
     NotOpen {
         /// The append's epoch.
@@ -131,6 +131,15 @@ pub enum AppendError {
         /// The append's sequence.
         found: u64,
     },
+    /// Its number is stored with other records.
+    #[error(
+        "sequence {found} of this producer is stored already, with other records: another program uses the producer's \
+         id, or the records were sent again in other batches; begin again with another id"
+    )]
+    Conflict {
+        /// The append's sequence.
+        found: u64,
+    },
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -149,7 +158,8 @@ impl AppendError {
             | AppendError::NotOpen { .. }
             | AppendError::NoTransactions { .. }
             | AppendError::InTransaction { .. }
-            | AppendError::Old { .. } => Kind::FixRequest,
+            | AppendError::Old { .. }
+            | AppendError::Conflict { .. } => Kind::FixRequest,
             // The append that is missing may be in flight.
             AppendError::Gap { .. } => Kind::TryAgain,
             AppendError::Busy | AppendError::Closed => Kind::Wait,

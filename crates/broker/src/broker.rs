@@ -7,7 +7,7 @@ use crate::coordinator::Coordinator;
 use crate::delete::{Deletions, Progress};
 use crate::forget_deleted::ForgettingTask;
 use crate::groups::CONSUMER_SESSION;
-use crate::journal::{Journal, JournalConfig, JournalStore, Together};
+use crate::journal::{Journal, JournalConfig, JournalStore, ProducerIds, Together};
 use crate::journaled::follow;
 use crate::journals::Journals;
 use crate::limits::{COMMIT_BYTES, OBJECT_BYTES_MAX, RETENTION_INTERVAL, TOPICS_MAX, TOPICS_RECOVERING_MAX};
@@ -42,6 +42,8 @@ pub struct Config {
     pub retention_interval: Duration,
     /// Random: distinguishes the objects of this run from those of other runs and brokers.
     pub writer_id: u64,
+    /// Draws the ids of named producers.
+    pub producer_ids: ProducerIds,
     /// The time after which a silent member of a consumer group is gone.
     pub consumer_session: Duration,
     /// Where a journal commits; in the current runtime if this is `None`.
@@ -51,7 +53,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// The defaults for a local directory.
+    /// The defaults for a local directory. The ids of named producers follow from `writer_id`.
     pub fn new(writer_id: u64) -> Self {
         Config {
             batch_wait: Duration::ZERO,
@@ -60,6 +62,7 @@ impl Config {
             create_topics: true,
             retention_interval: RETENTION_INTERVAL,
             writer_id,
+            producer_ids: ProducerIds::of_seed(writer_id),
             consumer_session: CONSUMER_SESSION,
             commit_thread: None,
             is_read_only: false,
@@ -68,7 +71,8 @@ impl Config {
 
     /// The settings of a journal on this store.
     fn journal(&self, store: &dyn JournalStore) -> JournalConfig {
-        let config = JournalConfig::new(self.writer_id);
+        let producer_ids = self.producer_ids.clone();
+        let config = JournalConfig { producer_ids, ..JournalConfig::new(self.writer_id) };
         let limits = Limits { batch_wait: self.batch_wait, object_bytes: self.commit_bytes, ..config.limits };
         let settings = store.settings(JournalConfig { limits, ..config });
         if self.is_read_only { settings.read_only() } else { settings }

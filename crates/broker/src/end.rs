@@ -102,6 +102,7 @@ impl InJournal {
             JournalError::Rejected(Rejected::Fenced { current, found }) => AppendError::Fenced { current, found },
             JournalError::Rejected(Rejected::NotOpen { found, .. }) => AppendError::NotOpen { found },
             JournalError::Rejected(Rejected::Old { found }) => AppendError::Old { found },
+            JournalError::Rejected(Rejected::Conflict { found }) => AppendError::Conflict { found },
             JournalError::Rejected(Rejected::NoTransactions { id }) => AppendError::NoTransactions { id },
             JournalError::Rejected(Rejected::InTransaction { id }) => AppendError::InTransaction { id },
             JournalError::Rejected(rejected @ Rejected::Transactions { .. }) => {

@@ -62,7 +62,7 @@ pub use groups::{
 };
 pub use metrics::{CommitCounts, commit_counts};
 pub use partition::{Bounds, Partition, Status};
-pub use producer::{OpenProducerError, ProducerInstance};
+pub use producer::{OpenProducerError, ProducerInstance, is_named_id};
 pub use rawline_batch::Kind;
 pub use rawline_journal::{BatchKind, Committed, PartitionProducer, TransactionProgress, TransactionalProducer};
 pub use read::{Piece, ReadAnswer, ReadError, ReadRequest, View};

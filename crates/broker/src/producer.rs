@@ -1,11 +1,15 @@
-//! Opens a new instance of a named producer, which fences those before it.
+//! Named producers: opens a new instance, which fences those before it, and finds the name that has an id.
 
 use crate::Kind;
+use crate::append::AppendError;
 use crate::broker::Broker;
-use crate::end::in_store;
-use crate::journal::JournalError;
+use crate::end::{End, in_store};
+use crate::journal::{Journal, JournalError};
+use crate::partition::Partition;
+use crate::received::Received;
 use crate::store::StoreError;
-use rawline_journal::{NAME_BYTES_MAX, Refused};
+use rawline_journal::{NAME_BYTES_MAX, NAMED_IDS, Producer, Refused};
+use std::sync::Arc;
 use thiserror::Error;
 
 /// An instance of a named producer. Batches carry the id, and requests the epoch.
@@ -48,7 +52,56 @@ impl OpenProducerError {
     }
 }
 
+/// Whether ids such as this are those of named producers. Others are chosen by clients, or given out without a name.
+pub fn is_named_id(id: u64) -> bool {
+    NAMED_IDS.contains(&id)
+}
+
+/// A comparison tells for most appends, which have no named producer.
+fn named(journal: &Journal, id: u64) -> Option<Arc<str>> {
+    if is_named_id(id) { journal.producer_name(id) } else { None }
+}
+
+async fn name_of(journal: &Journal, id: u64) -> Result<Option<Arc<str>>, StoreError> {
+    if !is_named_id(id) {
+        return Ok(None);
+    }
+    if let Some(name) = journal.producer_name(id) {
+        return Ok(Some(name));
+    }
+    // Another broker may have opened it.
+    journal.catch_up().await.map_err(|error| in_store(&error))?;
+    Ok(journal.producer_name(id))
+}
+
+impl Partition {
+    /// The name of the producer of an exactly-once append, if it has one. An id of named producers without a name is
+    /// refused here: whose it is may become known only after the caller's rights were checked.
+    pub async fn producer_name(&self, received: &Received) -> Result<Option<Arc<str>>, AppendError> {
+        let (End::Journal(end), Some(Producer { id, epoch, .. })) = (&self.end, received.producer) else {
+            return Ok(None);
+        };
+        match name_of(end.journal(), id).await? {
+            None if is_named_id(id) => Err(AppendError::NotOpen { found: epoch }),
+            name => Ok(name),
+        }
+    }
+}
+
 impl Broker {
+    /// The name of the producer with this id, if it has one as far as this broker has seen.
+    pub fn known_producer_name(&self, id: u64) -> Option<Arc<str>> {
+        // Several journals have no named producers.
+        let [journal] = self.journals.all() else { return None };
+        named(journal, id)
+    }
+
+    /// The name of the producer with this id, if it has one.
+    pub async fn producer_name(&self, id: u64) -> Result<Option<Arc<str>>, StoreError> {
+        let [journal] = self.journals.all() else { return Ok(None) };
+        name_of(journal, id).await
+    }
+
     /// Opens the next instance of the producer with this name. When this returns, it is stored, and no older instance
     /// can append to any partition. If the outcome is unknown, it can be repeated: that opens one more instance.
     pub async fn open_producer(&self, name: &str) -> Result<ProducerInstance, OpenProducerError> {

@@ -7,7 +7,7 @@ use rawline_batch::record_batch::{
     CheckedRecordBatch, RECORD_BATCH_HEADER_BYTES, RecordError, RecordProducer, Records, unpack,
 };
 use rawline_batch::{BatchError, BatchMeta, Checker};
-use rawline_journal::{BatchKind, Producer};
+use rawline_journal::{BatchKind, Content, Producer, content_checksum};
 use std::collections::VecDeque;
 use thiserror::Error;
 
@@ -204,6 +204,17 @@ impl Received {
     /// Number of records.
     pub fn records(&self) -> u64 {
         self.records
+    }
+
+    /// What the journal recognizes it by, if it is sent again. An append has fewer than 2^32 records.
+    pub(crate) fn content(&self) -> Content {
+        let Ok(records) = u32::try_from(self.records) else { unreachable!("{} records in one append", self.records) };
+        let crc32c = match &self.batches {
+            Checked::Rawline(batches) => content_checksum(batches.iter().map(|batch| batch.crc32c)),
+            // It doesn't cover what the broker stamps.
+            Checked::Kafka(batches) => content_checksum(batches.iter().map(|batch| batch.header.crc32c)),
+        };
+        Content { records, crc32c }
     }
 
     /// Size of the batches in bytes.

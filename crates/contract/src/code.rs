@@ -109,6 +109,8 @@ codes! {
     SEQUENCE_GAP = "sequence_gap", TryAgain;
     /// The append was stored too long ago to tell its offsets.
     SEQUENCE_OLD = "sequence_old", FixRequest, 409;
+    /// The append's number is stored with other records.
+    SEQUENCE_CONFLICT = "sequence_conflict", FixRequest, 409;
     /// A newer instance of the producer was opened, or has appended.
     PRODUCER_FENCED = "producer_fenced", FixRequest, 409;
     /// The body ended early.

@@ -66,7 +66,8 @@ pub enum Control {
     OpenProducer {
         /// Its name: 1 to [`NAME_BYTES_MAX`](crate::limits::NAME_BYTES_MAX) bytes.
         name: Arc<str>,
-        /// The name's id. A caller that opens an instance leaves it 0.
+        /// The name's id. A caller that opens an instance draws one at random from
+        /// [`NAMED_IDS`](crate::NAMED_IDS), in case the name has none.
         id: u64,
         /// The instance's epoch, which grows with every instance. A caller that opens one leaves it 0.
         epoch: u16,
@@ -87,7 +88,7 @@ pub enum Control {
         epoch: u16,
         /// How.
         end: TransactionEnd,
-        /// The id and epoch of the next instance. A caller leaves them 0.
+        /// The id and epoch of the next instance. A caller leaves the epoch 0, and draws an id as to open an instance.
         next: (u64, u16),
     },
     /// A group of consumers has come this far in a partition.
@@ -222,6 +223,12 @@ pub enum Refused {
         id: u64,
         /// The epoch found.
         epoch: u16,
+    },
+    /// An object gives a name an id that another has, or that names can't have.
+    #[error("the id {id} can't be given to a producer's name; draw another")]
+    ProducerId {
+        /// The id.
+        id: u64,
     },
     /// A newer instance of the producer was opened.
     #[error("a newer instance of this producer has epoch {current}, this one has {found}; stop this instance")]

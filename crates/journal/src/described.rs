@@ -1,6 +1,5 @@
 //! What is known of named producers and their transactions, and of the producers of a partition: for those who ask.
 
-use crate::limits::NAMED_ID_FIRST;
 use crate::names::Named;
 use crate::state::{PartitionId, State};
 use std::sync::Arc;
@@ -68,9 +67,9 @@ impl State {
         self.names.iter().map(|(id, named)| (&named.name, id, named.epoch))
     }
 
-    /// The id that the next new name gets.
-    pub fn next_producer_id(&self) -> u64 {
-        NAMED_ID_FIRST + self.names.ids_given()
+    /// Whether a named producer has this id.
+    pub fn has_producer(&self, id: u64) -> bool {
+        self.names.get(id).is_some()
     }
 
     /// Where the open transaction of a producer writes.
@@ -87,7 +86,7 @@ impl State {
             Some(PartitionProducer {
                 id: *id,
                 epoch: history.epoch,
-                newest_sequence: newest.sequence + u64::from(newest.records) - 1,
+                newest_sequence: newest.sequence + u64::from(newest.content.records) - 1,
                 appended_us: history.appended_us,
                 transaction_from: open.next().map(|(first, _)| *first),
             })

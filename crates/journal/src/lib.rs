@@ -38,7 +38,7 @@ pub use control::{Control, Refused};
 pub use described::{PartitionProducer, TransactionProgress, TransactionalProducer};
 pub use garbage::{Garbage, Key, Listing};
 pub use journals::{JOURNALS_MAX, journal_of, journal_of_topic, mix};
-pub use limits::{Limits, MERGED_PIECES_MAX, NAME_BYTES_MAX, PARTITIONS_MAX, PRODUCER_NAMES_MAX};
+pub use limits::{Limits, MERGED_PIECES_MAX, NAME_BYTES_MAX, NAMED_IDS, PARTITIONS_MAX, PRODUCER_NAMES_MAX};
 pub use merge::{Joined, MergeLimits, Used, Uses, choose, join, join_adjacent};
 pub use merges::Merges;
 pub use object::{
@@ -46,7 +46,7 @@ pub use object::{
 };
 pub use offsets::{Committed, Offsets};
 pub use place::{BatchCount, MergedPiece, Piece, Place, Source};
-pub use producers::{Producer, Rejected};
+pub use producers::{Content, Producer, Rejected, content_checksum};
 pub use snapshot::{Snapshot, SnapshotError, build_snapshot};
 pub use state::{Changes, Contradiction, Entry, Expired, PartitionId, State, Wrong};
 pub use topics::Topic;

@@ -1,5 +1,6 @@
 //! When a writer commits, how much it has in flight, and when it gives up. Each driver sets its own.
 
+use std::ops::Range;
 use std::time::Duration;
 
 /// Maximum number of PUTs in flight. Eight of 8 MiB keep a connection of 1 GB/s busy at 50 ms per request.
@@ -43,9 +44,10 @@ pub const PRODUCER_NAMES_MAX: usize = 10_000;
 /// The greatest epoch of a named producer: the greatest that Kafka's protocol can express. Then its name gets a new id.
 pub const PRODUCER_EPOCH_MAX: u16 = i16::MAX as u16;
 
-/// The first id of a named producer. Ids that producers choose are random, or small numbers chosen by hand; these are
-/// neither. Kafka's protocol can express them, and so can JSON numbers of every program, which have 53 bits.
-pub const NAMED_ID_FIRST: u64 = 1 << 52;
+/// The ids of named producers. Each is drawn at random from these, so that it can't be guessed; producers that choose
+/// their ids choose others. Kafka's protocol can express them, and so can JSON numbers of every program, which have 53
+/// bits.
+pub const NAMED_IDS: Range<u64> = 1 << 52..1 << 53;
 
 /// Maximum number of partitions that one transaction writes to. Each gets a marker in the object that ends it.
 pub const TRANSACTION_PARTITIONS_MAX: usize = 10_000;

@@ -1,7 +1,7 @@
 //! Named producers: the id and the newest epoch of each name, so that older instances can't append any more.
 
 use crate::control::Refused;
-use crate::limits::{NAMED_ID_FIRST, PRODUCER_AGE_US, PRODUCER_EPOCH_MAX, PRODUCER_NAMES_MAX};
+use crate::limits::{NAMED_IDS, PRODUCER_AGE_US, PRODUCER_EPOCH_MAX, PRODUCER_NAMES_MAX};
 use crate::producers::{Producer, Rejected};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,8 +32,6 @@ pub(crate) struct Ended {
 /// All names, at most [`PRODUCER_NAMES_MAX`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Names {
-    /// Number of ids that were given to names. None of them is given again.
-    ids_given: u64,
     by_id: BTreeMap<u64, Named>,
     ids: BTreeMap<Arc<str>, u64>,
 }
@@ -42,7 +40,6 @@ pub(crate) struct Names {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct NamesBefore {
     id: u64,
-    ids_given: u64,
     named: Option<(u64, Named)>,
     /// The name that made room for it.
     forgotten: Option<(u64, Named)>,
@@ -56,19 +53,14 @@ impl NamesBefore {
 }
 
 impl Names {
-    /// The names with these ids, of which so many were given; `None` if two are the same, or if one can't be.
-    pub fn new(ids_given: u64, by_id: BTreeMap<u64, Named>) -> Option<Names> {
+    /// The names with these ids; `None` if two are the same, or if one can't be.
+    pub fn new(by_id: BTreeMap<u64, Named>) -> Option<Names> {
         let ids: BTreeMap<_, _> = by_id.iter().map(|(id, named)| (named.name.clone(), *id)).collect();
-        let names = Names { ids_given, by_id, ids };
-        let is_sound = ids_given < NAMED_ID_FIRST
-            && names.ids.len() == names.by_id.len()
+        let names = Names { by_id, ids };
+        let is_sound = names.ids.len() == names.by_id.len()
             && names.by_id.len() <= PRODUCER_NAMES_MAX
-            && names.by_id.keys().all(|id| names.is_given(*id));
+            && names.by_id.keys().all(|id| NAMED_IDS.contains(id));
         is_sound.then_some(names)
-    }
-
-    pub fn ids_given(&self) -> u64 {
-        self.ids_given
     }
 
     /// All names with their ids, in order of id.
@@ -81,18 +73,23 @@ impl Names {
         self.by_id.get_mut(&id)
     }
 
-    /// Whether an id was given to a name. Other producers have chosen theirs.
-    fn is_given(&self, id: u64) -> bool {
-        (NAMED_ID_FIRST..NAMED_ID_FIRST + self.ids_given).contains(&id)
+    /// The id and the epoch that the name's next instance gets. A name keeps its id until it has no epoch left; a new id
+    /// is the one that was drawn, or the next that no name has.
+    pub fn next(&self, name: &str, drawn: u64) -> (u64, u16) {
+        self.successor(name).unwrap_or_else(|| (self.free_from(drawn), 0))
     }
 
-    /// The id and the epoch that the name's next instance gets. A name keeps its id until it has no epoch left.
-    pub fn next(&self, name: &str) -> (u64, u16) {
-        let known = self.ids.get(name).and_then(|id| Some((*id, self.by_id.get(id)?)));
-        match known {
-            Some((id, named)) if named.epoch < PRODUCER_EPOCH_MAX => (id, named.epoch + 1),
-            _ => (NAMED_ID_FIRST + self.ids_given, 0),
-        }
+    /// The id and the epoch of the name's next instance, if its id stays.
+    fn successor(&self, name: &str) -> Option<(u64, u16)> {
+        let (id, named) = self.named(name)?;
+        (named.epoch < PRODUCER_EPOCH_MAX).then_some((id, named.epoch + 1))
+    }
+
+    fn free_from(&self, drawn: u64) -> u64 {
+        let drawn = if NAMED_IDS.contains(&drawn) { drawn } else { NAMED_IDS.start };
+        let free = (drawn..NAMED_IDS.end).chain(NAMED_IDS).find(|id| !self.by_id.contains_key(id));
+        let Some(free) = free else { unreachable!("{} names have all ids", self.by_id.len()) };
+        free
     }
 
     /// A name's id, and its newest instance.
@@ -137,19 +134,20 @@ impl Names {
     pub fn open_next(&mut self, id: u64, opened: Named) -> Result<NamesBefore, Refused> {
         let Named { name, epoch, used_us: now_us, .. } = &opened;
         let (epoch, now_us) = (*epoch, *now_us);
-        let (expected_id, expected) = self.next(name);
+        let (expected_id, expected) = self.successor(name).unwrap_or((id, 0));
         if (id, epoch) != (expected_id, expected) {
             return Err(Refused::Instance { expected_id, expected, id, epoch });
+        }
+        let is_taken = epoch == 0 && self.by_id.contains_key(&id);
+        if is_taken || !NAMED_IDS.contains(&id) {
+            return Err(Refused::ProducerId { id });
         }
         let is_full = !self.ids.contains_key(name) && self.by_id.len() >= PRODUCER_NAMES_MAX;
         let forgotten = if is_full { Some(self.forget(now_us)?) } else { None };
         let named = self.ids.remove(name).and_then(|id| self.by_id.remove_entry(&id));
-        let before = NamesBefore { id, ids_given: self.ids_given, named, forgotten };
-        if !self.is_given(id) {
-            self.ids_given += 1;
-        }
+        let before = NamesBefore { id, named, forgotten };
         self.put(id, opened);
-        assert!(self.is_given(id) && self.by_id.len() <= PRODUCER_NAMES_MAX, "{} names", self.by_id.len());
+        assert!(self.by_id.len() <= PRODUCER_NAMES_MAX, "{} names", self.by_id.len());
         Ok(before)
     }
 
@@ -176,16 +174,15 @@ impl Names {
         let opened = self.by_id.remove(&before.id);
         let Some(opened) = opened else { unreachable!("producer {} was opened and is not there", before.id) };
         self.ids.remove(&opened.name);
-        self.ids_given = before.ids_given;
         for (id, named) in before.named.into_iter().chain(before.forgotten) {
             self.put(id, named);
         }
     }
 
-    /// Why a producer may not append, if its id was given to a name.
+    /// Why a producer may not append, if its id is one of those of names.
     pub fn judge(&self, producer: Producer) -> Option<Rejected> {
         let Producer { id, epoch: found, .. } = producer;
-        if !self.is_given(id) {
+        if !NAMED_IDS.contains(&id) {
             return None;
         }
         match self.by_id.get(&id).map(|named| named.epoch) {
@@ -198,7 +195,7 @@ impl Names {
     /// Notes that a producer appends. Returns when it was used before, if it has a name.
     pub fn used(&mut self, id: u64, now_us: u64) -> Option<u64> {
         // Most producers have no name: a comparison tells.
-        let named = if self.is_given(id) { self.by_id.get_mut(&id)? } else { return None };
+        let named = if NAMED_IDS.contains(&id) { self.by_id.get_mut(&id)? } else { return None };
         Some(std::mem::replace(&mut named.used_us, now_us))
     }
 
@@ -218,10 +215,10 @@ pub(crate) fn is_old(used_us: u64, now_us: u64) -> bool {
 mod tests {
     use super::*;
 
-    const ID: u64 = NAMED_ID_FIRST;
+    const ID: u64 = NAMED_IDS.start;
 
     fn open(names: &mut Names, name: &str, now_us: u64) -> Result<(u64, u16), Refused> {
-        let (id, epoch) = names.next(name);
+        let (id, epoch) = names.next(name, ID);
         names.open(&name.into(), id, epoch, now_us).map(|_| (id, epoch))
     }
 
@@ -238,15 +235,30 @@ mod tests {
         assert_eq!(judge(&names, ID, 0), Some(Rejected::Fenced { current: 1, found: 0 }));
         assert_eq!(judge(&names, ID, 1), None);
         assert_eq!(judge(&names, ID, 2), Some(Rejected::NotOpen { id: ID, found: 2 }));
-        assert_eq!((judge(&names, ID + 2, 9), judge(&names, 7, 0)), (None, None), "these have no name");
+        assert_eq!((judge(&names, ID - 1, 9), judge(&names, 7, 0)), (None, None), "these have no name");
+        assert_eq!(judge(&names, ID + 2, 0), Some(Rejected::NotOpen { id: ID + 2, found: 0 }), "not yet");
         let wrong = names.open(&"a".into(), ID, 1, 0);
         assert_eq!(wrong, Err(Refused::Instance { expected_id: ID, expected: 2, id: ID, epoch: 1 }));
     }
 
     #[test]
+    fn a_new_name_gets_the_id_that_was_drawn_unless_another_has_it() {
+        let (mut names, drawn, last) = (Names::default(), ID + 12_345, NAMED_IDS.end - 1);
+        assert_eq!(names.next("a", drawn), (drawn, 0));
+        names.open(&"a".into(), drawn, 0, 0).unwrap();
+        assert_eq!((names.next("a", last), names.next("b", drawn)), ((drawn, 1), (drawn + 1, 0)));
+        names.open(&"z".into(), last, 0, 0).unwrap();
+        assert_eq!((names.next("b", last), names.next("b", 7)), ((ID, 0), (ID, 0)), "the first after the last");
+        for id in [drawn, ID - 1, NAMED_IDS.end] {
+            assert_eq!(names.open(&"b".into(), id, 0, 0), Err(Refused::ProducerId { id }));
+        }
+    }
+
+    #[test]
     fn a_name_without_an_epoch_left_gets_another_id() {
         let newest = Named { name: "a".into(), epoch: PRODUCER_EPOCH_MAX, used_us: 0, timeout_ms: 0, ended: None };
-        let mut names = Names::new(1, BTreeMap::from([(ID, newest)])).unwrap();
+        let mut names = Names::new(BTreeMap::from([(ID, newest)])).unwrap();
+        assert_eq!(names.next("a", ID), (ID + 1, 0));
         let full = names.clone();
         let before = names.open(&"a".into(), ID + 1, 0, 5).unwrap();
         let closed = Rejected::NotOpen { id: ID, found: PRODUCER_EPOCH_MAX };
@@ -267,11 +279,10 @@ mod tests {
         assert_eq!(open(&mut names, "new", PRODUCER_AGE_US + 1), refused);
         assert_eq!(open(&mut names, "0", PRODUCER_AGE_US + 1), Ok((ID, 1)));
         names = full.clone();
-        let (id, epoch) = names.next("new");
+        let (id, epoch) = names.next("new", ID);
         let before = names.open(&"new".into(), id, epoch, PRODUCER_AGE_US + 2).unwrap();
         let forgotten = Rejected::NotOpen { id: ID + 1, found: 0 };
         assert_eq!((judge(&names, ID + 1, 0), judge(&names, ID, 0)), (Some(forgotten), None));
-        assert_eq!(names.next("1"), (id + 1, 0), "an id is never given again");
         names.restore(before);
         assert_eq!(names, full);
     }
@@ -279,8 +290,8 @@ mod tests {
     #[test]
     fn names_that_cannot_be_are_refused() {
         let named = |name: &str| Named { name: name.into(), epoch: 0, used_us: 0, timeout_ms: 0, ended: None };
-        assert_eq!(Names::new(1, BTreeMap::from([(ID + 1, named("a"))])), None);
-        assert_eq!(Names::new(2, BTreeMap::from([(ID, named("a")), (ID + 1, named("a"))])), None);
-        assert_eq!(Names::new(NAMED_ID_FIRST, BTreeMap::new()), None);
+        assert_eq!(Names::new(BTreeMap::from([(ID - 1, named("a"))])), None);
+        assert_eq!(Names::new(BTreeMap::from([(ID, named("a")), (ID + 1, named("a"))])), None);
+        assert_eq!(Names::new(BTreeMap::from([(NAMED_IDS.end, named("a"))])), None);
     }
 }

@@ -3,6 +3,7 @@
 use crate::control::Refused;
 use crate::limits::PRODUCERS_MAX;
 use crate::names::is_old;
+use rawline_batch::Crc32c;
 use std::collections::{BTreeMap, VecDeque};
 use thiserror::Error;
 
@@ -22,23 +23,44 @@ pub struct Producer {
     pub wraps: bool,
 }
 
+/// What an append holds, as far as an append that is sent again is recognized by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Content {
+    /// Number of records, at least 1.
+    pub records: u32,
+    /// The checksum of its batches: see [`content_checksum`].
+    pub crc32c: u32,
+}
+
+/// The checksum of an append, by those of its batches: of a single one, its own. Of several, each after the first is
+/// joined to what is before it as the CRC32C of both, little-endian.
+pub fn content_checksum(batches: impl IntoIterator<Item = u32>) -> u32 {
+    let join = |before: u32, next: u32| {
+        let mut crc = Crc32c::new();
+        crc.update(&before.to_le_bytes());
+        crc.update(&next.to_le_bytes());
+        crc.value()
+    };
+    batches.into_iter().reduce(join).unwrap_or_default()
+}
+
 /// The number after the greatest of a producer whose numbers wrap.
 pub(crate) const SEQUENCES_WRAP_AT: u64 = 1 << 31;
 
 impl Producer {
     /// The number that comes after an append.
-    fn after(self, append: Stored) -> u64 {
-        let next = append.sequence + u64::from(append.records);
+    fn after(self, sequence: u64, content: Content) -> u64 {
+        let next = sequence + u64::from(content.records);
         if self.wraps { next % SEQUENCES_WRAP_AT } else { next }
     }
 
-    /// Whether its number is one that comes after `expected`.
-    fn is_ahead_of(self, expected: u64) -> bool {
+    /// Whether one of its numbers comes after another.
+    fn is_later(self, number: u64, than: u64) -> bool {
         if !self.wraps {
-            return self.sequence > expected;
+            return number > than;
         }
         // Half of the numbers come after another, the other half before it.
-        let ahead = self.sequence.wrapping_sub(expected) % SEQUENCES_WRAP_AT;
+        let ahead = number.wrapping_sub(than) % SEQUENCES_WRAP_AT;
         (1..SEQUENCES_WRAP_AT / 2).contains(&ahead)
     }
 }
@@ -76,6 +98,15 @@ pub enum Rejected {
     /// It was stored before, too long ago to say where.
     #[error("sequence {found} was stored before the producer's last {REMEMBERED_MAX} appends; don't send it again")]
     Old {
+        /// The append's sequence.
+        found: u64,
+    },
+    /// Its number was stored before, with other records.
+    #[error(
+        "sequence {found} is stored already, with other records: another program uses this producer's id, or the \
+         records were sent again in other batches; begin again with another id"
+    )]
+    Conflict {
         /// The append's sequence.
         found: u64,
     },
@@ -124,7 +155,7 @@ pub(crate) enum Verdict {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Stored {
     pub sequence: u64,
-    pub records: u32,
+    pub content: Content,
     pub first_offset: u64,
 }
 
@@ -138,9 +169,12 @@ pub(crate) struct History {
 }
 
 impl History {
-    fn newest(&self) -> Stored {
-        let Some(newest) = self.stored.back() else { unreachable!("a producer without an append: {self:?}") };
-        *newest
+    /// The oldest append that is remembered, and the newest.
+    fn bounds(&self) -> (Stored, Stored) {
+        match (self.stored.front(), self.stored.back()) {
+            (Some(oldest), Some(newest)) => (*oldest, *newest),
+            _ => unreachable!("a producer without an append: {self:?}"),
+        }
     }
 }
 
@@ -158,8 +192,9 @@ pub(crate) struct Before {
 }
 
 impl Producers {
-    /// What to do with an append of `records` records at the journal's time `now_us`.
-    pub fn judge(&self, producer: Producer, records: u32, now_us: u64) -> Verdict {
+    /// What to do with an append at the journal's time `now_us`. It is a duplicate only if it has the same content: an
+    /// append by somebody else that uses the producer's id must not pass for the producer's own.
+    pub fn judge(&self, producer: Producer, content: Content, now_us: u64) -> Verdict {
         let known = self.0.get(&producer.id).filter(|history| !is_old(history.appended_us, now_us));
         let Some(history) = known else { return Verdict::Unknown };
         let found = producer.sequence;
@@ -170,23 +205,25 @@ impl Producers {
             // A new instance begins its own sequence.
             return if found == 0 { Verdict::New } else { Verdict::Rejected(Rejected::Gap { expected: 0, found }) };
         }
-        let expected = producer.after(history.newest());
+        let (oldest, newest) = history.bounds();
+        let expected = producer.after(newest.sequence, newest.content);
         if found == expected {
             return Verdict::New;
         }
-        if producer.is_ahead_of(expected) {
+        if producer.is_later(found, expected) {
             return Verdict::Rejected(Rejected::Gap { expected, found });
         }
-        let same = history.stored.iter().find(|stored| stored.sequence == found && stored.records == records);
-        same.map_or(Verdict::Rejected(Rejected::Old { found }), |stored| Verdict::Duplicate {
-            first_offset: stored.first_offset,
-        })
+        if let Some(same) = history.stored.iter().find(|stored| (stored.sequence, stored.content) == (found, content)) {
+            return Verdict::Duplicate { first_offset: same.first_offset };
+        }
+        let is_known = producer.is_later(producer.after(found, content), oldest.sequence);
+        Verdict::Rejected(if is_known { Rejected::Conflict { found } } else { Rejected::Old { found } })
     }
 
     /// Notes an append that is part of the partition. The producer whose newest append is the oldest is forgotten when
     /// there are too many: every observer forgets the same one. An observer that still holds one that is too old
     /// forgets that one, and then no other: the oldest append has the oldest time.
-    pub fn note(&mut self, producer: Producer, records: u32, first_offset: u64, now_us: u64) -> Before {
+    pub fn note(&mut self, producer: Producer, content: Content, first_offset: u64, now_us: u64) -> Before {
         let history = self.0.remove(&producer.id);
         let forgotten = if self.0.len() < PRODUCERS_MAX { None } else { self.forget() };
         let is_same = |known: &History| known.epoch == producer.epoch && !is_old(known.appended_us, now_us);
@@ -196,14 +233,14 @@ impl Producers {
         if noted.stored.len() == REMEMBERED_MAX {
             noted.stored.pop_front();
         }
-        noted.stored.push_back(Stored { sequence: producer.sequence, records, first_offset });
+        noted.stored.push_back(Stored { sequence: producer.sequence, content, first_offset });
         self.0.insert(producer.id, noted);
         assert!(self.0.len() <= PRODUCERS_MAX, "{} producers of one partition", self.0.len());
         Before { id: producer.id, history, forgotten }
     }
 
     fn forget(&mut self) -> Option<(u64, History)> {
-        let idlest = self.0.iter().min_by_key(|(_, history)| history.newest().first_offset).map(|(id, _)| *id)?;
+        let idlest = self.0.iter().min_by_key(|(_, history)| history.bounds().1.first_offset).map(|(id, _)| *id)?;
         self.0.remove_entry(&idlest)
     }
 
@@ -231,12 +268,16 @@ mod tests {
         Producer { id: 7, epoch, sequence, wraps: false }
     }
 
+    fn of(records: u32) -> Content {
+        Content { records, crc32c: 0 }
+    }
+
     /// Ten appends of two records each, from offset 100 on.
     fn ten() -> Producers {
         let mut producers = Producers::default();
         for n in 0..10 {
-            assert!(matches!(producers.judge(producer(1, n * 2), 2, 0), Verdict::New | Verdict::Unknown));
-            producers.note(producer(1, n * 2), 2, 100 + n * 2, 0);
+            assert!(matches!(producers.judge(producer(1, n * 2), of(2), 0), Verdict::New | Verdict::Unknown));
+            producers.note(producer(1, n * 2), of(2), 100 + n * 2, 0);
         }
         producers
     }
@@ -244,17 +285,40 @@ mod tests {
     #[test]
     fn the_last_five_appends_are_recognized() {
         let producers = ten();
-        assert_eq!(producers.judge(producer(1, 18), 2, 0), Verdict::Duplicate { first_offset: 118 });
-        assert_eq!(producers.judge(producer(1, 10), 2, 0), Verdict::Duplicate { first_offset: 110 });
-        assert_eq!(producers.judge(producer(1, 8), 2, 0), Verdict::Rejected(Rejected::Old { found: 8 }));
-        assert_eq!(producers.judge(producer(1, 18), 1, 0), Verdict::Rejected(Rejected::Old { found: 18 }));
-        assert_eq!(producers.judge(producer(1, 20), 2, 0), Verdict::New);
+        assert_eq!(producers.judge(producer(1, 18), of(2), 0), Verdict::Duplicate { first_offset: 118 });
+        assert_eq!(producers.judge(producer(1, 10), of(2), 0), Verdict::Duplicate { first_offset: 110 });
+        assert_eq!(producers.judge(producer(1, 8), of(2), 0), Verdict::Rejected(Rejected::Old { found: 8 }));
+        assert_eq!(producers.judge(producer(1, 20), of(2), 0), Verdict::New);
+    }
+
+    /// An append that shares a number with one that is remembered is that append, or a conflict.
+    #[test]
+    fn what_is_stored_with_other_content_is_no_duplicate() {
+        let producers = ten();
+        let judge = |sequence, content| producers.judge(producer(1, sequence), content, 0);
+        let conflict = |found| Verdict::Rejected(Rejected::Conflict { found });
+        for sequence in [10, 14, 18] {
+            assert_eq!(judge(sequence, Content { records: 2, crc32c: 1 }), conflict(sequence), "other bytes");
+            assert_eq!(judge(sequence, of(1)), conflict(sequence), "fewer records");
+            assert_eq!(judge(sequence, of(3)), conflict(sequence), "more records");
+            assert_eq!(judge(sequence + 1, of(1)), conflict(sequence + 1), "in the middle of one");
+        }
+        assert_eq!(judge(19, of(2)), conflict(19), "one that is stored, and one that is new");
+        assert_eq!(judge(9, of(2)), conflict(9), "one that is forgotten, and one that isn't");
+        assert_eq!(judge(9, of(1)), Verdict::Rejected(Rejected::Old { found: 9 }));
+    }
+
+    #[test]
+    fn the_checksum_of_several_batches_depends_on_each_and_their_order() {
+        assert_eq!((content_checksum([]), content_checksum([7])), (0, 7));
+        let all = [content_checksum([7, 8]), content_checksum([8, 7]), content_checksum([7, 8, 0]), 7, 8, 0];
+        assert_eq!(std::collections::BTreeSet::from(all).len(), all.len());
     }
 
     #[test]
     fn gaps_are_rejected() {
         let gap = Rejected::Gap { expected: 20, found: 22 };
-        assert_eq!(ten().judge(producer(1, 22), 2, 0), Verdict::Rejected(gap));
+        assert_eq!(ten().judge(producer(1, 22), of(2), 0), Verdict::Rejected(gap));
     }
 
     #[test]
@@ -262,33 +326,33 @@ mod tests {
         let producer = |sequence| Producer { id: 7, epoch: 0, sequence, wraps: true };
         let mut producers = Producers::default();
         let last = SEQUENCES_WRAP_AT - 3;
-        producers.note(producer(last), 3, 100, 0);
-        assert_eq!(producers.judge(producer(0), 5, 0), Verdict::New);
+        producers.note(producer(last), of(3), 100, 0);
+        assert_eq!(producers.judge(producer(0), of(5), 0), Verdict::New);
         // A producer of Rawline's batches counts on.
-        assert_eq!(producers.judge(Producer { wraps: false, ..producer(last + 3) }, 5, 0), Verdict::New);
-        producers.note(producer(0), 5, 103, 0);
-        assert_eq!(producers.judge(producer(last), 3, 0), Verdict::Duplicate { first_offset: 100 });
-        assert_eq!(producers.judge(producer(last - 7), 3, 0), Verdict::Rejected(Rejected::Old { found: last - 7 }));
-        assert_eq!(producers.judge(producer(5), 1, 0), Verdict::New);
-        assert_eq!(producers.judge(producer(6), 1, 0), Verdict::Rejected(Rejected::Gap { expected: 5, found: 6 }));
+        assert_eq!(producers.judge(Producer { wraps: false, ..producer(last + 3) }, of(5), 0), Verdict::New);
+        producers.note(producer(0), of(5), 103, 0);
+        assert_eq!(producers.judge(producer(last), of(3), 0), Verdict::Duplicate { first_offset: 100 });
+        assert_eq!(producers.judge(producer(last - 7), of(3), 0), Verdict::Rejected(Rejected::Old { found: last - 7 }));
+        assert_eq!(producers.judge(producer(5), of(1), 0), Verdict::New);
+        assert_eq!(producers.judge(producer(6), of(1), 0), Verdict::Rejected(Rejected::Gap { expected: 5, found: 6 }));
     }
 
     #[test]
     fn an_append_that_goes_beyond_the_greatest_number_ends_after_it() {
         let producer = |sequence| Producer { id: 7, epoch: 0, sequence, wraps: true };
         let mut producers = Producers::default();
-        producers.note(producer(SEQUENCES_WRAP_AT - 1), 4, 100, 0);
-        assert_eq!(producers.judge(producer(3), 1, 0), Verdict::New);
+        producers.note(producer(SEQUENCES_WRAP_AT - 1), of(4), 100, 0);
+        assert_eq!(producers.judge(producer(3), of(1), 0), Verdict::New);
     }
 
     #[test]
     fn a_newer_instance_fences_the_older() {
         let mut producers = ten();
-        assert_eq!(producers.judge(producer(2, 5), 1, 0), Verdict::Rejected(Rejected::Gap { expected: 0, found: 5 }));
-        assert_eq!(producers.judge(producer(2, 0), 1, 0), Verdict::New);
-        let before = producers.note(producer(2, 0), 1, 120, 0);
+        assert_eq!(producers.judge(producer(2, 5), of(1), 0), Verdict::Rejected(Rejected::Gap { expected: 0, found: 5 }));
+        assert_eq!(producers.judge(producer(2, 0), of(1), 0), Verdict::New);
+        let before = producers.note(producer(2, 0), of(1), 120, 0);
         let fenced = Rejected::Fenced { current: 2, found: 1 };
-        assert_eq!(producers.judge(producer(1, 20), 2, 0), Verdict::Rejected(fenced));
+        assert_eq!(producers.judge(producer(1, 20), of(2), 0), Verdict::Rejected(fenced));
         producers.restore(before);
         assert_eq!(producers, ten());
     }
@@ -298,14 +362,14 @@ mod tests {
         let new = |id| Producer { id, epoch: 1, sequence: 0, wraps: false };
         let mut producers = Producers::default();
         for id in 0..PRODUCERS_MAX as u64 {
-            producers.note(new(id), 1, id, 0);
+            producers.note(new(id), of(1), id, 0);
         }
-        producers.note(Producer { sequence: 1, ..new(0) }, 1, 5000, 0);
+        producers.note(Producer { sequence: 1, ..new(0) }, of(1), 5000, 0);
         let full = producers.clone();
-        let before = producers.note(new(9999), 1, 5001, 0);
+        let before = producers.note(new(9999), of(1), 5001, 0);
         assert_eq!(producers.0.len(), PRODUCERS_MAX);
-        assert_eq!(producers.judge(Producer { sequence: 1, ..new(1) }, 1, 0), Verdict::Unknown);
-        assert_eq!(producers.judge(Producer { sequence: 2, ..new(0) }, 1, 0), Verdict::New);
+        assert_eq!(producers.judge(Producer { sequence: 1, ..new(1) }, of(1), 0), Verdict::Unknown);
+        assert_eq!(producers.judge(Producer { sequence: 2, ..new(0) }, of(1), 0), Verdict::New);
         producers.restore(before);
         assert_eq!(producers, full);
     }
@@ -313,18 +377,18 @@ mod tests {
     #[test]
     fn an_idle_producer_is_forgotten_by_the_journals_time() {
         let mut producers = ten();
-        producers.note(producer(1, 20), 2, 120, 5);
+        producers.note(producer(1, 20), of(2), 120, 5);
         let expected = Rejected::Gap { expected: 22, found: 30 };
-        assert_eq!(producers.judge(producer(1, 30), 1, 5 + PRODUCER_AGE_US), Verdict::Rejected(expected));
+        assert_eq!(producers.judge(producer(1, 30), of(1), 5 + PRODUCER_AGE_US), Verdict::Rejected(expected));
         let late = 6 + PRODUCER_AGE_US;
-        assert_eq!(producers.judge(producer(1, 30), 1, late), Verdict::Unknown);
+        assert_eq!(producers.judge(producer(1, 30), of(1), late), Verdict::Unknown);
         let before = producers.clone();
         // Whether it was dropped meanwhile makes no difference.
         let (mut kept, mut dropped) = (producers.clone(), producers);
         dropped.forget_old(late);
         assert_eq!(dropped, Producers::default());
-        let undo = kept.note(producer(1, 30), 1, 122, late);
-        dropped.note(producer(1, 30), 1, 122, late);
+        let undo = kept.note(producer(1, 30), of(1), 122, late);
+        dropped.note(producer(1, 30), of(1), 122, late);
         assert_eq!(kept, dropped);
         kept.restore(undo);
         assert_eq!(kept, before);
@@ -335,14 +399,14 @@ mod tests {
         let new = |id| Producer { id, epoch: 1, sequence: 0, wraps: false };
         let late = 1 + PRODUCER_AGE_US;
         let mut kept = Producers::default();
-        kept.note(new(0), 1, 0, 0);
+        kept.note(new(0), of(1), 0, 0);
         for id in 1..PRODUCERS_MAX as u64 {
-            kept.note(new(id), 1, id, late);
+            kept.note(new(id), of(1), id, late);
         }
         let mut dropped = kept.clone();
         dropped.forget_old(late);
         for producers in [&mut kept, &mut dropped] {
-            producers.note(new(9999), 1, 9999, late);
+            producers.note(new(9999), of(1), 9999, late);
         }
         assert_eq!(kept, dropped);
     }

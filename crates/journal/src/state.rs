@@ -11,7 +11,7 @@ use crate::merges::Merges;
 use crate::names::{Ended, Named, Names, NamesBefore};
 use crate::offsets::{Offsets, OffsetsBefore};
 use crate::place::MergedPiece;
-use crate::producers::{Before, Producer, Producers, Rejected, Verdict};
+use crate::producers::{Before, Content, Producer, Producers, Rejected, Verdict};
 use crate::rules::Rules;
 use crate::topics::{Topic, Topics};
 use crate::transactions::{
@@ -39,8 +39,8 @@ pub struct Entry {
     pub partition: PartitionId,
     /// Offset of its first record.
     pub first_offset: u64,
-    /// Number of records, at least 1.
-    pub records: u32,
+    /// Its records.
+    pub content: Content,
     /// Who appended it, if the producer asked for exactly-once appends.
     pub producer: Option<Producer>,
     /// What it has to do with a transaction of its producer. A marker is no append: a control record leads to it.
@@ -50,7 +50,7 @@ pub struct Entry {
 impl Entry {
     /// Offset after its last record.
     pub fn next_offset(&self) -> u64 {
-        self.first_offset + u64::from(self.records)
+        self.first_offset + u64::from(self.content.records)
     }
 
     /// Whether it is a marker.
@@ -353,7 +353,7 @@ impl State {
     pub(crate) fn judge(
         &self,
         partition: PartitionId,
-        records: u32,
+        content: Content,
         producer: Option<Producer>,
         rules: Rules,
     ) -> Verdict {
@@ -363,7 +363,7 @@ impl State {
         if let Some(rejected) = producer.filter(|_| rules.names()).and_then(|producer| self.names.judge(producer)) {
             return Verdict::Rejected(rejected);
         }
-        self.recall(partition, records, producer)
+        self.recall(partition, content, producer)
     }
 
     /// Why an append can't be in a transaction, or in none.
@@ -433,7 +433,8 @@ impl State {
                 let first_offset = self.next_offset(partition) + *before;
                 *before += 1;
                 let (producer, transaction) = (Some(*producer), Some(*part));
-                entries.push(Entry { partition, first_offset, records: 1, producer, transaction });
+                let content = Content { records: 1, crc32c: 0 };
+                entries.push(Entry { partition, first_offset, content, producer, transaction });
             }
         }
         entries
@@ -441,7 +442,9 @@ impl State {
 
     fn check_markers(&self, markers: &[Markers], entries: &[Entry]) -> Result<(), Wrong> {
         let mut expected = self.marker_entries(markers);
-        let mut found: Vec<Entry> = entries.iter().filter(|entry| entry.is_marker()).copied().collect();
+        // The rules don't know a marker's bytes.
+        let of_marker = |entry: &Entry| Entry { content: Content { crc32c: 0, ..entry.content }, ..*entry };
+        let mut found: Vec<Entry> = entries.iter().filter(|entry| entry.is_marker()).map(of_marker).collect();
         expected.sort_unstable();
         found.sort_unstable();
         if expected == found {
@@ -451,29 +454,29 @@ impl State {
     }
 
     /// What a partition remembers of an append, whether its producer may append or not.
-    pub(crate) fn recall(&self, partition: PartitionId, records: u32, producer: Option<Producer>) -> Verdict {
+    pub(crate) fn recall(&self, partition: PartitionId, content: Content, producer: Option<Producer>) -> Verdict {
         match (producer, self.partitions.get(&partition)) {
             (None, _) => Verdict::New,
             (Some(_), None) => Verdict::Unknown,
-            (Some(producer), Some(found)) => found.producers.judge(producer, records, self.time_us),
+            (Some(producer), Some(found)) => found.producers.judge(producer, content, self.time_us),
         }
     }
 
     /// The control record that a request leads to: a new topic gets its id, a merge its number, a producer's new
-    /// instance the name's id and the next epoch.
+    /// instance the name's id, or the one that was drawn, and the next epoch.
     pub(crate) fn record(&self, request: Control) -> Control {
         match request {
             Control::Create { name, partitions, settings, .. } => {
                 Control::Create { topic: self.topics.next_id(), name, partitions, settings }
             }
             Control::BeginMerge { .. } => Control::BeginMerge { merge: self.merges.begun() + 1 },
-            Control::OpenProducer { name, timeout_ms, from, .. } => {
-                let (id, epoch) = self.names.next(&name);
+            Control::OpenProducer { name, id: drawn, timeout_ms, from, .. } => {
+                let (id, epoch) = self.names.next(&name, drawn);
                 let ends = self.open_of(&name).unwrap_or_default();
                 Control::OpenProducer { name, id, epoch, timeout_ms, from, ends }
             }
-            Control::EndTransaction { name, id, epoch, end, .. } => {
-                let next = self.names.next(&name);
+            Control::EndTransaction { name, id, epoch, end, next: (drawn, _) } => {
+                let next = self.names.next(&name, drawn);
                 Control::EndTransaction { name, id, epoch, end, next }
             }
             Control::Alter { .. }
@@ -622,10 +625,10 @@ impl State {
         let transaction = self.add_to_transaction(entry);
         let partition = self.partitions.entry(entry.partition).or_default();
         assert_eq!(entry.first_offset, partition.next_offset, "{entry:?} is not at the end of its partition");
-        assert!(entry.records > 0, "{entry:?} has no records");
+        assert!(entry.content.records > 0, "{entry:?} has no records");
         let next_offset = std::mem::replace(&mut partition.next_offset, entry.next_offset());
         let now_us = self.time_us;
-        let note = |producer| partition.producers.note(producer, entry.records, entry.first_offset, now_us);
+        let note = |producer| partition.producers.note(producer, entry.content, entry.first_offset, now_us);
         let appends = entry.producer.filter(|_| !entry.is_marker());
         let before = appends.map(note);
         let used = appends.and_then(|producer| Some((producer.id, self.names.used(producer.id, now_us)?)));

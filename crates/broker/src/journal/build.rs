@@ -26,7 +26,7 @@ pub(super) fn build<'a>(link: Link, changes: &Changes, mut appends: impl Iterato
             continue;
         }
         let Some(received) = appends.next() else { unreachable!("{entry:?} of no append") };
-        assert_eq!(u64::from(entry.records), received.records(), "{entry:?} of other records");
+        assert_eq!(entry.content, received.content(), "{entry:?} of another append");
         match &received.batches {
             Checked::Rawline(checked) => {
                 batches.extend(checked.iter().enumerate().map(|(at, meta)| describe(meta, at, entry)));

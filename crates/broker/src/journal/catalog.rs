@@ -52,6 +52,9 @@ pub(super) struct Catalog {
     by_topic_id: HashMap<TopicId, u64>,
     /// The offsets that groups have committed.
     offsets: Offsets,
+    /// The names of producers, by the ids that they have or had. Those that the rules have forgotten stay until the next
+    /// snapshot.
+    producers: HashMap<u64, Arc<str>>,
     /// The newest time of an object.
     time_us: u64,
     /// The merge that has begun and not ended.
@@ -226,6 +229,7 @@ impl Catalog {
         self.open_merge = state.merges().open();
         (self.offsets, self.time_us) = (state.offsets().clone(), state.time_us());
         self.next_topic = state.next_topic();
+        self.producers = state.instances().map(|(name, id, _)| (id, name.clone())).collect();
         let gone: Vec<u64> = self.topics.keys().filter(|id| state.topic(**id).is_none()).copied().collect();
         gone.into_iter().for_each(|id| self.delete(id));
         for (id, topic) in state.topics() {
@@ -261,10 +265,10 @@ impl Catalog {
                     let bytes = self.extent(*partition).trim(*first_offset);
                     self.trim_metrics.iter().for_each(|metrics| metrics.deleted(bytes));
                 }
-                Control::OpenProducer { .. }
-                | Control::EndTransaction { .. }
-                | Control::CommitOffset { .. }
-                | Control::ForgetOffset { .. } => {}
+                Control::OpenProducer { name, id, .. } | Control::EndTransaction { name, next: (id, _), .. } => {
+                    self.producers.insert(*id, name.clone());
+                }
+                Control::CommitOffset { .. } | Control::ForgetOffset { .. } => {}
                 Control::BeginMerge { merge } => self.open_merge = Some(*merge),
                 Control::AbandonMerge { .. } => self.open_merge = None,
                 Control::EndMerge { pieces, .. } => {
@@ -313,6 +317,16 @@ impl Catalog {
     /// The offsets that groups have committed.
     pub fn offsets_of_groups(&self) -> &Offsets {
         &self.offsets
+    }
+
+    /// The name of the producer with this id.
+    pub fn producer_name(&self, id: u64) -> Option<&Arc<str>> {
+        self.producers.get(&id)
+    }
+
+    /// Forgets the producers that a state doesn't know: the one that follows from all objects that were published.
+    pub fn forget_producers(&mut self, state: &State) {
+        self.producers.retain(|id, _| state.has_producer(*id));
     }
 
     /// The merge that has begun and not ended.

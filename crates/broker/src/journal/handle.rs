@@ -5,7 +5,7 @@ use crate::index::Found;
 use crate::journal::catalog::{Catalog, JournalTopic};
 use crate::journal::merge::{MergeConfig, Merger, Published};
 use crate::journal::task::{Progress, Request, Task};
-use crate::journal::{JournalStore, Together};
+use crate::journal::{JournalStore, ProducerIds, Together};
 use crate::limits::{
     APPEND_QUEUE_MAX, DELETION_DELAY_MIN, GARBAGE_INTERVAL, JOURNAL_START_MAX, OBJECT_BATCHES_MAX, OBJECT_BYTES_MAX,
     SNAPSHOT_INTERVAL, SNAPSHOT_OBJECTS,
@@ -47,6 +47,8 @@ pub struct JournalConfig {
     pub garbage_interval: Duration,
     /// When objects are merged; never if this is `None`.
     pub merge: Option<MergeConfig>,
+    /// Draws the ids of named producers.
+    pub producer_ids: ProducerIds,
     /// Random, other than 0: distinguishes the objects of this run from those of other runs and brokers.
     pub run: u64,
     /// Whether this broker merges objects and ends transactions that take too long. Every broker may at any time; that
@@ -55,7 +57,7 @@ pub struct JournalConfig {
 }
 
 impl JournalConfig {
-    /// The defaults.
+    /// The defaults. What is drawn at random follows from `run`.
     pub fn new(run: u64) -> Self {
         JournalConfig {
             limits: Limits::default(),
@@ -63,6 +65,7 @@ impl JournalConfig {
             snapshot_interval: SNAPSHOT_INTERVAL,
             garbage_interval: GARBAGE_INTERVAL,
             merge: Some(MergeConfig::default()),
+            producer_ids: ProducerIds::of_seed(run),
             run,
             tidies: Arc::new(AtomicBool::new(true)),
         }
@@ -464,6 +467,11 @@ impl Journal {
             Err(JournalError::NotStored | JournalError::Unknown) => Err(JournalError::Unread),
             caught_up => caught_up,
         }
+    }
+
+    /// The name of the producer with this id, if it has one as far as this broker has seen.
+    pub(crate) fn producer_name(&self, id: u64) -> Option<Arc<str>> {
+        self.catalog().producer_name(id).cloned()
     }
 
     /// What a look at the offsets that groups have committed returns, as far as this broker has seen them.

@@ -15,6 +15,7 @@ mod copy;
 mod handle;
 mod memory;
 mod merge;
+mod producer_ids;
 mod reads;
 mod task;
 mod together;
@@ -23,6 +24,7 @@ pub(crate) use catalog::{Extent, JournalTopic};
 pub use handle::{Journal, JournalConfig, JournalError};
 pub use memory::MemoryJournal;
 pub use merge::{CompactLimits, MergeConfig, MergeWait};
+pub use producer_ids::ProducerIds;
 pub(crate) use together::Together;
 
 use crate::limits::DELETION_DELAY;

@@ -328,12 +328,10 @@ impl Task {
         match request {
             Request::Append { partition, producer, received, answer } => {
                 stage!("taken by the journal");
-                let records = u32::try_from(received.records());
-                let Ok(records) = records else { unreachable!("{} records in one append", received.records()) };
-                let is_transactional = received.is_transactional;
+                let (content, is_transactional) = (received.content(), received.is_transactional);
                 let size = Size { batches: received.batches.len() as u32, bytes: received.bytes() };
                 let ticket = self.waiting.insert(Waiting::Append { received, answer });
-                self.writer.enqueue(Append { ticket, partition, records, size, producer, is_transactional });
+                self.writer.enqueue(Append { ticket, partition, content, size, producer, is_transactional });
             }
             Request::Change { control, answer } => {
                 let ticket = self.waiting.insert(Waiting::Change { answer });
@@ -341,7 +339,7 @@ impl Task {
             }
             Request::Producer { control, answer } => {
                 let ticket = self.waiting.insert(Waiting::Producer { answer });
-                self.writer.enqueue_change(ticket, control);
+                self.writer.enqueue_change(ticket, self.with_drawn_id(control));
             }
             Request::CatchUp { answer } => self.catch_ups.ask(self.reads.reads_begun(), answer),
             Request::Told { next } => self.writer.tell(next),
@@ -364,7 +362,22 @@ impl Task {
             self.expiring += 1;
             let ticket = self.waiting.insert(Waiting::Expiry { name: name.clone() });
             let (end, next) = (TransactionEnd::Expire, (0, 0));
-            self.writer.enqueue_change(ticket, Control::EndTransaction { name, id, epoch, end, next });
+            let end = self.with_drawn_id(Control::EndTransaction { name, id, epoch, end, next });
+            self.writer.enqueue_change(ticket, end);
+        }
+    }
+
+    /// A request of a named producer, with an id in case its name needs one.
+    fn with_drawn_id(&self, control: Control) -> Control {
+        let drawn = self.config.producer_ids.draw();
+        match control {
+            Control::OpenProducer { name, epoch, timeout_ms, from, ends, .. } => {
+                Control::OpenProducer { name, id: drawn, epoch, timeout_ms, from, ends }
+            }
+            Control::EndTransaction { name, id, epoch, end, .. } => {
+                Control::EndTransaction { name, id, epoch, end, next: (drawn, 0) }
+            }
+            other => unreachable!("{other:?} is of no named producer"),
         }
     }
 
@@ -546,6 +559,7 @@ impl Task {
         }
         self.writer.forget_old();
         let state = self.writer.certain();
+        self.catalog.write().unwrap_or_else(PoisonError::into_inner).forget_producers(&state);
         let pieces = self.catalog.read().unwrap_or_else(PoisonError::into_inner).pieces(&state);
         let count = pieces.values().map(|pieces| pieces.len() as u64).sum();
         self.snapshot_taken = Taken { next, at: Instant::now(), pieces: count };

@@ -6,6 +6,7 @@ use super::{CommandError, explain, full, log, parse_bytes, parse_duration};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use futures_util::FutureExt;
 use rawline_broker::cluster::{Card, Cluster, Endpoint};
+use rawline_broker::journal::ProducerIds;
 use rawline_broker::pool::Pool;
 use rawline_broker::store::Store;
 use rawline_broker::store::cache::Cache;
@@ -453,6 +454,7 @@ fn broker_config(args: &Args, request_bytes_max: u64) -> Config {
         create_topics: !args.no_create_topics,
         consumer_session: args.group_session,
         is_read_only: args.read_only,
+        producer_ids: ProducerIds::of_secret(rand::random()),
         ..Config::new(rand::random())
     }
 }

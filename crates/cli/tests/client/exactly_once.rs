@@ -161,8 +161,13 @@ async fn lost_responses_of_several_partitions_duplicate_nothing() {
 
 /// A batch with numbers of its producer.
 fn numbered(producer_id: u64, sequence: u64, records: u32) -> Vec<u8> {
+    numbered_from(0, producer_id, sequence, records)
+}
+
+/// Another batch for each `first`.
+fn numbered_from(first: u32, producer_id: u64, sequence: u64, records: u32) -> Vec<u8> {
     let mut builder = Builder::new(Codec::None, Limits::default());
-    (0..records).for_each(|record| builder.push(&record.to_le_bytes()).unwrap());
+    (first..first + records).for_each(|record| builder.push(&record.to_le_bytes()).unwrap());
     let mut bytes = Vec::new();
     builder.finish_into(1, producer_id, sequence, &mut bytes).unwrap();
     bytes
@@ -193,8 +198,6 @@ async fn a_new_instance_of_a_named_producer_fences_the_older_ones_everywhere() {
     let mut broker = support::broker_on(&bucket, &["--batch-wait", "1ms"]);
     let settings = Settings { partitions: Partitions::new(2), ..Settings::default() };
     client(&broker).create_topic("t", &settings).await.unwrap();
-    const ID: u64 = 1 << 52;
-    let opened = |id: u64, epoch| format!(r#"{{"producer_id":{id},"producer_epoch":{epoch}}}"#);
     let address = broker.address;
     let open = |name: &str| {
         let path = format!("/producer?producer-name={name}");
@@ -204,21 +207,30 @@ async fn a_new_instance_of_a_named_producer_fences_the_older_ones_everywhere() {
         let path = format!("/records?topic-name=t&partition={partition}&producer-epoch={epoch}");
         async move { post(address, &path, body).await }
     };
-    is(&open("orders%201").await, "201", &opened(ID, 0));
-    is(&open("other").await, "201", &opened(ID + 1, 0));
-    is(&append(0, 0, numbered(ID, 0, 1)).await, "201", r#""first_offset":0"#);
-    is(&append(1, 0, numbered(ID, 0, 1)).await, "201", r#""first_offset":0"#);
-    is(&append(1, 1, numbered(ID, 0, 1)).await, "409", "producer_fenced");
-    is(&open("orders%201").await, "201", &opened(ID, 1));
+    let opened = |epoch: u64, response: &str| -> u64 {
+        is(response, "201", &format!(r#""producer_epoch":{epoch}}}"#));
+        let (_, id) = response.split_once(r#""producer_id":"#).unwrap();
+        id.split(',').next().unwrap().parse().unwrap()
+    };
+    let id = opened(0, &open("orders%201").await);
+    let other = opened(0, &open("other").await);
+    let ids = 1u64 << 52..1 << 53;
+    assert!(ids.contains(&id) && ids.contains(&other) && id.abs_diff(other) > 1_000, "{id} and {other}");
+    is(&append(0, 0, numbered(id, 0, 1)).await, "201", r#""first_offset":0"#);
+    is(&append(1, 0, numbered(id, 0, 1)).await, "201", r#""first_offset":0"#);
+    is(&append(1, 1, numbered(id, 0, 1)).await, "409", "producer_fenced");
+    assert_eq!(opened(1, &open("orders%201").await), id);
     // The new instance has not appended yet.
-    is(&append(0, 0, numbered(ID, 1, 1)).await, "409", "producer_fenced");
-    is(&append(1, 0, numbered(ID, 0, 1)).await, "409", "producer_fenced");
+    is(&append(0, 0, numbered(id, 1, 1)).await, "409", "producer_fenced");
+    is(&append(1, 0, numbered(id, 0, 1)).await, "409", "producer_fenced");
     broker.kill();
     broker.start_again();
-    is(&append(1, 0, numbered(ID, 1, 1)).await, "409", "producer_fenced");
-    is(&append(0, 1, numbered(ID, 0, 1)).await, "201", r#""first_offset":1"#);
-    is(&append(1, 0, numbered(ID + 1, 0, 1)).await, "201", r#""first_offset":1"#);
-    is(&open("orders%201").await, "201", &opened(ID, 2));
+    is(&append(1, 0, numbered(id, 1, 1)).await, "409", "producer_fenced");
+    is(&append(0, 1, numbered(id, 0, 1)).await, "201", r#""first_offset":1"#);
+    is(&append(1, 0, numbered(other, 0, 1)).await, "201", r#""first_offset":1"#);
+    assert_eq!(opened(2, &open("orders%201").await), id);
+    // Nobody guesses one, and a producer that chooses its id chooses another.
+    is(&append(1, 0, numbered(id ^ 1, 0, 1)).await, "409", "producer_fenced");
     is(&open("").await, "400", "producer_name");
     is(&open(&"x".repeat(201)).await, "400", "producer_name");
 }
@@ -326,6 +338,9 @@ async fn an_append_that_breaks_the_order_is_refused() {
     let first = r#"{"first_offset":0,"next_offset":3}"#;
     is(&append(0, numbered(9, 0, 3)).await, "201", first);
     is(&append(0, numbered(9, 0, 3)).await, "201", first);
+    is(&append(0, numbered(9, 0, 2)).await, "409", "sequence_conflict");
+    is(&append(0, numbered(9, 2, 2)).await, "409", "sequence_conflict");
+    is(&append(0, numbered_from(1, 9, 0, 3)).await, "409", "sequence_conflict");
     is(&append(0, numbered(9, 5, 1)).await, "408", "sequence_gap");
     is(&append(0, [numbered(9, 3, 2), numbered(9, 5, 1)].concat()).await, "201", r#""first_offset":3"#);
     is(&append(1, numbered(9, 0, 1)).await, "201", r#""first_offset":6"#);

@@ -139,6 +139,59 @@ fn a_key_does_what_it_grants_and_nothing_else() {
     get(&broker, "reader.wrong", "/topics").assert_error(401, "unauthorized");
 }
 
+/// A batch of one record with a producer's number.
+fn numbered(codec: Codec, record: &[u8], id: u64, sequence: u64) -> Vec<u8> {
+    let mut builder = rawline_batch::Builder::new(codec, rawline_batch::Limits::default());
+    builder.push(record).unwrap();
+    let mut bytes = Vec::new();
+    builder.finish_into(1, id, sequence, &mut bytes).unwrap();
+    bytes
+}
+
+/// What is appended in the name of a producer needs the grant for that name, not only for the topic.
+#[test]
+fn an_append_with_the_id_of_a_named_producer_needs_the_grant_for_its_name() {
+    let keys = Keys::new();
+    let owner = keys.add(&["owner", "--write", "a-*", "--read", "a-*", "--producers", "orders"]);
+    let other = keys.add(&["other", "--write", "a-*", "--producers", "mine"]);
+    let broker = keys.broker(&[]);
+    let open = |key: &str, name: &str| ask(&broker, key, "POST", &format!("/producer?producer-name={name}"), "", b"");
+    let opened = open(&owner, "orders");
+    let id = opened.assert_status(201).json()["producer_id"].as_u64().unwrap();
+    open(&other, "orders").assert_error(403, "grant_missing");
+    let target = "/records?topic-name=a-1&producer-epoch=0";
+    let append = |key: &str, kind: &str, body: &[u8]| ask(&broker, key, "POST", target, kind, body);
+    let small = numbered(Codec::None, b"forged", id, 0);
+    // As large as only the HTTP library takes it.
+    let large = numbered(Codec::None, &[7; 300_000], id, 0);
+    append(&owner, BATCH, &numbered(Codec::None, b"first", id, 0)).assert_status(201);
+    for forged in [&small, &large] {
+        append(&other, BATCH, forged).assert_error(403, "grant_missing");
+    }
+    let producer = rawline_batch::record_batch::RecordProducer { id, epoch: 0, base_sequence: 1 };
+    let limits = rawline_batch::Limits::default();
+    let mut builder =
+        rawline_batch::record_batch::RecordBatchBuilder::new(rawline_batch::record_batch::RecordCodec::None, limits);
+    builder.push(1_000, None, Some(b"forged"), []).unwrap();
+    let kafkas = builder.finish(Some(producer)).unwrap().to_vec();
+    let target_of_kafkas = "/records?topic-name=a-1";
+    let kind = "application/vnd.kafka.record-batch";
+    ask(&broker, &other, "POST", target_of_kafkas, kind, &kafkas).assert_error(403, "grant_missing");
+    let second = append(&owner, BATCH, &numbered(Codec::None, b"second", id, 1));
+    assert_eq!(second.assert_status(201).json()["first_offset"], 1);
+    let stored = get(&broker, &owner, "/record?topic-name=a-1&offset=1");
+    assert_eq!(stored.assert_status(200).text(), "second");
+    // Its own producers, and ids that no name has, are the key's.
+    let mine = open(&other, "mine").assert_status(201).json()["producer_id"].as_u64().unwrap();
+    for id in [mine, 7, 1 << 62] {
+        append(&other, BATCH, &numbered(Codec::None, b"own", id, 0)).assert_status(201);
+    }
+    append(&other, BATCH, &numbered(Codec::None, b"guessed", id ^ 1, 0)).assert_error(409, "producer_fenced");
+    // With the content that is stored, an append is a duplicate; with another, it isn't.
+    append(&owner, BATCH, &numbered(Codec::None, b"second", id, 1)).assert_status(201);
+    append(&owner, BATCH, &numbered(Codec::None, b"forged", id, 1)).assert_error(409, "sequence_conflict");
+}
+
 #[test]
 fn groups_are_granted_and_their_members_get_granted_topics_only() {
     let keys = Keys::new();

@@ -94,10 +94,11 @@ impl From<ClientError> for Refused {
     }
 }
 
-/// A random id other than 0, of 63 bits: Kafka's batches have no room for more.
+/// A random id of 63 bits: Kafka's batches have no room for more.
 fn new_id(environment: &dyn Environment) -> u64 {
     let half = || (environment.fraction() * f64::from(u32::MAX)) as u64;
-    ((half() << 32 | half()) >> 1).max(1)
+    // The first bit is clear, as languages without unsigned numbers need it; the second is set, as in no id of a name.
+    (half() << 32 | half()) >> 2 | 1 << 62
 }
 
 impl Shared {

@@ -5,7 +5,7 @@ use crate::control::{Control, Refused};
 use crate::limits::Limits;
 use crate::model::merging::{Merging, Places, place};
 use crate::place::Source;
-use crate::producers::{Producer, Rejected};
+use crate::producers::{Content, Producer, Rejected};
 use crate::rules::{Broken, Rules};
 use crate::state::{Changes, PartitionId, State};
 use crate::writer::{Action, Append, Event, Outcome, PutResult, ReadResult, Size, Writer};
@@ -218,7 +218,7 @@ fn append(ticket: Ticket, bounds: &Bounds, world: &World) -> Append<Ticket> {
     Append {
         ticket,
         partition: partition_of(ticket, bounds),
-        records: 1,
+        content: Content { records: 1, crc32c: ticket.into() },
         size: Size { batches: 1, bytes: 1 },
         producer: bounds.sequences.then_some(producer),
         is_transactional: false,

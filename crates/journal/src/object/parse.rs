@@ -10,7 +10,7 @@ use crate::chain::{Id, Link};
 use crate::control::Control;
 use crate::limits::{OBJECT_APPENDS_MAX, OBJECT_BYTES_MAX, OBJECT_CONTROL_BYTES_MAX, PARTITIONS_MAX};
 use crate::place::{BatchCount, Piece, Place, Source};
-use crate::producers::{Producer, SEQUENCES_WRAP_AT};
+use crate::producers::{Content, Producer, SEQUENCES_WRAP_AT, content_checksum};
 use crate::state::{Changes, Entry, PartitionId};
 use crate::transactions::TransactionPart;
 use std::ops::Range;
@@ -246,11 +246,15 @@ impl Index {
             let mut next_offset = first_offset;
             for (batch, _) in batches {
                 match entries.last_mut() {
-                    Some(entry) if batch.continues => entry.records += batch.records,
+                    Some(entry) if batch.continues => {
+                        let Content { records, crc32c } = entry.content;
+                        let crc32c = content_checksum([crc32c, batch.crc32c]);
+                        entry.content = Content { records: records + batch.records, crc32c };
+                    }
                     _ => entries.push(Entry {
                         partition,
                         first_offset: next_offset,
-                        records: batch.records,
+                        content: Content { records: batch.records, crc32c: batch.crc32c },
                         producer: batch.producer,
                         transaction: batch.transaction,
                     }),

@@ -5,6 +5,7 @@ use super::*;
 use crate::chain::{Id, Link};
 use crate::control::Control;
 use crate::offsets::Committed;
+use crate::producers::{Content, content_checksum};
 use crate::place::{BatchCount, MergedPiece, Piece, Place, Source};
 use crate::state::{Changes, Entry, PartitionId, State};
 use crate::transactions::{TransactionEnd, TransactionPart};
@@ -88,15 +89,21 @@ fn an_index_says_what_was_appended_where() {
         found.iter().map(|(section, batches)| (*section, batches.iter().map(|(batch, _)| *batch).collect())).collect();
     let rebuilt: Vec<_> = rebuilt.iter().map(|(section, batches)| (*section, &batches[..])).collect();
     assert_eq!(build_index(LINK, 77, &[], &rebuilt), bytes);
-    let entry = |number, first_offset, records, producer| Entry {
+    let entry = |number, first_offset, content, producer| Entry {
         partition: PartitionId { topic: 1, number },
         first_offset,
-        records,
+        content,
         producer,
         transaction: None,
     };
     let producer = Producer { id: 5, epoch: 6, sequence: 100, wraps: true };
-    let appends = [entry(0, 10, 3, None), entry(3, 0, 3, None), entry(3, 3, 4, Some(producer))];
+    let (one, both) = (0xaabb_ccdd, content_checksum([0xaabb_ccdd; 2]));
+    let content = |records, crc32c| Content { records, crc32c };
+    let appends = [
+        entry(0, 10, content(3, both), None),
+        entry(3, 0, content(3, one), None),
+        entry(3, 3, content(4, one), Some(producer)),
+    ];
     assert_eq!(index.changes().entries[..], appends);
 }
 

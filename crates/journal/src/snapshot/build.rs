@@ -22,7 +22,7 @@ pub fn build_snapshot(state: &State, pieces: &BTreeMap<PartitionId, Vec<Piece>>)
     let mut bytes = vec![0; HEADER_BYTES];
     let more = RawMore {
         time_us: U64::new(state.time_us),
-        ids_given: U64::new(state.names.ids_given()),
+        zero: U64::new(0),
         names: U32::new(state.names.iter().count() as u32),
         groups: U32::new(state.offsets.iter().len() as u32),
     };
@@ -163,8 +163,8 @@ fn write_producer(id: u64, history: &History, bytes: &mut Vec<u8>) {
         let raw = RawAppend {
             sequence: U64::new(stored.sequence),
             first_offset: U64::new(stored.first_offset),
-            records: U32::new(stored.records),
-            zero: U32::new(0),
+            records: U32::new(stored.content.records),
+            crc32c: U32::new(stored.content.crc32c),
         };
         bytes.extend_from_slice(raw.as_bytes());
     }

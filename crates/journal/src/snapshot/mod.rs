@@ -8,7 +8,7 @@
 //!
 //! header:    "RAWS" │ version u8 │ zero (3) │ snapshot_bytes u64 │ next_number u64 │ last: run u64 │ commit u64 │
 //!            next_topic u64 │ topics u32 │ partitions u32 │ merges u64 │ open u32 │ crc32c u32
-//! more:      time_us u64 │ ids_given u64 │ names u32 │ groups u32
+//! more:      time_us u64 │ zero (8) │ names u32 │ groups u32
 //! topic:     id u64 │ partitions u32 │ name_bytes u16 │ settings_bytes u16 │ name │ settings │ zeros
 //! name:      id u64 │ used_us u64 │ epoch u16 │ name_bytes u16 │ zero (4) │ name │ zeros
 //! group:     used_us u64 │ offsets u32 │ name_bytes u16 │ zero (2) │ name │ zeros │ offsets
@@ -16,7 +16,7 @@
 //! partition: topic u64 │ partition u32 │ producers u32 │ first_offset u64 │ next_offset u64 │ pieces u64 │
 //!            producers │ pieces
 //! producer:  id u64 │ epoch u16 │ zero (2) │ appends u32 │ appended_us u64 │ appends
-//! append:    sequence u64 │ first_offset u64 │ records u32 │ zero (4)
+//! append:    sequence u64 │ first_offset u64 │ records u32 │ crc32c u32
 //! piece:     first_offset u64 │ number u64 (highest bit: of a merged object) │ appended_us u64 │ tag u32 │
 //!            object_bytes u32 │ entries_at u32 │ batches u32 │ batches_at u32 │ bytes u32
 //!

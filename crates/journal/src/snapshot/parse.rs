@@ -10,7 +10,7 @@ use crate::merges::Merges;
 use crate::names::{Named, Names};
 use crate::offsets::{Committed, GroupOffsets, Offsets};
 use crate::place::{BatchCount, Piece, Place, Source};
-use crate::producers::{History, Producers, REMEMBERED_MAX, Stored};
+use crate::producers::{Content, History, Producers, REMEMBERED_MAX, Stored};
 use crate::state::{Partition, PartitionId, State};
 use crate::topics::{Topic, Topics};
 use crate::transactions::{PartitionTransactions, Transactions};
@@ -78,6 +78,9 @@ fn read(header: &RawHeader, mut parts: Parts<'_>) -> Result<Snapshot, SnapshotEr
     let last = Id { run: header.last_run.get(), commit: header.last_commit.get() };
     let chain = Chain::after(header.next_number.get(), last).ok_or(SnapshotError::Content("the chain's end"))?;
     let more = if parts.has_names() { Some(parts.next::<RawMore>()?) } else { None };
+    if more.is_some_and(|more| more.zero.get() != 0) {
+        return Err(SnapshotError::Content("a field that must be 0"));
+    }
     let mut topics = BTreeMap::new();
     for _ in 0..header.topics.get() {
         let (id, topic) = parts.topic()?;
@@ -175,7 +178,7 @@ impl Parts<'_> {
             let (epoch, used_us) = (raw.epoch.get(), raw.used_us.get());
             names.insert(id, Named { name, epoch, used_us, timeout_ms: 0, ended: None });
         }
-        Names::new(more.ids_given.get(), names).ok_or(SnapshotError::Content("the producers' names"))
+        Names::new(names).ok_or(SnapshotError::Content("the producers' names"))
     }
 
     fn groups(&mut self, more: &RawMore, topics: &Topics) -> Result<Offsets, SnapshotError> {
@@ -280,11 +283,12 @@ impl Parts<'_> {
         for _ in 0..raw.appends.get() {
             let raw: RawAppend = self.next()?;
             let (sequence, first_offset, records) = (raw.sequence.get(), raw.first_offset.get(), raw.records.get());
+            let content = Content { records, crc32c: raw.crc32c.get() };
             let ends_in = |first: u64, end: u64| first.checked_add(u64::from(records)).is_some_and(|sum| sum <= end);
             if records == 0 || !ends_in(sequence, u64::MAX) || !ends_in(first_offset, next_offset) {
                 return Err(SnapshotError::Content("a producer's append"));
             }
-            stored.push_back(Stored { sequence, records, first_offset });
+            stored.push_back(Stored { sequence, content, first_offset });
         }
         Ok((raw.id.get(), History { epoch: raw.epoch.get(), appended_us, stored }))
     }

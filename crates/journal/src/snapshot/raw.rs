@@ -43,8 +43,7 @@ pub(super) struct RawHeader {
 pub(super) struct RawMore {
     /// The newest time of an object.
     pub time_us: U64,
-    /// Number of ids that were given to producers' names.
-    pub ids_given: U64,
+    pub zero: U64,
     pub names: U32,
     /// 0 before version 3.
     pub groups: U32,
@@ -115,7 +114,7 @@ pub(super) struct RawAppend {
     pub sequence: U64,
     pub first_offset: U64,
     pub records: U32,
-    pub zero: U32,
+    pub crc32c: U32,
 }
 
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]

@@ -4,9 +4,9 @@ use super::raw::{HEADER_BYTES, RawHeader, checksum};
 use super::*;
 use crate::chain::{Id, Link};
 use crate::control::Control;
-use crate::limits::NAMED_ID_FIRST;
+use crate::limits::NAMED_IDS;
 use crate::place::{BatchCount, Place};
-use crate::producers::Producer;
+use crate::producers::{Content, Producer};
 use crate::state::{Changes, Entry};
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -22,7 +22,7 @@ fn example() -> Snapshot {
     let producer = Some(Producer { id: 5, epoch: 6, sequence: 100, wraps: false });
     let open = |epoch| Control::OpenProducer {
         name: "orders-1".into(),
-        id: NAMED_ID_FIRST,
+        id: NAMED_IDS.start + 3,
         epoch,
         timeout_ms: 0,
         from: None,
@@ -30,14 +30,15 @@ fn example() -> Snapshot {
     };
     let controls = [create(1, "one", 2), create(2, "two", 1), open(0), open(1)];
     let appended_us = 70;
-    let entries = [Entry { partition: ONE, first_offset: 0, records: 4, producer, transaction: None }];
+    let content = |records| Content { records, crc32c: 0x0102_0304 };
+    let entries = [Entry { partition: ONE, first_offset: 0, content: content(4), producer, transaction: None }];
     let link = Link { number: 1, id: Id { run: 8, commit: 1 }, prev: Id::ROOT };
     assert_eq!(
         state.observe(link, &Changes { appended_us, controls: controls.into(), entries: entries.into() }),
         Ok(true)
     );
     let controls = [Control::Trim { partition: ONE, first_offset: 2 }];
-    let entries = [Entry { partition: ONE, first_offset: 4, records: 6, producer: None, transaction: None }];
+    let entries = [Entry { partition: ONE, first_offset: 4, content: content(6), producer: None, transaction: None }];
     let link = Link { number: 2, id: Id { run: 8, commit: 2 }, prev: link.id };
     let appended_us = 77;
     assert_eq!(
@@ -68,7 +69,7 @@ fn bytes() -> Vec<u8> {
 const TOPICS_HEX: &str = "0100000000000000 02000000 0300 0200 6f6e657b7d000000\
                           0200000000000000 01000000 0300 0200 74776f7b7d000000";
 const PARTITION_HEX: &str = "0100000000000000 01000000 01000000 0200000000000000 0a00000000000000 0200000000000000";
-const APPEND_HEX: &str = "6400000000000000 0000000000000000 04000000 00000000";
+const APPEND_HEX: &str = "6400000000000000 0000000000000000 04000000 04030201";
 const PIECES_HEX: &str = "0000000000000000 0100000000000000 4d00000000000000 \
                           eac8a982 d8000000 68000000 01000000 90000000 48000000\
                           0400000000000000 0200000000000000 4d00000000000000 \
@@ -78,8 +79,8 @@ const PIECES_HEX: &str = "0000000000000000 0100000000000000 4d00000000000000 \
 fn the_bytes_are_golden() {
     let header = "5241575302000000 6801000000000000 0300000000000000 0800000000000000 0200000000000000 0300000000000000\
                   02000000 01000000 000000000000000000000000";
-    let more = "4d00000000000000 0100000000000000 01000000 00000000";
-    let name = "0000000000001000 4600000000000000 0100 0800 00000000 6f72646572732d31";
+    let more = "4d00000000000000 0000000000000000 01000000 00000000";
+    let name = "0300000000001000 4600000000000000 0100 0800 00000000 6f72646572732d31";
     let producer = "0500000000000000 0600 0000 01000000 4600000000000000";
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let rest = format!("{more}{TOPICS_HEX}{name}{PARTITION_HEX}{producer}{APPEND_HEX}{PIECES_HEX}").replace(' ', "");
@@ -94,13 +95,16 @@ fn a_snapshot_of_version_1_is_read() {
     let header = "5241575301000000 2801000000000000 0300000000000000 0800000000000000 0200000000000000 0300000000000000\
                   02000000 01000000 0000000000000000 00000000 8279aad9";
     let producer = "0500000000000000 0600 0000 01000000";
-    let hex = format!("{header}{TOPICS_HEX}{PARTITION_HEX}{producer}{APPEND_HEX}{PIECES_HEX}").replace(' ', "");
+    // Without the checksum.
+    let append = APPEND_HEX.replace("04030201", "00000000");
+    let hex = format!("{header}{TOPICS_HEX}{PARTITION_HEX}{producer}{append}{PIECES_HEX}").replace(' ', "");
     let bytes: Vec<u8> =
         (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect();
     let Snapshot { state, pieces } = example();
     let mut expected = Snapshot { state: state.without_names(), pieces };
     assert_eq!(expected.state.time_us, 77);
-    expected.state.partitions.get_mut(&ONE).unwrap().producers.0.get_mut(&5).unwrap().appended_us = 77;
+    let history = expected.state.partitions.get_mut(&ONE).unwrap().producers.0.get_mut(&5).unwrap();
+    (history.appended_us, history.stored[0].content.crc32c) = (77, 0);
     assert_eq!(Snapshot::parse(&bytes), Ok(expected));
 }
 
@@ -195,8 +199,8 @@ fn a_snapshot_that_contradicts_itself_is_refused() {
     refused(TOPICS, 2, "the order of the topics");
     refused(TOPICS + 12, 0, "a topic's name or settings");
     refused(TOPICS + 16, 0xff, "a topic's name");
-    refused(HEADER_BYTES + 8, 0, "the producers' names");
-    refused(NAME, 1, "the producers' names");
+    refused(HEADER_BYTES + 8, 1, "must be 0");
+    refused(NAME + 6, 0x20, "the producers' names");
     refused(NAME + 8, 78, "a producer's time");
     refused(NAME + 18, 0, "a producer's name");
     refused(NAME + 24, 0xff, "a producer's name");

@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::chain::Id;
-use crate::limits::{NAMED_ID_FIRST, PRODUCER_AGE_US};
+use crate::limits::{NAMED_IDS, PRODUCER_AGE_US};
 use crate::offsets::Committed;
+use crate::producers::Content;
 
 const ONE: PartitionId = PartitionId { topic: 1, number: 0 };
 
@@ -11,8 +12,12 @@ fn create(topic: u64, name: &str) -> Control {
     Control::Create { topic, name: name.into(), partitions: 2, settings: [].into() }
 }
 
+fn of(records: u32) -> Content {
+    Content { records, crc32c: 0 }
+}
+
 fn entry(partition: PartitionId, first_offset: u64, records: u32) -> Entry {
-    Entry { partition, first_offset, records, producer: None, transaction: None }
+    Entry { partition, first_offset, content: of(records), producer: None, transaction: None }
 }
 
 /// A state with the topic 1, whose partition 0 has ten records.
@@ -45,7 +50,7 @@ fn a_deleted_topic_shares_nothing_with_its_successor() {
     assert_eq!((state.next_offset(ONE), state.next_offset(successor)), (0, 0));
     assert_eq!(state.topic_id("one"), Some(2));
     let refused = Rejected::Partition(Refused::NoTopic { topic: 1 });
-    assert_eq!(state.judge(ONE, 1, None, Rules::default()), Verdict::Rejected(refused));
+    assert_eq!(state.judge(ONE, of(1), None, Rules::default()), Verdict::Rejected(refused));
 }
 
 #[test]
@@ -103,12 +108,12 @@ fn change(state: &mut State, random: &mut fastrand::Rng) -> Option<Undo> {
         3 => Control::Trim { partition, first_offset: random.u64(0..30) },
         _ => {
             let (records, first_offset) = (random.u32(1..10), state.next_offset(partition));
-            let id = random.u64(0..4) + if random.bool() { NAMED_ID_FIRST } else { 0 };
+            let id = random.u64(0..4) + if random.bool() { NAMED_IDS.start } else { 0 };
             let producer = Producer { id, epoch: 0, sequence: first_offset, wraps: false };
             let producer = random.bool().then_some(producer);
-            let is_possible = state.judge(partition, records, None, Rules::default()) == Verdict::New;
+            let is_possible = state.judge(partition, of(records), None, Rules::default()) == Verdict::New;
             return is_possible
-                .then(|| state.add(&Entry { partition, first_offset, records, producer, transaction: None }));
+                .then(|| state.add(&Entry { producer, ..entry(partition, first_offset, records) }));
         }
     };
     state.apply(&control, Rules::default()).ok()
@@ -183,15 +188,15 @@ fn observe_at(state: &mut State, appended_us: u64, controls: &[Control], entries
 fn an_instance_is_fenced_in_partitions_where_its_successor_has_not_appended() {
     let mut state = state();
     let open = |state: &State| state.record(open_producer("orders".into()));
-    let (first, id) = (open(&state), NAMED_ID_FIRST);
+    let (first, id) = (open(&state), NAMED_IDS.start);
     assert_eq!(
         first,
         Control::OpenProducer { name: "orders".into(), id, epoch: 0, timeout_ms: 0, from: None, ends: 0 }
     );
     let producer = |epoch, sequence| Some(Producer { id, epoch, sequence, wraps: false });
-    let judge = |state: &State, epoch, sequence| state.judge(ONE, 1, producer(epoch, sequence), Rules::default());
+    let judge = |state: &State, epoch, sequence| state.judge(ONE, of(1), producer(epoch, sequence), Rules::default());
     let not_open = |found| Verdict::Rejected(Rejected::NotOpen { id, found });
-    assert_eq!(judge(&state, 0, 0), Verdict::Unknown, "an id that nobody was given yet");
+    assert_eq!(judge(&state, 0, 0), not_open(0), "an id that no name has yet");
     let appended = Entry { producer: producer(0, 0), ..entry(ONE, 10, 1) };
     observe_at(&mut state, 1, &[first], &[appended]);
     assert_eq!(judge(&state, 0, 1), Verdict::New);
@@ -202,8 +207,8 @@ fn an_instance_is_fenced_in_partitions_where_its_successor_has_not_appended() {
     assert_eq!(judge(&state, 0, 1), fenced);
     assert_eq!(judge(&state, 0, 0), fenced, "the retry of an append that is stored");
     let elsewhere = PartitionId { topic: 1, number: 1 };
-    assert_eq!(state.judge(elsewhere, 1, producer(0, 0), Rules::default()), fenced);
-    assert_eq!((judge(&state, 1, 0), judge(&state.without_names(), 0, 1)), (Verdict::New, Verdict::New));
+    assert_eq!(state.judge(elsewhere, of(1), producer(0, 0), Rules::default()), fenced);
+    assert_eq!((judge(&state, 1, 0), judge(&state.without_names(), 0, 1)), (Verdict::New, not_open(0)));
 }
 
 #[test]
@@ -213,11 +218,11 @@ fn time_comes_from_the_objects_and_never_goes_back() {
     observe_at(&mut state, 1_000, &[], &[Entry { producer: producer(0), ..entry(ONE, 10, 1) }]);
     observe_at(&mut state, 500, &[], &[]);
     let gap = Verdict::Rejected(Rejected::Gap { expected: 1, found: 5 });
-    assert_eq!((state.time_us, state.judge(ONE, 1, producer(5), Rules::default())), (1_000, gap));
+    assert_eq!((state.time_us, state.judge(ONE, of(1), producer(5), Rules::default())), (1_000, gap));
     observe_at(&mut state, 1_000 + PRODUCER_AGE_US, &[], &[]);
-    assert_eq!(state.judge(ONE, 1, producer(5), Rules::default()), gap);
+    assert_eq!(state.judge(ONE, of(1), producer(5), Rules::default()), gap);
     observe_at(&mut state, 1_001 + PRODUCER_AGE_US, &[], &[]);
-    assert_eq!(state.judge(ONE, 1, producer(5), Rules::default()), Verdict::Unknown);
+    assert_eq!(state.judge(ONE, of(1), producer(5), Rules::default()), Verdict::Unknown);
 }
 
 /// A random object that is possible in this state.
@@ -266,7 +271,7 @@ fn every_observer_forgets_the_same() {
             for _ in 0..20 {
                 let (id, sequence) = (random.u64(0..6), random.u64(0..100));
                 let judge = |state: &State| {
-                    state.judge(ONE, 2, Some(Producer { id, epoch: 0, sequence, wraps: false }), Rules::default())
+                    state.judge(ONE, of(2), Some(Producer { id, epoch: 0, sequence, wraps: false }), Rules::default())
                 };
                 assert_eq!([judge(&tidy), judge(&fresh)], [judge(&plain); 2], "round {round}, object {number}");
             }

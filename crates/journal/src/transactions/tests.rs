@@ -4,10 +4,10 @@
 use super::*;
 use crate::chain::{Id, Link};
 use crate::control::{Control, Refused};
-use crate::limits::NAMED_ID_FIRST;
+use crate::limits::NAMED_IDS;
 use crate::object::{Batch, BatchKind, Index, Section, build_index};
 use crate::offsets::Committed;
-use crate::producers::{Producer, Rejected, Verdict};
+use crate::producers::{Content, Producer, Rejected, Verdict};
 use crate::rules::Rules;
 use crate::snapshot::{Snapshot, build_snapshot};
 use crate::state::{Changes, Entry, State, Undo};
@@ -43,6 +43,13 @@ struct World {
     seen: BTreeMap<PartitionId, PartitionTransactions>,
     written: Vec<Written>,
     now_us: u64,
+}
+
+/// The id that the first name gets if none was drawn.
+const FIRST: u64 = NAMED_IDS.start;
+
+fn of(records: u32) -> Content {
+    Content { records, crc32c: 0 }
 }
 
 fn open(name: &str, timeout_ms: u32) -> Control {
@@ -99,7 +106,7 @@ impl World {
             let producer = Some(Producer { id: *id, epoch: *epoch, sequence: *sequence, wraps: true });
             let first_offset = self.state.next_offset(*partition);
             let transaction = Some(TransactionPart::Records);
-            let entry = Entry { partition: *partition, first_offset, records: 2, producer, transaction };
+            let entry = Entry { partition: *partition, first_offset, content: of(2), producer, transaction };
             undo.push(self.state.add(&entry));
             entries.push(entry);
         }
@@ -120,11 +127,11 @@ impl World {
         let chain = *self.state.chain();
         let link = Link { number: chain.next(), id: Id { run: 1, commit: chain.next() }, prev: chain.last() };
         let mut sections: BTreeMap<PartitionId, (Section, Vec<Batch>)> = BTreeMap::new();
-        for Entry { partition, first_offset, records, producer, transaction } in entries.iter().copied() {
+        for Entry { partition, first_offset, content, producer, transaction } in entries.iter().copied() {
             let section = (Section { partition, first_offset }, Vec::new());
             sections.entry(partition).or_insert(section).1.push(Batch {
                 kind: BatchKind::Kafka,
-                records,
+                records: content.records,
                 bytes: 61,
                 crc32c: 0,
                 continues: false,
@@ -279,12 +286,12 @@ impl World {
 fn an_end_is_one_object_for_all_partitions_and_offsets() {
     let mut world = World::new();
     world.object(vec![open("t", 1000)], &[]).unwrap();
-    let first = (NAMED_ID_FIRST, 0);
+    let first = (FIRST, 0);
     world.object(vec![commit("g", P, 7, Some(first))], &[(P, first, 0), (Q, first, 0)]).unwrap();
     assert_eq!(world.offset("g", P), None);
     assert_eq!(world.state.offsets().unstable("g").collect::<Vec<_>>(), [P]);
     let ended = world.object(vec![end("t", first, TransactionEnd::Commit)], &[]).unwrap();
-    assert!(matches!(ended[0], Control::EndTransaction { next: (NAMED_ID_FIRST, 1), .. }), "{ended:?}");
+    assert!(matches!(ended[0], Control::EndTransaction { next: (FIRST, 1), .. }), "{ended:?}");
     assert_eq!((world.offset("g", P), world.state.offsets().unstable("g").count()), (Some(7), 0));
     assert_eq!((world.state.next_offset(P), world.state.next_offset(Q)), (3, 3));
     assert!(world.written.iter().all(|written| matches!(written.fate, Fate::Committed | Fate::Marker)));
@@ -294,12 +301,12 @@ fn an_end_is_one_object_for_all_partitions_and_offsets() {
 fn whoever_ends_a_transaction_again_gets_the_same_answer_and_zombies_none() {
     let mut world = World::new();
     world.object(vec![open("t", 1000)], &[]).unwrap();
-    let (first, second) = ((NAMED_ID_FIRST, 0), (NAMED_ID_FIRST, 1));
+    let (first, second) = ((FIRST, 0), (FIRST, 1));
     world.object(vec![], &[(P, first, 0)]).unwrap();
     let mut ask = |instance, how| world.object(vec![end("t", instance, how)], &[]).map(drop);
     assert_eq!(
-        ask((NAMED_ID_FIRST, 1), TransactionEnd::Commit),
-        Err(Refused::NotOpen { id: NAMED_ID_FIRST, found: 1 })
+        ask((FIRST, 1), TransactionEnd::Commit),
+        Err(Refused::NotOpen { id: FIRST, found: 1 })
     );
     assert_eq!(ask(first, TransactionEnd::Commit), Ok(()));
     assert_eq!(ask(first, TransactionEnd::Commit), Err(Refused::AlreadyEnded { id: second.0, epoch: second.1 }));
@@ -308,7 +315,7 @@ fn whoever_ends_a_transaction_again_gets_the_same_answer_and_zombies_none() {
     assert_eq!(ask(second, TransactionEnd::Abort), Ok(()), "an empty one is aborted: a new epoch");
     assert_eq!(ask(first, TransactionEnd::Commit), Err(Refused::Fenced { current: 2, found: 0 }));
     let unknown = world.object(vec![end("u", first, TransactionEnd::Abort)], &[]);
-    assert_eq!(unknown, Err(Refused::NotOpen { id: NAMED_ID_FIRST, found: 0 }));
+    assert_eq!(unknown, Err(Refused::NotOpen { id: FIRST, found: 0 }));
 }
 
 /// Whoever goes on from a checkpoint after a failure ends its transaction, which may have ended before.
@@ -316,7 +323,7 @@ fn whoever_ends_a_transaction_again_gets_the_same_answer_and_zombies_none() {
 fn an_end_is_judged_alike_after_a_restart() {
     let mut world = World::new();
     world.object(vec![open("t", 1000)], &[]).unwrap();
-    let (first, second) = ((NAMED_ID_FIRST, 0), (NAMED_ID_FIRST, 1));
+    let (first, second) = ((FIRST, 0), (FIRST, 1));
     let restart = |world: &mut World| {
         let bytes = build_snapshot(&world.state, &BTreeMap::new());
         world.state = Snapshot::parse(&bytes).unwrap().state;
@@ -331,13 +338,13 @@ fn an_end_is_judged_alike_after_a_restart() {
     // A late batch doesn't get into the next transaction, and a retry of the end doesn't end that.
     let late = Some(Producer { id: first.0, epoch: first.1, sequence: 2, wraps: true });
     let fenced = Verdict::Rejected(Rejected::Fenced { current: 1, found: 0 });
-    assert_eq!(world.state.judge(P, 1, late, RULES()), fenced);
+    assert_eq!(world.state.judge(P, of(1), late, RULES()), fenced);
     world.object(vec![], &[(P, second, 0)]).unwrap();
     restart(&mut world);
-    assert_eq!(world.state.judge(P, 1, late, RULES()), fenced);
+    assert_eq!(world.state.judge(P, of(1), late, RULES()), fenced);
     assert_eq!(world.object(vec![end("t", first, TransactionEnd::Commit)], &[]), same);
     assert_eq!(world.state.transactional_producer("t").map(|one| one.epoch), Some(1));
-    assert_eq!(world.state.partitions_of_transaction(NAMED_ID_FIRST).collect::<Vec<_>>(), [P], "still open");
+    assert_eq!(world.state.partitions_of_transaction(FIRST).collect::<Vec<_>>(), [P], "still open");
     world.object(vec![end("t", second, TransactionEnd::Abort)], &[]).unwrap();
     let late = world.object(vec![end("t", first, TransactionEnd::Commit)], &[]);
     assert_eq!(late, Err(Refused::Fenced { current: 2, found: 0 }));
@@ -347,7 +354,7 @@ fn an_end_is_judged_alike_after_a_restart() {
 fn an_append_outside_its_producers_transaction_is_rejected_where_that_writes() {
     let mut world = World::new();
     world.object(vec![open("t", 1000)], &[]).unwrap();
-    let first = (NAMED_ID_FIRST, 0);
+    let first = (FIRST, 0);
     world.object(vec![], &[(P, first, 0)]).unwrap();
     let outside = |world: &World, partition, id| {
         let producer = Producer { id, epoch: 0, sequence: 2, wraps: true };
@@ -364,7 +371,7 @@ fn an_append_outside_its_producers_transaction_is_rejected_where_that_writes() {
 fn a_new_instance_aborts_the_transaction_of_the_older_one() {
     let mut world = World::new();
     world.object(vec![open("t", 1000)], &[]).unwrap();
-    let first = (NAMED_ID_FIRST, 0);
+    let first = (FIRST, 0);
     world.object(vec![commit("g", P, 7, Some(first))], &[(P, first, 0)]).unwrap();
     world.object(vec![open("t", 1000)], &[]).unwrap();
     assert_eq!((world.offset("g", P), world.state.offsets().unstable("g").count()), (None, 0));
@@ -373,7 +380,7 @@ fn a_new_instance_aborts_the_transaction_of_the_older_one() {
     assert_eq!(late, Err(Refused::Fenced { current: 1, found: 0 }));
     let zombie = Some(Producer { id: first.0, epoch: 0, sequence: 2, wraps: true });
     let fenced = Verdict::Rejected(Rejected::Fenced { current: 1, found: 0 });
-    assert_eq!(world.state.judge(P, 1, zombie, RULES()), fenced);
+    assert_eq!(world.state.judge(P, of(1), zombie, RULES()), fenced);
     let from = |from| {
         let name: Arc<str> = "t".into();
         Control::OpenProducer { name, id: 0, epoch: 0, timeout_ms: 1, from: Some(from), ends: 0 }
@@ -386,7 +393,7 @@ fn a_new_instance_aborts_the_transaction_of_the_older_one() {
 fn a_transaction_expires_by_the_journals_time_and_its_producer_is_fenced() {
     let mut world = World::new();
     world.object(vec![open("t", 3)], &[]).unwrap();
-    let first = (NAMED_ID_FIRST, 0);
+    let first = (FIRST, 0);
     assert_eq!(world.state.expires_at(), None);
     world.object(vec![], &[(P, first, 0)]).unwrap();
     let began_us = world.now_us;
@@ -404,7 +411,7 @@ fn a_transaction_expires_by_the_journals_time_and_its_producer_is_fenced() {
 fn a_producer_without_transactions_has_none() {
     let mut world = World::new();
     world.object(vec![open("t", 0)], &[]).unwrap();
-    let id = NAMED_ID_FIRST;
+    let id = FIRST;
     let ended = world.object(vec![end("t", (id, 0), TransactionEnd::Abort)], &[]);
     assert_eq!(ended, Err(Refused::NoTransactions { id }));
     let committed = world.object(vec![commit("g", P, 1, Some((id, 0)))], &[]);
@@ -421,7 +428,7 @@ fn a_producer_without_transactions_has_none() {
 fn an_object_without_the_markers_that_are_due_is_a_contradiction() {
     let mut world = World::new();
     world.object(vec![open("t", 1000)], &[]).unwrap();
-    let first = (NAMED_ID_FIRST, 0);
+    let first = (FIRST, 0);
     world.object(vec![], &[(P, first, 0)]).unwrap();
     let control = world.state.record(end("t", first, TransactionEnd::Commit));
     let chain = *world.state.chain();

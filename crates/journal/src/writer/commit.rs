@@ -143,8 +143,8 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
 
     /// What to do with an append.
     fn judge(&self, append: &Append<T>) -> Verdict {
-        let Append { partition, records, producer, is_transactional, .. } = *append;
-        match self.state.judge(partition, records, producer, self.rules) {
+        let Append { partition, content, producer, is_transactional, .. } = *append;
+        match self.state.judge(partition, content, producer, self.rules) {
             verdict @ (Verdict::New | Verdict::Unknown) => {
                 let rejected = self.state.judge_transaction(partition, producer, is_transactional);
                 rejected.map_or(verdict, Verdict::Rejected)
@@ -207,7 +207,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
                     let entry = Entry {
                         partition: append.partition,
                         first_offset: self.state.next_offset(append.partition),
-                        records: append.records,
+                        content: append.content,
                         producer: append.producer,
                         transaction: append.is_transactional.then_some(TransactionPart::Records),
                     };
@@ -390,7 +390,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         let denied = |ticket| Action::Answer { ticket, outcome: Outcome::NotStored };
         actions.extend(flight.controls().map(|(ticket, _)| denied(ticket)));
         actions.extend(flight.appends().map(|(ticket, entry)| {
-            match outcome(self.state.recall(entry.partition, entry.records, entry.producer)) {
+            match outcome(self.state.recall(entry.partition, entry.content, entry.producer)) {
                 Some(outcome @ Outcome::Stored(_)) => Action::Answer { ticket, outcome },
                 _ => denied(ticket),
             }

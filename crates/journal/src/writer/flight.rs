@@ -208,7 +208,7 @@ impl<T: Copy> Flight<T> {
         let appends = self.appends().zip(self.sizes.iter()).map(move |((ticket, entry), size)| Append {
             ticket,
             partition: entry.partition,
-            records: entry.records,
+            content: entry.content,
             size: *size,
             producer: entry.producer,
             is_transactional: entry.transaction.is_some(),

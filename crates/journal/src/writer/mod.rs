@@ -24,7 +24,7 @@ mod follow;
 use crate::chain::{Id, Link};
 use crate::control::{Control, Refused};
 use crate::limits::{Limits, OBJECT_APPENDS_MAX, PUTS_IN_FLIGHT_MAX};
-use crate::producers::{Producer, Rejected};
+use crate::producers::{Content, Producer, Rejected};
 use crate::rules::Rules;
 use crate::state::{Changes, Contradiction, PartitionId, State, Undo};
 use flight::{Flight, Group, Judged, Put};
@@ -40,8 +40,8 @@ pub struct Append<T> {
     pub ticket: T,
     /// Where it belongs.
     pub partition: PartitionId,
-    /// Number of records, at least 1.
-    pub records: u32,
+    /// Its records.
+    pub content: Content,
     /// How much of an object it takes.
     pub size: Size,
     /// Who appends, if it asked for exactly-once appends. Its sequence and the records together are below 2^64.
@@ -350,7 +350,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
 
     /// Adds an append to those that wait. The next event puts them, together with others that have arrived meanwhile.
     pub fn enqueue(&mut self, append: Append<T>) {
-        let Append { records, size, producer, .. } = append;
+        let Append { content: Content { records, .. }, size, producer, .. } = append;
         assert!(records > 0 && size.batches > 0 && size.batches <= records, "{append:?}");
         assert!(size.batches as usize <= OBJECT_APPENDS_MAX, "{append:?} fits no object");
         let end = producer.map(|producer| producer.sequence.checked_add(u64::from(records)));

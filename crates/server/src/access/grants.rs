@@ -68,6 +68,11 @@ impl Patterns {
         self.names.is_empty() && self.prefixes.is_empty()
     }
 
+    /// Whether everything matches.
+    pub fn is_everything(&self) -> bool {
+        self.prefixes.contains("")
+    }
+
     /// Whether a name matches.
     pub fn matches(&self, name: &str) -> bool {
         self.prefixes.iter().any(|prefix| name.starts_with(&**prefix)) || self.names.contains(name)
@@ -228,6 +233,11 @@ impl Grants {
     pub(crate) fn producer(&self, name: &str) -> Result<(), Denied> {
         let denied = || Denied::Producer { producer: shown(name).to_owned() };
         if self.producers.matches(name) { Ok(()) } else { Err(denied()) }
+    }
+
+    /// Whether it may be any producer.
+    pub(crate) fn is_every_producer(&self) -> bool {
+        self.producers.is_everything()
     }
 
     pub(crate) fn monitor(&self) -> Result<(), Denied> {

@@ -1,5 +1,6 @@
 //! `POST /records`: appends batches as they are, or records in other forms.
 
+use crate::access::Caller;
 use crate::convert::keys;
 use crate::http::body::BodyReader;
 use crate::http::error::ApiError;
@@ -12,7 +13,12 @@ use hyper::body::Incoming;
 use rawline_broker::{Partition, ProducerError, Received};
 use rawline_contract::{Appended, MediaType, code};
 
-pub(crate) async fn append(api: &Api, peer: &Peer, request: Request<Incoming>) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn append(
+    api: &Api,
+    peer: &Peer,
+    caller: &Caller,
+    request: Request<Incoming>,
+) -> Result<ApiResponse, ApiError> {
     // From here on the body is read on for a while if an error refuses it.
     let (request, body) = BodyReader::split(api, request);
     let query = Query::of(&request);
@@ -45,7 +51,21 @@ pub(crate) async fn append(api: &Api, peer: &Peer, request: Request<Incoming>) -
         Some(epoch) => received.exactly_once(epoch)?,
         None => received,
     };
+    check_producer(caller, &partition, &received).await?;
     Ok(response::json(StatusCode::CREATED, &store(api, &partition, received).await?))
+}
+
+/// Fails if the append is in the name of a producer that the caller may not be.
+pub(crate) async fn check_producer(
+    caller: &Caller,
+    partition: &Partition,
+    received: &Received,
+) -> Result<(), ApiError> {
+    if caller.grants().is_every_producer() {
+        return Ok(());
+    }
+    let name = partition.producer_name(received).await?;
+    Ok(name.map_or(Ok(()), |name| caller.grants().producer(&name))?)
 }
 
 pub(crate) async fn store(api: &Api, partition: &Partition, received: Received) -> Result<Appended, ApiError> {

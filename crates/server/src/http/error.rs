@@ -267,6 +267,7 @@ impl From<AppendError> for ApiError {
             AppendError::Failed { .. } | AppendError::Transactions { .. } => code::TOPIC_FAILED,
             AppendError::Gap { .. } => code::SEQUENCE_GAP,
             AppendError::Old { .. } => code::SEQUENCE_OLD,
+            AppendError::Conflict { .. } => code::SEQUENCE_CONFLICT,
             AppendError::Fenced { .. } | AppendError::NotOpen { .. } => code::PRODUCER_FENCED,
             AppendError::Store(error) => return error.into(),
         };

@@ -472,7 +472,7 @@ async fn handle(
     request: Request<Incoming>,
 ) -> Result<ApiResponse, ApiError> {
     match endpoint {
-        Endpoint::Append => append::append(api, peer, request).await,
+        Endpoint::Append => append::append(api, peer, caller, request).await,
         Endpoint::Read => read::records(api, peer, request).await,
         Endpoint::ReadOne => read::record(api, peer, request).await,
         Endpoint::Topic => topics::topic(api, request).await,

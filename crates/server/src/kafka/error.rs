@@ -85,8 +85,10 @@ impl From<AppendError> for Refusal {
             AppendError::NoJournal => ErrorCode::UnsupportedForMessageFormat,
             AppendError::NoKeys => ErrorCode::InvalidRecord,
             AppendError::TopicDeleted { .. } => ErrorCode::UnknownTopicOrPartition,
-            AppendError::Gap { .. } => ErrorCode::OutOfOrderSequenceNumber,
-            AppendError::Old { .. } => ErrorCode::DuplicateSequenceNumber,
+            // As Kafka does. Clients take the code of duplicates for success, which only one with the same content is.
+            AppendError::Gap { .. } | AppendError::Old { .. } | AppendError::Conflict { .. } => {
+                ErrorCode::OutOfOrderSequenceNumber
+            }
             AppendError::NoTransactions { .. } => ErrorCode::InvalidProducerIdMapping,
             AppendError::InTransaction { .. } => ErrorCode::InvalidTxnState,
             AppendError::Transactions { .. } => ErrorCode::TransactionAbortable,

@@ -5,8 +5,10 @@
 
 use super::Client;
 use super::error::Refusal;
+use super::transactions::code_of;
 use crate::access::audit::Event;
 use crate::access::{Denied, Operation};
+use rawline_broker::{Partition, Received};
 use rawline_kafka::{Api, ErrorCode};
 
 /// What a request needs of topics.
@@ -100,6 +102,33 @@ impl Client {
         self.checked(api, self.caller().grants().producer(name))
     }
 
+    /// Fails unless the client may append to a partition in the name of the producer of a batch. In a transaction, that
+    /// is the producer with the request's transactional id.
+    pub(super) async fn may_append_as(
+        &self,
+        api: Api,
+        transactional_id: Option<&str>,
+        partition: &Partition,
+        received: &Received,
+    ) -> Result<(), Refusal> {
+        if transactional_id.is_none() && self.caller().grants().is_every_producer() {
+            return Ok(());
+        }
+        let name = partition.producer_name(received).await?;
+        match (transactional_id, name) {
+            (Some(expected), found) => check_mapping(expected, found.as_deref()),
+            (None, Some(name)) => self.may_be_producer(api, &name),
+            (None, None) => Ok(()),
+        }
+    }
+
+    /// Fails unless the producer with this transactional id has this producer's id.
+    pub(super) async fn check_mapping(&self, transactional_id: &str, id: u64) -> Result<(), Refusal> {
+        let found = self.kafka.broker.producer_name(id).await;
+        let found = found.map_err(|error| Refusal::new(code_of(&error.into()), "the producer can't be looked up"))?;
+        check_mapping(transactional_id, found.as_deref())
+    }
+
     /// Fails unless the client may append to some topic.
     pub(super) fn may_produce(&self, api: Api) -> Result<(), Refusal> {
         self.checked(api, self.caller().grants().write_somewhere())
@@ -141,6 +170,14 @@ impl Client {
         self.kafka.config.access.audit().note(&event);
         done
     }
+}
+
+fn check_mapping(expected: &str, found: Option<&str>) -> Result<(), Refusal> {
+    if found == Some(expected) {
+        return Ok(());
+    }
+    let message = "the producer's id isn't one that was opened under this transactional id; open a new instance";
+    Err(Refusal::new(ErrorCode::InvalidProducerIdMapping, message))
 }
 
 impl From<Denied> for Refusal {

@@ -62,7 +62,7 @@ pub(super) async fn receive<S: AsyncRead + Unpin>(
     let caller = client.caller();
     caller.appended(bytes_all);
     let throttle_ms = client.session.mute(caller.append_wait());
-    Ok(begin(client, header, (head.acks, throttle_ms), parts, bytes).await)
+    Ok(begin(client, header, &head, throttle_ms, parts, bytes).await)
 }
 
 /// Receives one request.
@@ -215,16 +215,18 @@ impl<'a> Receiver<'a> {
 async fn begin(
     client: &Arc<Client>,
     header: RequestHeader,
-    (acks, throttle_ms): (i16, i32),
+    head: &ProduceHead,
+    throttle_ms: i32,
     parts: Vec<Part>,
     mut bytes: VecDeque<Bytes>,
 ) -> Pending {
+    let (acks, transactional_id) = (head.acks, head.transactional_id.as_deref());
     let mut names = Vec::with_capacity(parts.len());
     let mut appends: Vec<BoxFuture<'static, Produced>> = Vec::with_capacity(parts.len());
     for Part { topic, partition, gathered, batches } in parts {
         let mut of_part = Vec::new();
         take_front(&mut bytes, gathered as usize, &mut of_part);
-        let begun = begin_one(client, &topic, partition, of_part, batches).await;
+        let begun = begin_one(client, transactional_id, (&topic, partition), of_part, batches).await;
         appends.push(match begun {
             Ok((handle, received)) => async move { produced(partition, append(&handle, received).await) }.boxed(),
             Err(refusal) => std::future::ready(produced(partition, Err(refusal))).boxed(),
@@ -241,8 +243,8 @@ async fn begin(
 
 async fn begin_one(
     client: &Client,
-    topic: &TopicRef,
-    number: i32,
+    transactional_id: Option<&str>,
+    (topic, number): (&TopicRef, i32),
     bytes: Vec<Bytes>,
     batches: Result<Vec<CheckedRecordBatch>, Refusal>,
 ) -> Result<(Arc<Partition>, Received), Refusal> {
@@ -258,6 +260,7 @@ async fn begin_one(
         return Err(elsewhere());
     }
     let received = Received::of_record_batches(bytes, batches)?;
+    client.may_append_as(Api::Produce, transactional_id, &handle, &received).await?;
     let raw_bytes_max = client.kafka.config.batch_limits.raw_bytes_max;
     let received = keys::checked(&client.kafka.converting, &handle, received, raw_bytes_max).await?;
     Ok((handle, received))

@@ -3,7 +3,7 @@
 use super::Client;
 use super::error::Refusal;
 use super::transactions::{code_of, instance, is_known_kind};
-use rawline_broker::{Kind, ProducerInstance, TransactionError};
+use rawline_broker::{Kind, ProducerInstance, TransactionError, is_named_id};
 use rawline_kafka::messages::{InitProducerIdRequest, InitProducerIdResponse};
 use rawline_kafka::{Api, ErrorCode};
 use std::time::Duration;
@@ -25,7 +25,9 @@ pub(super) async fn respond(client: &Client, version: i16, request: &InitProduce
     if let Err(Refusal { code, .. }) = client.may_produce(Api::InitProducerId) {
         return refused(code);
     }
-    let producer_id = (rand::random::<u64>() >> 1) as i64;
+    // The ids of named producers are theirs alone.
+    let drawn = std::iter::repeat_with(|| rand::random::<u64>() >> 1).find(|id| *id > 0 && !is_named_id(*id));
+    let producer_id = drawn.unwrap_or_default() as i64;
     InitProducerIdResponse { producer_id, producer_epoch: 0, ..InitProducerIdResponse::default() }
 }
 

@@ -1,13 +1,15 @@
 //! Grants over Kafka's protocol: what a key may not do is refused as Kafka refuses it, and what it may not see is left
 //! out. Quotas mute connections.
 
+use crate::kafka_transactions::{FIRST_WITH_TRANSACTIONS, produce as produce_as, transactional};
 use crate::support::http;
 use crate::support::kafka::{Client, batch, fetch_body, produce_body, produced};
-use rawline_batch::record_batch::RecordCodec;
+use rawline_batch::record_batch::{RecordCodec, RecordProducer};
 use rawline_broker::store::disk::{DiskStore, Durability};
 use rawline_kafka::messages::{
-    ApiVersionsRequest, CreatableTopic, CreateTopicsRequest, FindCoordinatorRequest, ListGroupsRequest,
-    MetadataRequest, MetadataRequestTopic, SaslAuthenticateRequest, SaslHandshakeRequest,
+    ApiVersionsRequest, CreatableTopic, CreateTopicsRequest, EndTxnRequest, FindCoordinatorRequest,
+    InitProducerIdRequest, ListGroupsRequest, MetadataRequest, MetadataRequestTopic, SaslAuthenticateRequest,
+    SaslHandshakeRequest, TxnOffsetCommitRequest, TxnOffsetCommitRequestPartition, TxnOffsetCommitRequestTopic,
 };
 use rawline_kafka::{Api, ErrorCode, Response};
 use rawline_server::access::{Access, Audit, Grants, KeyEntry, KeyFile, Patterns, QuotaLimits};
@@ -124,6 +126,99 @@ async fn groups_and_transactional_ids_need_their_grants() {
     }
     let Response::ListGroups(found) = client.call(4, ListGroupsRequest::default()).await else { panic!() };
     assert_eq!((found.error_code, found.groups.len()), (0, 0));
+}
+
+/// A producer's id is that of its transactional id and of nobody else.
+#[tokio::test]
+async fn nobody_uses_the_id_of_anothers_producer() {
+    let grants = Grants { write: patterns(&["w"]), read: patterns(&["w"]), groups: patterns(&["g"]), ..Grants::all() };
+    let grants = Grants { producers: patterns(&["mine"]), ..grants };
+    let (server, key, _folder) = served(grants, QuotaLimits::default()).await;
+    let (mut owner, mut client) = (log_in(&server, "all").await, log_in(&server, &key).await);
+    owner.create("w").await;
+    let open = async |client: &mut Client, name: Option<&str>| {
+        let (transactional_id, transaction_timeout_ms) = (name.map(str::to_owned), 60_000);
+        let request = InitProducerIdRequest { transactional_id, transaction_timeout_ms, ..Default::default() };
+        let Response::InitProducerId(opened) = client.call(5, request).await else { panic!() };
+        (opened.error_code, (opened.producer_id, opened.producer_epoch))
+    };
+    let (_, theirs) = open(&mut owner, Some("theirs")).await;
+    let (_, own) = open(&mut client, Some("mine")).await;
+    let (named, mapping) = (1i64 << 52..1 << 53, ErrorCode::InvalidProducerIdMapping as i16);
+    assert!(named.contains(&theirs.0) && named.contains(&own.0) && theirs.0.abs_diff(own.0) > 1_000);
+    let (_, unnamed) = open(&mut client, None).await;
+    assert!(!named.contains(&unnamed.0));
+    let plain = |(id, epoch): (i64, i16), base_sequence| {
+        let producer = RecordProducer { id: id as u64, epoch: epoch as u16, base_sequence };
+        batch(RecordCodec::None, 2, Some(producer))
+    };
+    for version in [9, FIRST_WITH_TRANSACTIONS] {
+        let forged = produce_as(&mut client, version, None, "w", &plain(theirs, 0)).await;
+        assert_eq!(forged.0, TRANSACTION, "version {version}");
+    }
+    // Whichever rights a client has, one transactional id has one producer.
+    for (is_owner, name, instance, error) in [
+        (false, "mine", theirs, mapping),
+        (false, "mine", unnamed, mapping),
+        (false, "theirs", theirs, TRANSACTION),
+        (true, "other", theirs, mapping),
+    ] {
+        let client = if is_owner { &mut owner } else { &mut client };
+        let records = transactional(instance, 0, 2);
+        let produced = produce_as(client, FIRST_WITH_TRANSACTIONS, Some(name), "w", &records).await;
+        assert_eq!(produced.0, error, "{name} with {instance:?}");
+        let partition = TxnOffsetCommitRequestPartition { committed_offset: 5, ..Default::default() };
+        let topics = vec![TxnOffsetCommitRequestTopic { name: "w".to_owned(), partitions: vec![partition] }];
+        let (producer_id, producer_epoch) = instance;
+        let (transactional_id, group_id) = (name.to_owned(), "g".to_owned());
+        let commit = TxnOffsetCommitRequest {
+            transactional_id: transactional_id.clone(),
+            group_id,
+            producer_id,
+            producer_epoch,
+            topics,
+            ..Default::default()
+        };
+        let Response::TxnOffsetCommit(committed) = client.call(5, commit).await else { panic!() };
+        assert_eq!(committed.topics[0].partitions[0].error_code, error, "{name} with {instance:?}");
+        let end = EndTxnRequest { transactional_id, producer_id, producer_epoch, committed: true };
+        let Response::EndTxn(ended) = client.call(5, end).await else { panic!() };
+        assert_eq!(ended.error_code, error, "{name} with {instance:?}");
+    }
+    let own = produce_as(&mut client, FIRST_WITH_TRANSACTIONS, Some("mine"), "w", &transactional(own, 0, 2)).await;
+    assert_eq!(own, (0, 0));
+    let theirs =
+        produce_as(&mut owner, FIRST_WITH_TRANSACTIONS, Some("theirs"), "w", &transactional(theirs, 0, 2)).await;
+    assert_eq!(theirs, (0, 2));
+}
+
+/// As in Kafka: what isn't exactly an append that is stored is out of order, and clients don't take it for stored.
+#[tokio::test]
+async fn a_batch_that_is_stored_in_part_or_with_other_records_is_out_of_order() {
+    let (server, _key, _folder) = served(Grants::default(), QuotaLimits::default()).await;
+    let mut client = log_in(&server, "all").await;
+    client.create("w").await;
+    let records = |base_sequence, count| {
+        batch(RecordCodec::None, count, Some(RecordProducer { id: 7, epoch: 0, base_sequence }))
+    };
+    let mut produce = async |records: &[u8]| produce_as(&mut client, 9, None, "w", records).await;
+    for (base_sequence, offset) in [(0, 0), (3, 3), (6, 6)] {
+        assert_eq!(produce(&records(base_sequence, 3)).await, (0, offset));
+    }
+    let order = (ErrorCode::OutOfOrderSequenceNumber as i16, -1);
+    for (base_sequence, count) in [(6, 2), (6, 4), (7, 3), (5, 3), (0, 9), (2, 1)] {
+        assert_eq!(produce(&records(base_sequence, count)).await, order, "{count} from {base_sequence} on");
+    }
+    let mut other = records(3, 3);
+    other[27..35].copy_from_slice(&1i64.to_be_bytes());
+    let crc = rawline_batch::crc32c(&other[21..]);
+    other[17..21].copy_from_slice(&crc.to_be_bytes());
+    assert_eq!(produce(&other).await, order, "another time");
+    assert_eq!(produce(&records(3, 3)).await, (0, 3), "a duplicate");
+    for base_sequence in [9, 12, 15, 18] {
+        assert_eq!(produce(&records(base_sequence, 3)).await.0, 0);
+    }
+    assert_eq!(produce(&records(0, 3)).await, order, "too long ago to compare");
 }
 
 /// An API whose handler doesn't ask for grants shows itself here: a key without any gets an error, or nothing.

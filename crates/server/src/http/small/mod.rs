@@ -10,7 +10,7 @@ mod encode;
 mod head;
 mod in_flight;
 
-use crate::access::Operation;
+use crate::access::{Caller, Operation};
 use crate::http::auth::Session;
 use crate::http::{Api, browser};
 use crate::net::activity::Activity;
@@ -19,7 +19,8 @@ use crate::net::read_size::SMALL;
 use encode::Responses;
 use head::{Found, SmallAppend};
 use in_flight::InFlight;
-use rawline_broker::stage;
+use rawline_batch::{Header, Limits};
+use rawline_broker::{is_named_id, stage};
 use std::io;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -175,9 +176,23 @@ fn is_admitted(api: &Api, session: &Session, append: &SmallAppend<'_>) -> bool {
         return !api.is_local || browser::is_loopback(append.host);
     }
     let Ok(caller) = session.caller(access, append.authorization) else { return false };
-    let is_admitted = caller.grants().allows(Operation::Write, append.topic) && caller.append_wait().is_zero();
+    let is_admitted = caller.grants().allows(Operation::Write, append.topic)
+        && caller.append_wait().is_zero()
+        && may_be_producer(api, &caller, append);
     if is_admitted {
         caller.appended(append.body.len() as u64);
     }
     is_admitted
+}
+
+/// Whether the caller may append in the name of the producer, if this broker knows the name.
+fn may_be_producer(api: &Api, caller: &Caller, append: &SmallAppend<'_>) -> bool {
+    if append.epoch.is_none() || caller.grants().is_every_producer() {
+        return true;
+    }
+    // All batches of an exactly-once append have the same producer.
+    let Some(header) = append.body.first_chunk() else { return false };
+    let Ok(Header { producer_id, .. }) = Header::parse(header, &Limits::FORMAT) else { return false };
+    let name = || api.broker.known_producer_name(producer_id);
+    !is_named_id(producer_id) || name().is_some_and(|name| caller.grants().producer(&name).is_ok())
 }

@@ -103,7 +103,7 @@ pub(super) async fn commit_in_transaction(
     version: i16,
     request: TxnOffsetCommitRequest,
 ) -> TxnOffsetCommitResponse {
-    let is_allowed = may_commit(client, &request);
+    let is_allowed = may_commit(client, &request).await;
     let group: Arc<str> = request.group_id.into();
     let generation = request.generation_id;
     let is_member = generation >= 0 || !request.member_id.is_empty();
@@ -148,10 +148,14 @@ pub(super) async fn commit_in_transaction(
 }
 
 /// Fails unless the client may commit all these offsets in the transaction: they are committed together or not at all.
-fn may_commit(client: &Client, request: &TxnOffsetCommitRequest) -> Result<(), Refusal> {
+async fn may_commit(client: &Client, request: &TxnOffsetCommitRequest) -> Result<(), Refusal> {
     client.may_be_producer(Api::TxnOffsetCommit, &request.transactional_id)?;
     client.may_use_group(Api::TxnOffsetCommit, &request.group_id)?;
-    request.topics.iter().try_for_each(|topic| client.may_use_topic(Api::TxnOffsetCommit, &topic.name))
+    request.topics.iter().try_for_each(|topic| client.may_use_topic(Api::TxnOffsetCommit, &topic.name))?;
+    match u64::try_from(request.producer_id) {
+        Ok(id) => client.check_mapping(&request.transactional_id, id).await,
+        Err(_) => Ok(()),
+    }
 }
 
 pub(super) async fn fetch(client: &Client, version: i16, request: OffsetFetchRequest) -> OffsetFetchResponse {

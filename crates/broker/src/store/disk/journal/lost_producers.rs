@@ -1,8 +1,8 @@
 //! Which instances of named producers lost objects have opened, as far as later objects show it.
 //!
-//! Instances have dense epochs, and names dense ids: an object that opens one after a lost one would contradict the
-//! objects before it. So the object in the place of the lost one opens what is missing. A transaction that had begun or
-//! ended in a lost object isn't made up: whether it was committed is lost with it.
+//! Instances have dense epochs: an object that opens one after a lost one would contradict the objects before it. So the
+//! object in the place of the lost one opens what is missing. A transaction that had begun or ended in a lost object
+//! isn't made up: whether it was committed is lost with it.
 
 use rawline_journal::{Control, Index, State};
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ const TIMEOUT_MS: u32 = 60_000;
 struct Needed<'a> {
     name: &'a Arc<str>,
     id: u64,
-    /// `None`: the name doesn't have the id yet.
+    /// `None` for the name's first instance.
     epoch: Option<u16>,
     timeout_ms: u32,
 }
@@ -38,43 +38,27 @@ impl Needed<'_> {
 }
 
 /// The newest instances, as far as they are known.
-struct Known<'a> {
-    newest: BTreeMap<Arc<str>, (u64, u16)>,
-    next_id: u64,
-    /// The names of ids that aren't given yet, as later objects have them.
-    names: BTreeMap<u64, (&'a Arc<str>, u32)>,
-}
+struct Known(BTreeMap<Arc<str>, (u64, u16)>);
 
-impl Known<'_> {
-    /// Opens an instance.
-    fn open(&mut self, name: &Arc<str>, (id, epoch): (u64, u16), timeout_ms: u32) -> Control {
-        self.newest.insert(name.clone(), (id, epoch));
-        self.next_id = self.next_id.max(id + 1);
-        Control::OpenProducer { name: name.clone(), id, epoch, timeout_ms, from: None, ends: 0 }
-    }
-
+impl Known {
     /// What is missing before a control record that needs this; `None` if it can't be made up.
     fn missing(&mut self, needed: &Needed<'_>) -> Option<Vec<Control>> {
         let Needed { name, id, epoch, timeout_ms } = *needed;
-        // All ids before are given, and this one too if the name is to have it.
-        let ids = self.next_id..id + u64::from(epoch.is_some());
-        let epochs = match (self.newest.get(name), epoch) {
-            (Some((known, newest)), Some(epoch)) if *known == id => *newest + 1..epoch.checked_add(1)?,
-            (_, epoch) => 1..epoch.unwrap_or(0) + 1,
+        // A name's first instance needs none before it.
+        let Some(epoch) = epoch else { return Some(Vec::new()) };
+        let first = match self.0.get(name) {
+            Some((known, newest)) if *known == id => newest.checked_add(1)?,
+            _ => 0,
         };
-        let count = ids.end.saturating_sub(ids.start) as usize + usize::from(epochs.end.saturating_sub(epochs.start));
+        let count = usize::from(epoch.saturating_sub(first)) + 1;
         if count > OPENINGS_MAX {
             return None;
         }
-        let mut opened = Vec::with_capacity(count);
-        for id in ids {
-            // Nobody knows whose it was, if it isn't in a later object.
-            let lost: Arc<str> = format!("lost-{id}").into();
-            let (name, timeout_ms) = self.names.get(&id).copied().unwrap_or((&lost, 0));
-            let name = name.clone();
-            opened.push(self.open(&name, (id, 0), timeout_ms));
+        let open = |epoch| Control::OpenProducer { name: name.clone(), id, epoch, timeout_ms, from: None, ends: 0 };
+        let opened: Vec<_> = (first..=epoch).map(open).collect();
+        if !opened.is_empty() {
+            self.0.insert(name.clone(), (id, epoch));
         }
-        opened.extend(epochs.map(|epoch| self.open(name, (id, epoch), timeout_ms)));
         Some(opened)
     }
 }
@@ -83,15 +67,10 @@ impl Known<'_> {
 pub(super) fn openings<'a>(
     state: &State,
     lost: &[u64],
-    later: impl Iterator<Item = (u64, &'a Index)> + Clone,
+    later: impl Iterator<Item = (u64, &'a Index)>,
 ) -> BTreeMap<u64, Vec<Control>> {
     let later = later.filter(|(number, _)| *number >= state.chain().next());
-    let needed = |index: &'a Index| index.controls().iter().filter_map(Needed::by);
-    let newest = state.instances().map(|(name, id, epoch)| (name.clone(), (id, epoch))).collect();
-    let mut known = Known { newest, next_id: state.next_producer_id(), names: BTreeMap::new() };
-    for needed in later.clone().flat_map(|(_, index)| needed(index)) {
-        known.names.entry(needed.id).or_insert((needed.name, needed.timeout_ms));
-    }
+    let mut known = Known(state.instances().map(|(name, id, epoch)| (name.clone(), (id, epoch))).collect());
     let mut openings: BTreeMap<u64, Vec<Control>> = BTreeMap::new();
     for (number, index) in later {
         let newest_lost = lost.iter().rev().find(|lost| **lost < number);
@@ -104,7 +83,7 @@ pub(super) fn openings<'a>(
             match control {
                 Control::OpenProducer { name, id, epoch, .. }
                 | Control::EndTransaction { name, next: (id, epoch), .. } => {
-                    known.open(name, (*id, *epoch), 0);
+                    known.0.insert(name.clone(), (*id, *epoch));
                 }
                 _ => {}
             }

@@ -16,9 +16,9 @@ record ProducerInstance(long id, int epoch) {
         if (config.name != null) {
             return client.openProducer(config.retries, config.name);
         }
-        // An id that is new has no earlier instance.
+        // An id that is new has no earlier instance. The ids of names are smaller.
         return config.exactlyOnce
-                ? new ProducerInstance(random.nextLong(1, Long.MAX_VALUE), 0)
+                ? new ProducerInstance(random.nextLong(1L << 62, Long.MAX_VALUE), 0)
                 : new ProducerInstance(0, NO_EPOCH);
     }
 }
