@@ -348,7 +348,10 @@ mod tests {
     #[test]
     fn a_newer_instance_fences_the_older() {
         let mut producers = ten();
-        assert_eq!(producers.judge(producer(2, 5), of(1), 0), Verdict::Rejected(Rejected::Gap { expected: 0, found: 5 }));
+        assert_eq!(
+            producers.judge(producer(2, 5), of(1), 0),
+            Verdict::Rejected(Rejected::Gap { expected: 0, found: 5 })
+        );
         assert_eq!(producers.judge(producer(2, 0), of(1), 0), Verdict::New);
         let before = producers.note(producer(2, 0), of(1), 120, 0);
         let fenced = Rejected::Fenced { current: 2, found: 1 };

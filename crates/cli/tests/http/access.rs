@@ -192,6 +192,75 @@ fn an_append_with_the_id_of_a_named_producer_needs_the_grant_for_its_name() {
     append(&owner, BATCH, &numbered(Codec::None, b"forged", id, 1)).assert_error(409, "sequence_conflict");
 }
 
+/// A topic that is named next to a group needs its own grant.
+#[test]
+fn a_groups_offsets_in_a_topic_are_deleted_by_those_who_may_read_it() {
+    let keys = Keys::new();
+    let admin = keys.add(&["admin", "--all"]);
+    let key = keys.add(&["reader", "--read", "a-*", "--groups", "a"]);
+    let broker = keys.broker(&[]);
+    for topic in ["a-1", "b-secret"] {
+        append(&broker, &admin, topic).assert_status(201);
+        let commit = format!(r#"{{"offsets":[{{"topic":"{topic}","partition":0,"offset":1}}]}}"#);
+        ask(&broker, &admin, "PUT", "/group?group-name=a", JSON, commit.as_bytes()).assert_status(204);
+    }
+    let delete =
+        |topic: &str| ask(&broker, &key, "DELETE", &format!("/group?group-name=a&topic-name={topic}"), "", b"");
+    delete("b-secret").assert_error(403, "grant_missing");
+    delete("none").assert_error(403, "grant_missing");
+    delete("a-1").assert_status(204);
+    let left = get(&broker, &admin, "/group?group-name=a").assert_status(200).json();
+    assert_eq!(left["offsets"][0]["topic"], "b-secret", "{left}");
+}
+
+/// A request that waits ends without a record if its key is removed, or loses the grant.
+#[test]
+fn a_read_that_waits_does_not_outlive_its_key() {
+    let keys = Keys::new();
+    let admin = keys.add(&["admin", "--all"]);
+    let changed = keys.add(&["changed", "--read", "*", "--groups", "*"]);
+    let removed = keys.add(&["removed", "--read", "*", "--groups", "*"]);
+    let broker = keys.broker(&[]);
+    append(&broker, &admin, "t").assert_status(201);
+    let wait = |key: &str, method: &str, target: &str, body: &[u8]| {
+        let authorization = format!("Bearer {key}");
+        let headers = [("authorization", &*authorization), ("content-type", JSON)];
+        let mut connection = Connection::open(broker.address);
+        connection.send(&request(method, target, &headers, body));
+        connection
+    };
+    let read = |key: &str| wait(key, "GET", "/records?topic-name=t&offset=1&timeout=300", b"");
+    let mut waiting: Vec<_> = [(&changed, 403), (&removed, 401)].map(|(key, status)| (read(key), status)).into();
+    // The second member waits until the first joins again, which it doesn't before its time is over.
+    let join = |key: &str| wait(key, "POST", "/member?group-name=g", br#"{"topics":["t"],"rebalance_ms":300000}"#);
+    let joined = join(&admin).receive();
+    let member = joined.assert_status(200).json()["member"].as_str().unwrap().to_owned();
+    waiting.extend([(join(&changed), 403), (join(&removed), 401)]);
+    // What is sent after them finds them waiting.
+    get(&broker, &admin, "/health").assert_status(200);
+    let (is_removed, _, error) = keys.rawline(&["key", "remove", "removed"]);
+    assert!(is_removed, "{error}");
+    let file = std::fs::read_to_string(keys.path()).unwrap();
+    let (before, entry) = file.split_once("name = \"changed\"").unwrap();
+    let lost = entry.replacen("read = [\"*\"]", "read = [\"other\"]", 1);
+    assert_ne!(lost, entry, "{file}");
+    std::fs::write(keys.path(), format!("{before}name = \"changed\"{lost}")).unwrap();
+    until(401, || get(&broker, &removed, "/topics"));
+    until(403, || get(&broker, &changed, "/records?topic-name=t&offset=0"));
+    append(&broker, &admin, "t").assert_status(201);
+    let reads = waiting.drain(..2).collect::<Vec<_>>();
+    for (mut connection, status) in reads {
+        let answer = connection.receive();
+        answer.assert_status(status);
+        assert!(!answer.text().contains("secret"), "{}", answer.text());
+    }
+    let leave = format!("/member?group-name=g&member={member}");
+    ask(&broker, &admin, "DELETE", &leave, "", b"").assert_status(204);
+    for (mut connection, status) in waiting {
+        connection.receive().assert_status(status);
+    }
+}
+
 #[test]
 fn groups_are_granted_and_their_members_get_granted_topics_only() {
     let keys = Keys::new();

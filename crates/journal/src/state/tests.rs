@@ -112,8 +112,7 @@ fn change(state: &mut State, random: &mut fastrand::Rng) -> Option<Undo> {
             let producer = Producer { id, epoch: 0, sequence: first_offset, wraps: false };
             let producer = random.bool().then_some(producer);
             let is_possible = state.judge(partition, of(records), None, Rules::default()) == Verdict::New;
-            return is_possible
-                .then(|| state.add(&Entry { producer, ..entry(partition, first_offset, records) }));
+            return is_possible.then(|| state.add(&Entry { producer, ..entry(partition, first_offset, records) }));
         }
     };
     state.apply(&control, Rules::default()).ok()

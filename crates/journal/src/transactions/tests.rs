@@ -304,10 +304,7 @@ fn whoever_ends_a_transaction_again_gets_the_same_answer_and_zombies_none() {
     let (first, second) = ((FIRST, 0), (FIRST, 1));
     world.object(vec![], &[(P, first, 0)]).unwrap();
     let mut ask = |instance, how| world.object(vec![end("t", instance, how)], &[]).map(drop);
-    assert_eq!(
-        ask((FIRST, 1), TransactionEnd::Commit),
-        Err(Refused::NotOpen { id: FIRST, found: 1 })
-    );
+    assert_eq!(ask((FIRST, 1), TransactionEnd::Commit), Err(Refused::NotOpen { id: FIRST, found: 1 }));
     assert_eq!(ask(first, TransactionEnd::Commit), Ok(()));
     assert_eq!(ask(first, TransactionEnd::Commit), Err(Refused::AlreadyEnded { id: second.0, epoch: second.1 }));
     assert_eq!(ask(first, TransactionEnd::Abort), Err(Refused::OtherEnd));

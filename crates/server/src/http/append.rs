@@ -1,22 +1,23 @@
 //! `POST /records`: appends batches as they are, or records in other forms.
 
-use crate::access::Caller;
+use crate::access::{Caller, Operation};
 use crate::convert::keys;
 use crate::http::body::BodyReader;
 use crate::http::error::ApiError;
 use crate::http::query::Query;
 use crate::http::response::{self, ApiResponse};
-use crate::http::{Api, multipart, receive};
+use crate::http::{Api, auth, multipart, receive};
 use crate::net::peer::Peer;
 use http::{HeaderValue, Request, StatusCode, header};
 use hyper::body::Incoming;
 use rawline_broker::{Partition, ProducerError, Received};
 use rawline_contract::{Appended, MediaType, code};
+use std::sync::Arc;
 
 pub(crate) async fn append(
     api: &Api,
     peer: &Peer,
-    caller: &Caller,
+    caller: &Arc<Caller>,
     request: Request<Incoming>,
 ) -> Result<ApiResponse, ApiError> {
     // From here on the body is read on for a while if an error refuses it.
@@ -40,8 +41,9 @@ pub(crate) async fn append(
         MediaType::Lines => receive::lines(api, peer, body).await?,
         MediaType::Multipart if epoch.is_none() => {
             let boundary = multipart::boundary(content_type)?;
-            let Appended { first_offset, next_offset } =
-                store(api, &partition, multipart::receive(api, peer, body, boundary).await?).await?;
+            let received = multipart::receive(api, peer, body, boundary).await?;
+            auth::renewed(api, caller)?.grants().topic(Operation::Write, &name)?;
+            let Appended { first_offset, next_offset } = store(api, &partition, received).await?;
             return Ok(response::offsets(first_offset..next_offset));
         }
         MediaType::Multipart => return Err(ProducerError::Missing { batch: 0 }.into()),
@@ -51,7 +53,10 @@ pub(crate) async fn append(
         Some(epoch) => received.exactly_once(epoch)?,
         None => received,
     };
-    check_producer(caller, &partition, &received).await?;
+    // The body may have taken long.
+    let caller = auth::renewed(api, caller)?;
+    caller.grants().topic(Operation::Write, &name)?;
+    check_producer(&caller, &partition, &received).await?;
     Ok(response::json(StatusCode::CREATED, &store(api, &partition, received).await?))
 }
 

@@ -1,6 +1,7 @@
 //! Who sends the requests of a connection: the header that carries a key, and what is known of it already.
 
 use crate::access::{Access, Caller, ConnectionsTooMany, Identity, Place};
+use crate::http::Api;
 use crate::http::error::ApiError;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use subtle::ConstantTimeEq;
@@ -71,6 +72,12 @@ impl Session {
     fn memory(&self) -> MutexGuard<'_, Memory> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The caller as its key is now, of a request that has waited since it was admitted. What the request needs is to be
+/// checked again, too.
+pub(crate) fn renewed(api: &Api, caller: &Arc<Caller>) -> Result<Arc<Caller>, ApiError> {
+    api.config.access.renewed(caller).ok_or_else(ApiError::unauthorized)
 }
 
 impl From<ConnectionsTooMany> for ApiError {

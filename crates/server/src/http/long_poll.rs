@@ -1,5 +1,6 @@
 //! Waits for records on behalf of a read, as long as that harms no other client.
 
+use crate::access::Caller;
 use crate::http::Api;
 use crate::http::error::ApiError;
 use crate::net::peer::Peer;
@@ -20,11 +21,13 @@ pub(crate) fn waits_max(connections_max: usize) -> usize {
     connections_max.saturating_sub(reserved).max(1)
 }
 
-/// Waits until the record at `offset` exists, `wait` is over, the client is gone or the broker shuts down. In each case
-/// the caller returns what there is.
+/// Waits until the record at `offset` exists, `wait` is over, the caller's key is changed, the client is gone or the
+/// broker shuts down. In each case whoever waits returns what there is, if the caller may still read it: see
+/// [`renewed`](crate::http::auth::renewed).
 pub(crate) async fn wait(
     api: &Api,
     peer: &Peer,
+    caller: &Caller,
     partition: &Partition,
     offset: u64,
     wait: Duration,
@@ -40,6 +43,7 @@ pub(crate) async fn wait(
     let mut stopping = api.stopping.clone();
     tokio::select! {
         () = arrival => {}
+        () = caller.ended() => {}
         () = peer.gone() => {}
         () = stopped(&mut stopping) => {}
     }

@@ -473,7 +473,7 @@ async fn handle(
 ) -> Result<ApiResponse, ApiError> {
     match endpoint {
         Endpoint::Append => append::append(api, peer, caller, request).await,
-        Endpoint::Read => read::records(api, peer, request).await,
+        Endpoint::Read => read::records(api, peer, caller, request).await,
         Endpoint::ReadOne => read::record(api, peer, request).await,
         Endpoint::Topic => topics::topic(api, request).await,
         Endpoint::SetTopic => topics::set_topic(api, request).await,

@@ -1,12 +1,13 @@
 //! `GET /records` and `GET /record`: reads records by offset.
 
+use crate::access::{Caller, Operation};
 use crate::convert::{Converted, to_batches, to_record_batches, without_records};
 use crate::http::accept::ResponseForm;
 use crate::http::error::ApiError;
 use crate::http::query::Query;
 use crate::http::response::{self, ApiResponse};
 use crate::http::select::{self, Part, Wanted};
-use crate::http::{Api, long_poll, render, topics};
+use crate::http::{Api, auth, long_poll, render, topics};
 use crate::net::join::{self, Joined};
 use crate::net::peer::Peer;
 use http::{HeaderValue, Request, StatusCode};
@@ -16,6 +17,7 @@ use rawline_broker::{BatchKind, ReadAnswer, ReadRequest};
 use rawline_contract::{MediaType, code, header};
 use std::io::Write;
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -30,7 +32,12 @@ const TEXT_BYTES_MAX: u64 = 4 << 20;
 /// Maximum number of records in one response in JSON, lines or multipart, for the same reason.
 const TEXT_RECORDS_MAX: u64 = 64 << 10;
 
-pub(crate) async fn records(api: &Api, peer: &Peer, request: Request<Incoming>) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn records(
+    api: &Api,
+    peer: &Peer,
+    caller: &Arc<Caller>,
+    request: Request<Incoming>,
+) -> Result<ApiResponse, ApiError> {
     let form = ResponseForm::of(request.headers())?;
     let query = Query::of(&request);
     let (name, partition) = (query.topic()?.into_owned(), query.partition()?);
@@ -50,14 +57,18 @@ pub(crate) async fn records(api: &Api, peer: &Peer, request: Request<Incoming>) 
     }
     let partition = api.broker.partition(&name, partition).await?;
     let until = Instant::now() + wait;
-    long_poll::wait(api, peer, &partition, wanted.offset, wait).await?;
+    let may_read =
+        || -> Result<(), ApiError> { Ok(auth::renewed(api, caller)?.grants().topic(Operation::Read, &name)?) };
+    long_poll::wait(api, peer, caller, &partition, wanted.offset, wait).await?;
+    may_read()?;
     let mut read = partition.read(&wanted).await?;
     while form != ResponseForm::Stored && is_gap(&read)? {
         wanted.offset = read.end_offset;
         if read.end_offset >= read.next_offset {
             // Nothing but aborted records so far: the client waits for what comes after them.
-            long_poll::wait(api, peer, &partition, wanted.offset, until.saturating_duration_since(Instant::now()))
-                .await?;
+            let left = until.saturating_duration_since(Instant::now());
+            long_poll::wait(api, peer, caller, &partition, wanted.offset, left).await?;
+            may_read()?;
         }
         read = partition.read(&wanted).await?;
     }

@@ -35,6 +35,8 @@ pub(crate) enum Need {
     Topic(Operation),
     /// The group that the query names. The handler compares the topics in the body with the key's.
     Group,
+    /// The group that the query names, and to read the topic if it names one.
+    GroupAndTopic,
     /// The producer that the query names.
     Producer,
     Monitor,
@@ -49,6 +51,10 @@ impl Need {
             Need::SeesTopic => query.topic().map_or(Ok(()), |topic| grants.describe(&topic))?,
             Need::Topic(operation) => query.topic().map_or(Ok(()), |topic| grants.topic(operation, &topic))?,
             Need::Group => query.group().map_or(Ok(()), |group| grants.group(&group))?,
+            Need::GroupAndTopic => {
+                query.group().map_or(Ok(()), |group| grants.group(&group))?;
+                query.topic().map_or(Ok(()), |topic| grants.topic(Operation::Read, &topic))?;
+            }
             Need::Producer => query.producer_name().map_or(Ok(()), |name| grants.producer(&name))?,
             Need::Monitor => grants.monitor()?,
         }
@@ -221,7 +227,7 @@ pub(crate) static ROUTES: [Route; 31] = [
     route(Method::DELETE, path::MEMBER, "group-name=G&member=M", Endpoint::Leave, "groups", Need::Group),
     route(Method::PUT, path::GROUP, "group-name=G", Endpoint::CommitOffsets, "groups", Need::Group),
     route(Method::GET, path::GROUP, "group-name=G", Endpoint::Group, "groups", Need::Group),
-    route(Method::DELETE, path::GROUP, "group-name=G", Endpoint::DeleteOffsets, "groups", Need::Group),
+    route(Method::DELETE, path::GROUP, "group-name=G", Endpoint::DeleteOffsets, "groups", Need::GroupAndTopic),
     route(Method::GET, path::GROUPS, "", Endpoint::Groups, "groups", Need::Key),
     route(Method::GET, path::TOPICS, "", Endpoint::Topics, "topics", Need::Key),
     route(
@@ -356,6 +362,50 @@ mod tests {
         let open: Vec<&str> =
             ROUTES.iter().filter(|route| route.need == Need::Nothing).map(|route| route.path).collect();
         assert_eq!(open, [path::HEALTH, path::OPENAPI, path::WELCOME]);
+    }
+
+    /// The names of things that a route's parameters name, by the description of the API.
+    fn named(document: &serde_json::Value, route: &Route) -> BTreeSet<String> {
+        let path = &document["paths"][route.path];
+        let operation = &path[route.method.as_str().to_lowercase()];
+        let parameters = [&path["parameters"], &operation["parameters"]].into_iter().filter_map(|all| all.as_array());
+        let name = |parameter: &serde_json::Value| {
+            let found = match parameter["$ref"].as_str() {
+                Some(at) => &document.pointer(at.trim_start_matches('#')).unwrap()["name"],
+                None => &parameter["name"],
+            };
+            found.as_str().unwrap().to_owned()
+        };
+        parameters.flatten().map(name).collect()
+    }
+
+    /// Whatever a request names in its query, it needs a grant for: for each thing, also the second one.
+    #[test]
+    fn what_a_query_names_needs_a_grant_for_each_thing() {
+        use crate::access::{Access, Audit, Grants, KeyEntry, KeyFile, Patterns, QuotaLimits};
+        let document: serde_json::Value = serde_json::from_str(include_str!("openapi.json")).unwrap();
+        let (all, none) = (Grants::all(), Patterns::default());
+        let without = [
+            ("topic-name", Grants { read: none.clone(), write: none.clone(), admin: none.clone(), ..all.clone() }),
+            ("group-name", Grants { groups: none.clone(), ..all.clone() }),
+            ("producer-name", Grants { producers: none, ..all }),
+        ];
+        let mut checked = BTreeSet::new();
+        // Handlers of subscriptions compare all their topics and prefixes with the key's.
+        for route in ROUTES.iter().filter(|route| !route.endpoint.is_subscription()) {
+            let named = named(&document, route);
+            for (name, grants) in without.iter().filter(|(name, _)| named.contains(*name)) {
+                let (key, entry) = KeyEntry::generate("some", grants.clone(), QuotaLimits::default()).unwrap();
+                let access = Access::new(Vec::new(), Some(KeyFile { keys: vec![entry] }), Audit::default());
+                let caller = access.identify(key.as_bytes()).unwrap();
+                let query = "topic-name=t&group-name=g&producer-name=p";
+                let request = Request::builder().uri(format!("{}?{query}", route.path)).body(()).unwrap();
+                let refused = route.need.check(&caller, &request).is_err();
+                assert!(refused, "{} {} without a grant for {name}", route.method, route.path);
+                checked.insert((route.path, route.method.as_str(), *name));
+            }
+        }
+        assert!(checked.contains(&(path::GROUP, "DELETE", "topic-name")) && checked.len() > 20, "{checked:?}");
     }
 
     #[test]

@@ -133,9 +133,11 @@ async fn fetch(
 
 /// Waits until one of the partitions has changed, the time is over, the client is gone or the broker stops.
 async fn wait_for_changes(client: &Client, watched: &Watched, until: Instant) {
-    let mut stopping = client.kafka.stopping.clone();
+    let (mut stopping, caller) = (client.kafka.stopping.clone(), client.caller());
     tokio::select! {
         () = watched.changed() => {}
+        // Whatever it has asked for is looked up again by what it may read now.
+        () = caller.ended() => {}
         () = tokio::time::sleep_until(until) => {}
         () = client.peer.gone() => {}
         _ = stopping.wait_for(|&stop| stop) => {}

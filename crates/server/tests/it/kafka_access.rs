@@ -3,7 +3,7 @@
 
 use crate::kafka_transactions::{FIRST_WITH_TRANSACTIONS, produce as produce_as, transactional};
 use crate::support::http;
-use crate::support::kafka::{Client, batch, fetch_body, produce_body, produced};
+use crate::support::kafka::{Client, Fetched, batch, fetch_body, produce_body, produced};
 use rawline_batch::record_batch::{RecordCodec, RecordProducer};
 use rawline_broker::store::disk::{DiskStore, Durability};
 use rawline_kafka::messages::{
@@ -192,15 +192,48 @@ async fn nobody_uses_the_id_of_anothers_producer() {
     assert_eq!(theirs, (0, 2));
 }
 
+/// A Fetch that waits gets no record that comes after its key is removed.
+#[tokio::test]
+async fn a_fetch_that_waits_does_not_outlive_its_key() {
+    let (key, entry) = KeyEntry::generate("some", Grants::all(), QuotaLimits::default()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("keys.toml");
+    std::fs::write(&path, KeyFile::add("", &entry).unwrap()).unwrap();
+    let access = Access::new(vec!["all".into()], Some(KeyFile { keys: vec![entry] }), Audit::default());
+    let config = HttpConfig { access: access.clone(), ..HttpConfig::default() };
+    let store = DiskStore::open(folder.path(), Durability::PageCache).unwrap();
+    let server = Served::on(Arc::new(store), config, 64 << 20).await;
+    let file = path.clone();
+    let following = tokio::spawn(async move { access.follow(Some(file)).await });
+    let mut admin = log_in(&server, "all").await;
+    admin.create("t").await;
+    let mut client = log_in(&server, &key).await;
+    let waiting = client.request(Api::Fetch.key(), 4, &fetch_body("t", 0, 1 << 20, 300_000));
+    client.stream.write_all(&waiting).await.unwrap();
+    std::fs::write(&path, "").unwrap();
+    let request = || SaslAuthenticateRequest { auth_bytes: format!("\0me\0{key}").into_bytes().into() };
+    loop {
+        let mut other = Client::connect(&server).await;
+        other.call(1, SaslHandshakeRequest { mechanism: "PLAIN".to_owned() }).await;
+        let Response::SaslAuthenticate(response) = other.call(2, request()).await else { panic!() };
+        if response.error_code != 0 {
+            break;
+        }
+    }
+    assert_eq!(produce(&mut admin, "t").await, (0, 0));
+    let fetched = Fetched::read(&client.response(false).await.1);
+    assert_eq!((fetched.error, fetched.records.len()), (TOPIC, 0));
+    following.abort();
+}
+
 /// As in Kafka: what isn't exactly an append that is stored is out of order, and clients don't take it for stored.
 #[tokio::test]
 async fn a_batch_that_is_stored_in_part_or_with_other_records_is_out_of_order() {
     let (server, _key, _folder) = served(Grants::default(), QuotaLimits::default()).await;
     let mut client = log_in(&server, "all").await;
     client.create("w").await;
-    let records = |base_sequence, count| {
-        batch(RecordCodec::None, count, Some(RecordProducer { id: 7, epoch: 0, base_sequence }))
-    };
+    let records =
+        |base_sequence, count| batch(RecordCodec::None, count, Some(RecordProducer { id: 7, epoch: 0, base_sequence }));
     let mut produce = async |records: &[u8]| produce_as(&mut client, 9, None, "w", records).await;
     for (base_sequence, offset) in [(0, 0), (3, 3), (6, 6)] {
         assert_eq!(produce(&records(base_sequence, 3)).await, (0, offset));

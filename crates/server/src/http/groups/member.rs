@@ -8,6 +8,7 @@ use crate::access::{Caller, Operation};
 use crate::groups::new_member_id;
 use crate::groups::share::divide;
 use crate::http::Api;
+use crate::http::auth;
 use crate::http::body::BodyReader;
 use crate::http::error::ApiError;
 use crate::http::query::Query;
@@ -39,7 +40,7 @@ pub(super) fn membership(member: String, instance: Option<String>, generation: u
 pub(crate) async fn join(
     api: &Api,
     peer: &Peer,
-    caller: &Caller,
+    caller: &Arc<Caller>,
     request: Request<Incoming>,
 ) -> Result<ApiResponse, ApiError> {
     let (request, mut body) = BodyReader::split(api, request);
@@ -49,12 +50,18 @@ pub(crate) async fn join(
         let message = format!("{} topics; name 1 to {TOPICS_MAX}", request.topics.len());
         return Err(ApiError::new(code::GROUP_INVALID, message));
     }
-    request.topics.iter().try_for_each(|topic| caller.grants().topic(Operation::Read, topic))?;
+    let topics = request.topics.clone();
+    let may_join = || -> Result<(), ApiError> {
+        let caller = auth::renewed(api, caller)?;
+        caller.grants().group(&group)?;
+        Ok(topics.iter().try_for_each(|topic| caller.grants().topic(Operation::Read, topic))?)
+    };
+    may_join()?;
     let _permit = api.waits.try_acquire().map_err(|_| {
         let message = "too many requests wait; retry, or use fewer connections";
         ApiError::new(code::WAITS_TOO_MANY, message)
     })?;
-    let is_new = request.member.is_none() && request.instance.is_none();
+    let (is_new, instance) = (request.member.is_none() && request.instance.is_none(), request.instance.clone());
     let host = format!("/{}", peer.address).into();
     let joining = Joining { broker: api.broker.clone(), group: group.clone(), host };
     let mut pending = PendingJoin::start(joining, request, is_new);
@@ -66,10 +73,11 @@ pub(crate) async fn join(
             return Err(ApiError::new(code::SHUTTING_DOWN, "the broker is shutting down; join again"));
         }
     };
-    // It may have gone just now.
-    if is_new && peer.is_gone() {
-        let _ = api.broker.leave_group(&group, &membership.member, None);
-        return Ok(nobody_reads());
+    // It may have gone just now, or its key may have changed while it waited for the others.
+    let allowed = may_join();
+    if is_new && peer.is_gone() || allowed.is_err() {
+        let _ = api.broker.leave_group(&group, &membership.member, instance.as_deref());
+        return allowed.map(|()| nobody_reads());
     }
     render::value(api, peer, &membership).await
 }

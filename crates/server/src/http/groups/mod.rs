@@ -4,6 +4,7 @@ pub(crate) mod member;
 
 use crate::access::{Caller, Operation};
 use crate::http::Api;
+use crate::http::auth;
 use crate::http::body::BodyReader;
 use crate::http::cluster::{groups_of_others, is_from_peer};
 use crate::http::error::ApiError;
@@ -152,11 +153,17 @@ async fn offsets(api: &Api, caller: &Caller, group: &str) -> Result<Vec<GroupOff
 }
 
 /// Commits offsets: of a member, or of a group that has none.
-pub(crate) async fn commit(api: &Api, caller: &Caller, request: Request<Incoming>) -> Result<ApiResponse, ApiError> {
+pub(crate) async fn commit(
+    api: &Api,
+    caller: &Arc<Caller>,
+    request: Request<Incoming>,
+) -> Result<ApiResponse, ApiError> {
     let (request, mut body) = BodyReader::split(api, request);
     let name: Arc<str> = Query::of(&request).group()?.into();
     let form = r#"{"member":"ID","generation":1,"offsets":[{"topic":"T","partition":0,"offset":5}]}"#;
     let request: CommitRequest = read_json(&mut body, form).await?;
+    let caller = auth::renewed(api, caller)?;
+    caller.grants().group(&name)?;
     request.offsets.iter().try_for_each(|one| caller.grants().topic(Operation::Read, &one.topic))?;
     let membership = match (request.member, request.generation) {
         (Some(member), Some(generation)) => Some(member::membership(member, request.instance, generation)),

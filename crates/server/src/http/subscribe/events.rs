@@ -131,6 +131,10 @@ impl Events {
             Some(Err(error)) => vec![Step::End(error)],
         };
         for step in steps {
+            // A slow client may have held up the steps before this one.
+            if self.wanted.caller.has_ended() {
+                return self.end(&deliver::key_changed());
+            }
             match step {
                 // The ids of events are whole cursors.
                 Step::Say(ControlMessage::Topic { .. }) => {}

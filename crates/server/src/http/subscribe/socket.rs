@@ -104,6 +104,10 @@ async fn run(api: &Api, peer: &Peer, socket: &mut WebSocket, mut wanted: Wanted)
             Err(error) => return Some(Ended::of(error)),
         };
         for step in wanted.steps(api, event, size).await {
+            // A slow client may have held up the steps before this one.
+            if wanted.caller.has_ended() {
+                return Some(Ended::of(deliver::key_changed()));
+            }
             let sent = match step {
                 Step::Say(control) => say(socket, Some(control)).await.map(Ok),
                 Step::End(error) => return Some(Ended::of(error)),

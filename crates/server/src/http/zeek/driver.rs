@@ -56,14 +56,22 @@ async fn run(api: &Api, peer: &Peer, caller: &Caller, socket: &mut WebSocket) ->
     let mut stopping = api.stopping.clone();
     loop {
         let (append_wait, read_wait) = (caller.append_wait(), caller.read_wait());
+        let has_ended = || Some((CloseCode::Again, key_changed().to_string()));
         tokio::select! {
-            () = caller.ended() => return Some((CloseCode::Again, key_changed().to_string())),
+            () = caller.ended() => return has_ended(),
+            // All can be ready at once.
             message = after(append_wait, socket.receive()) => {
+                if caller.has_ended() {
+                    return has_ended();
+                }
                 if let Some(end) = take(api, peer, caller, socket, &mut session, &mut feed, message?).await? {
                     return Some(end);
                 }
             }
             records = after(read_wait, feed.next(api)) => {
+                if caller.has_ended() {
+                    return has_ended();
+                }
                 let delivered = match records {
                     Ok(records) => deliver(api, peer, caller, socket, &mut feed, &records).await,
                     Err(error) => Err(error),

@@ -62,7 +62,15 @@ pub(super) fn join(
             needs_id: version >= NEEDS_ID_FROM,
         };
         let new_id = || new_member_id(request.group_instance_id.as_deref().unwrap_or(&name));
-        match unless_stopping(&client, client.kafka.broker.join_group(&group, join, new_id)).await {
+        let joined = unless_stopping(&client, client.kafka.broker.join_group(&group, join, new_id)).await;
+        if let (Some(Outcome::Joined(Joined { member, .. })), Err(Refusal { code, .. })) =
+            (&joined, client.may_use_group(Api::JoinGroup, &group))
+        {
+            // Its key has changed while it waited for the others.
+            let _ = client.kafka.broker.leave_group(&group, member, request.group_instance_id.as_deref());
+            return JoinGroupResponse { error_code: code.into(), ..JoinGroupResponse::default() };
+        }
+        match joined {
             None => JoinGroupResponse { error_code: STOPPING, ..JoinGroupResponse::default() },
             Some(Outcome::Joined(joined)) => described(version, joined),
             Some(Outcome::Refused(error)) => refused(&error, member),
@@ -126,7 +134,11 @@ pub(super) fn sync(
         let sync = of(request.member_id, request.group_instance_id, request.generation_id);
         let assignments = request.assignments.into_iter().map(|share| (share.member_id.into(), share.assignment));
         let synced = client.kafka.broker.sync_group(&request.group_id, &sync, assignments.collect());
-        match unless_stopping(&client, synced).await {
+        let synced = unless_stopping(&client, synced).await;
+        if let Err(Refusal { code, .. }) = client.may_use_group(Api::SyncGroup, &request.group_id) {
+            return SyncGroupResponse { error_code: code.into(), ..SyncGroupResponse::default() };
+        }
+        match synced {
             None => SyncGroupResponse { error_code: STOPPING, ..SyncGroupResponse::default() },
             Some(Outcome::Synced { protocol_type, protocol, assignment }) => SyncGroupResponse {
                 protocol_type: Some(protocol_type.to_string()),
