@@ -55,7 +55,7 @@ pub use commit_thread::CommitThread;
 pub use coordinator::{Commit, OFFSET_METADATA_BYTES_MAX, OffsetError};
 pub use files_limit::raise_files_limit;
 pub use group_status::{ConsumerShare, GroupState, GroupStatus, MemberShare, MemberStatus, TopicShare};
-pub use groups::consumer::{Assignor, ConsumerHeartbeat, Kept, Leaving, Partitions};
+pub use groups::consumer::{Assignor, ConsumerHeartbeat, Kept, Leaving, Partitions, Visible};
 pub use groups::{
     CONSUMER_SESSION, GroupError, Identity, Join, Joined, Membership, Outcome, RANGE, RangeShare, Wanting,
     divide_by_range,

@@ -229,7 +229,7 @@ fn a_read_that_waits_does_not_outlive_its_key() {
         connection.send(&request(method, target, &headers, body));
         connection
     };
-    let read = |key: &str| wait(key, "GET", "/records?topic-name=t&offset=1&timeout=300", b"");
+    let read = |key: &str| wait(key, "GET", "/records?topic-name=t&offset=1&timeout=5m", b"");
     let mut waiting: Vec<_> = [(&changed, 403), (&removed, 401)].map(|(key, status)| (read(key), status)).into();
     // The second member waits until the first joins again, which it doesn't before its time is over.
     let join = |key: &str| wait(key, "POST", "/member?group-name=g", br#"{"topics":["t"],"rebalance_ms":300000}"#);

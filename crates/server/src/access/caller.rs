@@ -4,6 +4,7 @@ use super::grants::Grants;
 use super::hashes::Hashes;
 use super::key_file::KeyEntry;
 use super::quota::{Direction, Quota};
+use rawline_broker::Visible;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,6 +30,8 @@ pub struct Caller {
     /// What is kept of its key, if that is one of the file.
     hashes: Option<Hashes>,
     grants: Grants,
+    /// The topics that it sees.
+    visible: Arc<Visible>,
     quota: Quota,
     /// When its quotas began.
     began: Instant,
@@ -47,8 +50,8 @@ pub(crate) struct ConnectionsTooMany(pub u32);
 
 impl Caller {
     fn new(identity: Identity, grants: Grants) -> Caller {
-        let (hashes, quota) = (None, Quota::default());
-        Caller { identity, hashes, grants, quota, began: Instant::now(), ended: watch::Sender::new(false) }
+        let (hashes, quota, visible) = (None, Quota::default(), grants.visible().into());
+        Caller { identity, hashes, grants, visible, quota, began: Instant::now(), ended: watch::Sender::new(false) }
     }
 
     pub(super) fn anyone() -> Arc<Caller> {
@@ -90,6 +93,11 @@ impl Caller {
     /// What it may do.
     pub fn grants(&self) -> &Grants {
         &self.grants
+    }
+
+    /// The topics that it sees, in lists and descriptions.
+    pub(crate) fn visible(&self) -> &Arc<Visible> {
+        &self.visible
     }
 
     /// Its key is removed or changed.

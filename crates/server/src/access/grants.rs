@@ -1,6 +1,7 @@
 //! What a key may do: operations on topics, groups and producers, matched by name or prefix.
 
 use super::limits::{PATTERNS_MAX, SHOWN_BYTES_MAX};
+use rawline_broker::Visible;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -221,6 +222,11 @@ impl Grants {
         [Operation::Read, Operation::Write, Operation::Admin].iter().any(|operation| self.allows(*operation, topic))
     }
 
+    /// The topics that are seen.
+    pub(crate) fn visible(&self) -> Visible {
+        Visible::of([&self.read, &self.write, &self.admin].into_iter().flat_map(Patterns::texts))
+    }
+
     /// The same, as a result.
     pub(crate) fn describe(&self, topic: &str) -> Result<(), Denied> {
         if self.sees(topic) { Ok(()) } else { Err(Denied::NoOperation { topic: shown(topic).to_owned() }) }
@@ -321,6 +327,7 @@ mod tests {
             for topic in ["r", "w", "a", "other"] {
                 assert_eq!(grants.allows(operation, topic), topic == own, "{operation:?} {topic}");
                 assert_eq!(grants.sees(topic), topic != "other");
+                assert_eq!(grants.visible().has(topic), topic != "other");
             }
         }
         assert!(grants.group("g1").is_ok() && grants.group("h").is_err());

@@ -7,9 +7,11 @@ use crate::support::kafka::{Client, Fetched, batch, fetch_body, produce_body, pr
 use rawline_batch::record_batch::{RecordCodec, RecordProducer};
 use rawline_broker::store::disk::{DiskStore, Durability};
 use rawline_kafka::messages::{
-    ApiVersionsRequest, CreatableTopic, CreateTopicsRequest, EndTxnRequest, FindCoordinatorRequest,
-    InitProducerIdRequest, ListGroupsRequest, MetadataRequest, MetadataRequestTopic, SaslAuthenticateRequest,
-    SaslHandshakeRequest, TxnOffsetCommitRequest, TxnOffsetCommitRequestPartition, TxnOffsetCommitRequestTopic,
+    ApiVersionsRequest, ConsumerGroupDescribeRequest, ConsumerGroupHeartbeatRequest, ConsumerSubscription,
+    CreatableTopic, CreateTopicsRequest, DescribeGroupsRequest, EndTxnRequest, FindCoordinatorRequest,
+    InitProducerIdRequest, JoinGroupRequest, JoinGroupRequestProtocol, ListGroupsRequest, MetadataRequest,
+    MetadataRequestTopic, SaslAuthenticateRequest, SaslHandshakeRequest, TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition, TxnOffsetCommitRequestTopic,
 };
 use rawline_kafka::{Api, ErrorCode, Response};
 use rawline_server::access::{Access, Audit, Grants, KeyEntry, KeyFile, Patterns, QuotaLimits};
@@ -190,6 +192,65 @@ async fn nobody_uses_the_id_of_anothers_producer() {
     let theirs =
         produce_as(&mut owner, FIRST_WITH_TRANSACTIONS, Some("theirs"), "w", &transactional(theirs, 0, 2)).await;
     assert_eq!(theirs, (0, 2));
+}
+
+/// A group shows no topic that a key doesn't see: not to its members, and not to those who describe it.
+#[tokio::test]
+async fn groups_show_only_topics_that_a_key_sees() {
+    let grants = Grants { read: patterns(&["a-*"]), groups: patterns(&["g*"]), ..Grants::default() };
+    let (server, key, _folder) = served(grants, QuotaLimits::default()).await;
+    let (mut admin, mut client) = (log_in(&server, "all").await, log_in(&server, &key).await);
+    for topic in ["a-1", "a-2", "b-secret"] {
+        admin.create(topic).await;
+    }
+    let beat = async |client: &mut Client, member: &str, group: &str| {
+        let request = ConsumerGroupHeartbeatRequest {
+            group_id: group.to_owned(),
+            member_id: member.to_owned(),
+            rebalance_timeout_ms: 60_000,
+            subscribed_topic_regex: Some(".*".to_owned()),
+            topic_partitions: Some(Vec::new()),
+            ..ConsumerGroupHeartbeatRequest::default()
+        };
+        let Response::ConsumerGroupHeartbeat(kept) = client.call(1, request).await else { panic!() };
+        assert_eq!((kept.error_code, kept.error_message), (0, None));
+        kept.assignment.unwrap().topic_partitions.len()
+    };
+    let describe = async |client: &mut Client, group: &str| {
+        let request = ConsumerGroupDescribeRequest { group_ids: vec![group.to_owned()], ..Default::default() };
+        let Response::ConsumerGroupDescribe(mut found) = client.call(0, request).await else { panic!() };
+        found.groups.remove(0)
+    };
+    assert_eq!(beat(&mut client, "m", "g1").await, 2);
+    assert_eq!(beat(&mut admin, "m", "g2").await, 3);
+    let seen = describe(&mut client, "g1").await;
+    let names: Vec<_> = seen.members[0].assignment.topic_partitions.iter().map(|of| &of.topic_name).collect();
+    assert_eq!((seen.error_code, names.len()), (0, 2));
+    assert!(names.iter().all(|name| name.starts_with("a-")), "{names:?}");
+    let hidden = describe(&mut client, "g2").await;
+    assert_eq!((hidden.error_code, hidden.members.len()), (TOPIC, 0));
+    assert_eq!(describe(&mut admin, "g2").await.error_code, 0);
+    // The same of a group whose members divide the partitions.
+    for (group, topic) in [("g3", "a-1"), ("g4", "b-secret")] {
+        let metadata = ConsumerSubscription { topics: vec![topic.to_owned()], user_data: None }.to_bytes();
+        let protocols = vec![JoinGroupRequestProtocol { name: "range".to_owned(), metadata }];
+        let join = JoinGroupRequest {
+            group_id: group.to_owned(),
+            session_timeout_ms: 45_000,
+            rebalance_timeout_ms: 60_000,
+            protocol_type: "consumer".to_owned(),
+            protocols,
+            ..JoinGroupRequest::default()
+        };
+        let Response::JoinGroup(joined) = admin.call(3, join).await else { panic!() };
+        assert_eq!(joined.error_code, 0);
+        let request = DescribeGroupsRequest { groups: vec![group.to_owned()], ..Default::default() };
+        for (client, error) in [(&mut client, if topic == "a-1" { 0 } else { TOPIC }), (&mut admin, 0)] {
+            let Response::DescribeGroups(found) = client.call(5, request.clone()).await else { panic!() };
+            let found = &found.groups[0];
+            assert_eq!((found.error_code, found.members.is_empty()), (error, error != 0), "{group}");
+        }
+    }
 }
 
 /// A Fetch that waits gets no record that comes after its key is removed.

@@ -112,7 +112,11 @@ impl ConsumerGroup {
 
     /// Whether a heartbeat may change what the group takes in memory.
     pub(super) fn may_grow(&self, beat: &ConsumerHeartbeat, topics: &TopicList) -> bool {
-        beat.epoch == 0 || beat.says_something() || self.topics_version != topics.version()
+        let sees_others = |member: &ConsumerMember| member.regex.is_some() && member.visible != beat.visible;
+        beat.epoch == 0
+            || beat.says_something()
+            || self.topics_version != topics.version()
+            || self.members.get(&beat.member).is_some_and(sees_others)
     }
 
     /// A member joins or gives a sign. `others_bytes` is what other groups take in memory.

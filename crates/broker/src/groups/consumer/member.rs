@@ -3,6 +3,8 @@
 use super::ConsumerHeartbeat;
 use super::assignor::Assignor;
 use super::partitions::Partitions;
+use super::visible::Visible;
+use super::wanted::Pattern;
 use crate::groups::MEMBER_BYTES;
 use crate::groups::member::Identity;
 use std::collections::BTreeSet;
@@ -35,6 +37,8 @@ pub struct ConsumerMember {
     pub names: BTreeSet<Arc<str>>,
     /// It wants also topics with names like this.
     pub regex: Option<Arc<str>>,
+    /// The topics that its client may know of, by its newest heartbeat.
+    pub visible: Arc<Visible>,
     /// How it would have the partitions divided.
     pub assignor: Option<Assignor>,
     /// The newest of the group's epochs whose share it has got.
@@ -65,6 +69,7 @@ impl ConsumerMember {
             rebalance: Duration::ZERO,
             names: BTreeSet::new(),
             regex: None,
+            visible: beat.visible.clone(),
             assignor: None,
             epoch: 0,
             previous_epoch: 0,
@@ -82,6 +87,7 @@ impl ConsumerMember {
     /// Takes what the member says of itself.
     pub fn update(&mut self, beat: &ConsumerHeartbeat) {
         self.identity = beat.identity.clone();
+        self.visible = beat.visible.clone();
         self.rack = beat.rack.clone().or_else(|| self.rack.take());
         self.rebalance = beat.rebalance.unwrap_or(self.rebalance);
         self.assignor = beat.assignor.or(self.assignor);
@@ -101,7 +107,12 @@ impl ConsumerMember {
 
     /// Whether it wants to be treated as before.
     pub fn is_like(&self, other: &ConsumerMember) -> bool {
-        (&self.names, &self.regex, self.assignor) == (&other.names, &other.regex, other.assignor)
+        (&self.names, self.pattern(), self.assignor) == (&other.names, other.pattern(), other.assignor)
+    }
+
+    /// Its regular expression, and the topics that it may match.
+    pub fn pattern(&self) -> Option<Pattern> {
+        Some((self.regex.clone()?, self.visible.clone()))
     }
 
     /// Goes on towards its share of the division with this epoch. `owned` is what it says that it has, `is_free`

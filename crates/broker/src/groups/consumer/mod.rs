@@ -20,12 +20,14 @@ mod member;
 mod partitions;
 #[cfg(test)]
 mod tests;
+mod visible;
 mod wanted;
 
 pub use assignor::Assignor;
 pub use group::{ConsumerGroup, ConsumerPhase};
 pub use member::ConsumerMember;
 pub use partitions::Partitions;
+pub use visible::Visible;
 pub use wanted::TopicList;
 
 use super::member::Identity;
@@ -52,6 +54,8 @@ pub struct ConsumerHeartbeat {
     pub names: Option<Vec<Arc<str>>>,
     /// A regular expression for the names of topics that it wants too. Empty: none.
     pub regex: Option<Arc<str>>,
+    /// The topics that its client may know of now: the regular expression matches no others.
+    pub visible: Arc<Visible>,
     /// How it would have the partitions divided.
     pub assignor: Option<Assignor>,
     /// The partitions that it reads.

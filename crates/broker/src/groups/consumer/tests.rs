@@ -28,6 +28,7 @@ fn joining(member: &str, topics: &[&str]) -> ConsumerHeartbeat {
         rebalance: Some(REBALANCE),
         names: Some(topics.iter().map(|name| Arc::from(*name)).collect()),
         regex: None,
+        visible: Visible::all().into(),
         assignor: None,
         owned: Some(Partitions::default()),
     }
@@ -226,6 +227,30 @@ fn topics_that_are_created_extended_and_deleted_are_noticed() {
     let large = ConsumerHeartbeat { epoch: 3, ..regex("((a{100}){100}){100}") };
     assert!(matches!(world.beat(&large), Err(GroupError::Regex { .. })));
     assert_eq!(world.kept(&sign("x", 3)), (3, None));
+}
+
+/// Each member gets what its own client may know of, also when that changes.
+#[test]
+fn a_regular_expression_matches_only_what_its_member_may_know_of() {
+    let mut world = World::new();
+    let like = |member, visible: &[&str]| ConsumerHeartbeat {
+        regex: Some(".*".into()),
+        visible: Visible::of(visible).into(),
+        ..joining(member, &[])
+    };
+    assert_eq!(world.kept(&like("x", &["b*"])), (1, Some(set(&[(2, 0), (2, 1)]))));
+    assert!(!world.group().wants("a"));
+    world.kept(&like("y", &["*"]));
+    let all = set(&[(1, 0), (1, 1), (1, 2), (1, 3), (2, 0), (2, 1)]);
+    let of_y = |world: &World| world.group().members().find(|(id, _)| ***id == *"y").unwrap().1.target.clone();
+    assert!(set(&[(1, 0), (1, 1), (1, 2), (1, 3)]).is_within(&of_y(&world)));
+    // The next sign of one whose key has lost a topic takes it away, though it says nothing else.
+    world.leave("x", None, Leaving::ForGood).unwrap();
+    world.kept(&sign("y", 2));
+    assert_eq!(of_y(&world), all);
+    world.kept(&ConsumerHeartbeat { visible: Visible::of(["a"]).into(), ..sign("y", 3) });
+    assert_eq!(of_y(&world), set(&[(1, 0), (1, 1), (1, 2), (1, 3)]));
+    assert!(!world.group().wants("b"));
 }
 
 #[test]

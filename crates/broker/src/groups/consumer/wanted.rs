@@ -1,6 +1,7 @@
 //! The topics that a group's members want: by name, or by a regular expression that their names match.
 
 use super::member::ConsumerMember;
+use super::visible::Visible;
 use crate::groups::{GroupError, GroupLimits};
 use crate::name_pattern::compile;
 use crate::topic_id::TopicId;
@@ -36,14 +37,17 @@ pub struct WantedTopic {
     pub partitions: u32,
 }
 
+/// A regular expression, and the topics that it may match.
+pub type Pattern = (Arc<str>, Arc<Visible>);
+
 /// What the members of a group want.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// The topics that exist.
     pub topics: BTreeMap<TopicId, WantedTopic>,
     ids: BTreeMap<Arc<str>, TopicId>,
-    /// What each of the members' regular expressions matches.
-    matches: BTreeMap<Arc<str>, BTreeSet<TopicId>>,
+    /// What each of the members' regular expressions matches, of the topics that those members may know of.
+    matches: BTreeMap<Pattern, BTreeSet<TopicId>>,
 }
 
 impl Wanted {
@@ -57,16 +61,18 @@ impl Wanted {
         for member in members {
             count += 1;
             member.names.iter().for_each(|name| wanted.add(name, topics));
-            if let Some(regex) = member.regex.as_ref().filter(|regex| !wanted.matches.contains_key(*regex)) {
+            if let Some(pattern) = member.pattern().filter(|pattern| !wanted.matches.contains_key(pattern)) {
                 if wanted.matches.len() >= limits.regexes_max {
                     return Err(GroupError::Regexes { limit: limits.regexes_max });
                 }
+                let (regex, visible) = &pattern;
                 let compiled =
                     compile(regex).map_err(|error| GroupError::Regex { reason: error.to_string().into() })?;
-                let names: Vec<&Arc<str>> = topics.by_name.keys().filter(|name| compiled.is_match(name)).collect();
+                let is_match = |name: &&Arc<str>| visible.has(name) && compiled.is_match(name);
+                let names: Vec<&Arc<str>> = topics.by_name.keys().filter(is_match).collect();
                 names.iter().for_each(|name| wanted.add(name, topics));
                 let ids = names.iter().filter_map(|name| wanted.ids.get(*name).copied()).collect();
-                wanted.matches.insert(regex.clone(), ids);
+                wanted.matches.insert(pattern, ids);
             }
         }
         let pairs = wanted.topics.len().saturating_mul(count);
@@ -86,7 +92,7 @@ impl Wanted {
     /// What one of the members wants.
     pub fn of(&self, member: &ConsumerMember) -> BTreeSet<TopicId> {
         let named = member.names.iter().filter_map(|name| self.ids.get(name).copied());
-        let matching = member.regex.as_ref().and_then(|regex| self.matches.get(regex));
+        let matching = member.pattern().and_then(|pattern| self.matches.get(&pattern));
         named.chain(matching.into_iter().flatten().copied()).collect()
     }
 

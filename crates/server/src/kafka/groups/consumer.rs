@@ -89,6 +89,7 @@ fn beat(
         rebalance: u64::try_from(request.rebalance_timeout_ms).ok().map(Duration::from_millis),
         names: request.subscribed_topic_names.map(|names| names.into_iter().map(Arc::from).collect()),
         regex: request.subscribed_topic_regex.map(Arc::from),
+        visible: client.caller().visible().clone(),
         assignor,
         owned: request.topic_partitions.as_deref().map(partitions),
     };
@@ -187,6 +188,14 @@ pub(super) fn describe(client: &Client, request: ConsumerGroupDescribeRequest) -
             group_id,
             ..DescribedConsumerGroup::default()
         },
+        Ok(Some(status)) if status.epochs.is_some() && manage::has_hidden_topics(client, &status) => {
+            DescribedConsumerGroup {
+                error_code: ErrorCode::TopicAuthorizationFailed.into(),
+                error_message: Some(manage::HIDDEN_TOPICS.to_owned()),
+                group_id,
+                ..DescribedConsumerGroup::default()
+            }
+        }
         Ok(Some(GroupStatus { epochs: Some((group_epoch, assignment_epoch)), state, protocol, members, .. })) => {
             DescribedConsumerGroup {
                 group_state: manage::name_of(state).to_owned(),

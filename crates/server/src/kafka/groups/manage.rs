@@ -5,8 +5,9 @@ use crate::kafka::error::Refusal;
 use crate::kafka::{Client, operations};
 use rawline_broker::{GroupState, GroupStatus, MemberShare, MemberStatus};
 use rawline_kafka::messages::{
-    DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse, DescribeGroupsRequest, DescribeGroupsResponse,
-    DescribedGroup, DescribedGroupMember, ListGroupsRequest, ListGroupsResponse, ListedGroup,
+    CONSUMER_PROTOCOL, ConsumerAssignment, ConsumerSubscription, DeletableGroupResult, DeleteGroupsRequest,
+    DeleteGroupsResponse, DescribeGroupsRequest, DescribeGroupsResponse, DescribedGroup, DescribedGroupMember,
+    ListGroupsRequest, ListGroupsResponse, ListedGroup,
 };
 use rawline_kafka::{Api, ErrorCode};
 use std::collections::BTreeSet;
@@ -45,6 +46,12 @@ pub(super) fn describe(client: &Client, version: i16, request: DescribeGroupsReq
             authorized_operations,
             ..DescribedGroup::default()
         },
+        Ok(Some(status)) if has_hidden_topics(client, &status) => DescribedGroup {
+            error_code: ErrorCode::TopicAuthorizationFailed.into(),
+            error_message: Some(HIDDEN_TOPICS.to_owned()),
+            group_id,
+            ..DescribedGroup::default()
+        },
         Ok(Some(status)) => DescribedGroup {
             group_state: name_of(status.state).to_owned(),
             protocol_type: status.protocol_type,
@@ -67,6 +74,30 @@ pub(super) fn describe(client: &Client, version: i16, request: DescribeGroupsReq
     let names: BTreeSet<String> = request.groups.into_iter().collect();
     let groups = names.into_iter().map(described).collect();
     DescribeGroupsResponse { groups, ..DescribeGroupsResponse::default() }
+}
+
+/// What a client learns of a group with topics that it may not see, as in Kafka.
+pub(super) const HIDDEN_TOPICS: &str =
+    "The group has described topic(s) that the client is not authorized to describe.";
+
+/// Whether a description of the group would have the name of a topic that the client may not see: one that a member
+/// wants, or has partitions of. What members of other kinds of groups than consumers' say is theirs.
+pub(super) fn has_hidden_topics(client: &Client, status: &GroupStatus) -> bool {
+    let caller = client.caller();
+    let is_hidden = |topic: &str| !caller.grants().sees(topic);
+    status.members.iter().any(|member| match &member.share {
+        MemberShare::Consumer(share) => {
+            let mut shares = share.assigned.iter().chain(&share.target);
+            share.names.iter().any(|name| is_hidden(name)) || shares.any(|of| is_hidden(&of.name))
+        }
+        MemberShare::Classic { .. } if status.protocol_type != CONSUMER_PROTOCOL => false,
+        MemberShare::Classic { says, assignment } => {
+            let says = ConsumerSubscription::parse(says).unwrap_or_default();
+            let assignment = ConsumerAssignment::parse(assignment).unwrap_or_default();
+            says.topics.iter().any(|topic| is_hidden(topic))
+                || assignment.assigned_partitions.iter().any(|of| is_hidden(&of.topic))
+        }
+    })
 }
 
 /// The group, if it exists and the client may use it.

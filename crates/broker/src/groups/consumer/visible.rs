@@ -1,0 +1,34 @@
+//! The topics that a member's client may know of: a regular expression matches no other ones.
+
+use std::collections::BTreeSet;
+
+/// Names of topics, and what names begin with.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Visible {
+    names: BTreeSet<Box<str>>,
+    prefixes: BTreeSet<Box<str>>,
+}
+
+impl Visible {
+    /// All topics.
+    pub fn all() -> Visible {
+        Visible::of(["*"])
+    }
+
+    /// The topics with these names; a `*` at the end stands for all that begin so.
+    pub fn of<T: AsRef<str>>(patterns: impl IntoIterator<Item = T>) -> Visible {
+        let mut visible = Visible::default();
+        for pattern in patterns {
+            match pattern.as_ref().strip_suffix('*') {
+                Some(prefix) => visible.prefixes.insert(prefix.into()),
+                None => visible.names.insert(pattern.as_ref().into()),
+            };
+        }
+        visible
+    }
+
+    /// Whether a topic with this name is among them.
+    pub fn has(&self, topic: &str) -> bool {
+        self.names.contains(topic) || self.prefixes.iter().any(|prefix| topic.starts_with(&**prefix))
+    }
+}
