@@ -1,5 +1,6 @@
 //! The batches of one request, checked.
 
+use crate::journal::describe_header;
 use crate::log::Size;
 use crate::pool::take_front;
 use bytes::Bytes;
@@ -206,13 +207,16 @@ impl Received {
         self.records
     }
 
-    /// What the journal recognizes it by, if it is sent again. An append has fewer than 2^32 records.
-    pub(crate) fn content(&self) -> Content {
+    /// What the journal recognizes it by, if it has a producer and is sent again. An append has fewer than 2^32 records.
+    pub(crate) fn content(&self, has_producer: bool) -> Content {
         let Ok(records) = u32::try_from(self.records) else { unreachable!("{} records in one append", self.records) };
-        let crc32c = match &self.batches {
-            Checked::Rawline(batches) => content_checksum(batches.iter().map(|batch| batch.crc32c)),
+        let crc32c = match (&self.batches, has_producer) {
+            (_, false) => 0,
+            (Checked::Rawline(batches), true) => content_checksum(batches.iter().map(|batch| batch.crc32c)),
             // It doesn't cover what the broker stamps.
-            Checked::Kafka(batches) => content_checksum(batches.iter().map(|batch| batch.header.crc32c)),
+            (Checked::Kafka(batches), true) => {
+                content_checksum(batches.iter().map(|batch| describe_header(&batch.header).content_crc32c()))
+            }
         };
         Content { records, crc32c }
     }

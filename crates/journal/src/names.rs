@@ -73,8 +73,8 @@ impl Names {
         self.by_id.get_mut(&id)
     }
 
-    /// The id and the epoch that the name's next instance gets. A name keeps its id until it has no epoch left; a new id
-    /// is the one that was drawn, or the next that no name has.
+    /// The id and the epoch that the name's next instance gets. A name keeps its id until it has no epoch left; a new
+    /// id is the one that was drawn, or the next that no name has.
     pub fn next(&self, name: &str, drawn: u64) -> (u64, u16) {
         self.successor(name).unwrap_or_else(|| (self.free_from(drawn), 0))
     }
@@ -90,6 +90,11 @@ impl Names {
         let free = (drawn..NAMED_IDS.end).chain(NAMED_IDS).find(|id| !self.by_id.contains_key(id));
         let Some(free) = free else { unreachable!("{} names have all ids", self.by_id.len()) };
         free
+    }
+
+    /// Forgets the newest instance of each name that has others.
+    pub fn forget_newest(&mut self) {
+        self.by_id.values_mut().for_each(|named| named.epoch = named.epoch.saturating_sub(1));
     }
 
     /// A name's id, and its newest instance.

@@ -28,12 +28,12 @@ pub struct Producer {
 pub struct Content {
     /// Number of records, at least 1.
     pub records: u32,
-    /// The checksum of its batches: see [`content_checksum`].
+    /// The checksum of its batches, if it has a producer: see [`content_checksum`]. Otherwise 0.
     pub crc32c: u32,
 }
 
-/// The checksum of an append, by those of its batches: of a single one, its own. Of several, each after the first is
-/// joined to what is before it as the CRC32C of both, little-endian.
+/// The checksum of an append, by [those of its batches](crate::Batch::content_crc32c): of a single one, its own. Of
+/// several, each after the first is joined to what is before it as the CRC32C of both, little-endian.
 pub fn content_checksum(batches: impl IntoIterator<Item = u32>) -> u32 {
     let join = |before: u32, next: u32| {
         let mut crc = Crc32c::new();

@@ -293,6 +293,14 @@ impl State {
         self
     }
 
+    /// This state with the instance before the newest of each name: for tests of those who remember them.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn without_newest_instances(mut self) -> State {
+        self.names.forget_newest();
+        self
+    }
+
     /// This state with no memory of producers: for tests of those who remember them.
     #[doc(hidden)]
     #[must_use]

@@ -10,6 +10,9 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 pub(super) const LENGTH_FROM: usize = 12;
 /// The checksum covers every byte from here on.
 pub(super) const CRC_FROM: usize = 21;
+/// Where the two times of a batch are, each of 8 bytes.
+pub(super) const BASE_TIMESTAMP_POSITION: usize = 27;
+pub(super) const MAX_TIMESTAMP_POSITION: usize = 35;
 
 const MAGIC: u8 = 2;
 const CODEC_MASK: i16 = 0b111;
@@ -39,6 +42,8 @@ struct Raw {
 const _: () = assert!(size_of::<Raw>() == RECORD_BATCH_HEADER_BYTES);
 const _: () = assert!(std::mem::offset_of!(Raw, leader_epoch) == LENGTH_FROM);
 const _: () = assert!(std::mem::offset_of!(Raw, attributes) == CRC_FROM);
+const _: () = assert!(std::mem::offset_of!(Raw, base_timestamp) == BASE_TIMESTAMP_POSITION);
+const _: () = assert!(std::mem::offset_of!(Raw, max_timestamp) == MAX_TIMESTAMP_POSITION);
 
 /// What the batches of producers without an id have in place of a sequence, and markers of transactions too.
 const NO_SEQUENCE: i32 = -1;

@@ -37,6 +37,7 @@ mod marker;
 mod pack;
 mod records;
 mod stored;
+mod timeless;
 mod unpack;
 mod varint;
 
@@ -48,6 +49,7 @@ pub use header::{OFFSETS_MAX, RecordBatchError, RecordBatchHeader, RecordCodec, 
 pub use marker::{MARKER_BYTES, end_marker};
 pub use records::{Headers, Record, RecordCursor, Records};
 pub use stored::check_stored;
+pub use timeless::timeless_crc32c;
 pub use unpack::unpack;
 
 /// Size of a header in bytes.

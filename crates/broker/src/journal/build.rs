@@ -26,7 +26,8 @@ pub(super) fn build<'a>(link: Link, changes: &Changes, mut appends: impl Iterato
             continue;
         }
         let Some(received) = appends.next() else { unreachable!("{entry:?} of no append") };
-        assert_eq!(entry.content, received.content(), "{entry:?} of another append");
+        let content = received.content(entry.producer.is_some());
+        assert_eq!(entry.content, content, "{entry:?} of another append");
         match &received.batches {
             Checked::Rawline(checked) => {
                 batches.extend(checked.iter().enumerate().map(|(at, meta)| describe(meta, at, entry)));
@@ -79,7 +80,7 @@ fn describe_marker(marker: &[u8; MARKER_BYTES], entry: &Entry) -> Batch {
 }
 
 /// One of Kafka's batches, without what is known of its append.
-pub(super) fn describe_header(header: &RecordBatchHeader) -> Batch {
+pub(crate) fn describe_header(header: &RecordBatchHeader) -> Batch {
     // -1 stands for none.
     let max_timestamp_ms = u64::try_from(header.max_timestamp_ms).unwrap_or_default();
     Batch {

@@ -52,8 +52,8 @@ pub(super) struct Catalog {
     by_topic_id: HashMap<TopicId, u64>,
     /// The offsets that groups have committed.
     offsets: Offsets,
-    /// The names of producers, by the ids that they have or had. Those that the rules have forgotten stay until the next
-    /// snapshot.
+    /// The names of producers, by the ids that they have or had. Those that the rules have forgotten stay until a
+    /// snapshot is taken.
     producers: HashMap<u64, Arc<str>>,
     /// The newest time of an object.
     time_us: u64,

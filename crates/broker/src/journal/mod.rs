@@ -20,6 +20,7 @@ mod reads;
 mod task;
 mod together;
 
+pub(crate) use build::describe_header;
 pub(crate) use catalog::{Extent, JournalTopic};
 pub use handle::{Journal, JournalConfig, JournalError};
 pub use memory::MemoryJournal;

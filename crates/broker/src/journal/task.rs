@@ -328,7 +328,7 @@ impl Task {
         match request {
             Request::Append { partition, producer, received, answer } => {
                 stage!("taken by the journal");
-                let (content, is_transactional) = (received.content(), received.is_transactional);
+                let (content, is_transactional) = (received.content(producer.is_some()), received.is_transactional);
                 let size = Size { batches: received.batches.len() as u32, bytes: received.bytes() };
                 let ticket = self.waiting.insert(Waiting::Append { received, answer });
                 self.writer.enqueue(Append { ticket, partition, content, size, producer, is_transactional });

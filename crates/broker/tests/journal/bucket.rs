@@ -59,7 +59,8 @@ async fn a_bucket_is_enough() {
 
     let journal = open(store(&bucket).await, 2);
     for number in 0..3 {
-        let again = journal.append(partition(number), producer(9), received(&one(&["again"]))).await.unwrap();
+        let again =
+            journal.append(partition(number), producer(9), received(&one(&[&format!("{number}-9")]))).await.unwrap();
         assert_eq!((again.first_offset, again.next_offset), (9, 10), "a duplicate has its original offsets");
         let expected: Vec<_> = (0..10).map(|n| format!("{number}-{n}")).collect();
         assert_eq!(all(&journal, partition(number)).await, expected);

@@ -73,7 +73,12 @@ fn a_sequence_dropped_from_a_snapshot_is_found() {
 
 #[test]
 fn a_name_dropped_from_a_snapshot_is_found() {
-    is_found(Lie::ForgetNames, |violation| matches!(violation, Violation::Unfenced { .. }));
+    is_found(Lie::ForgetNames, |violation| matches!(violation, Violation::Broken { .. }));
+}
+
+#[test]
+fn an_instance_dropped_from_a_snapshot_is_found() {
+    is_found(Lie::ForgetInstances, |violation| matches!(violation, Violation::Unfenced { .. }));
 }
 
 #[test]

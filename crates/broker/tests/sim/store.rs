@@ -43,6 +43,8 @@ pub enum Lie {
     ForgetProducers,
     /// Snapshots lack the producers' names.
     ForgetNames,
+    /// Snapshots don't have the newest instances of named producers.
+    ForgetInstances,
     /// Objects are deleted at once.
     DeleteEarly,
     /// The PUT of a merged object is confirmed before it has arrived, which it may never.
@@ -400,6 +402,7 @@ impl JournalStore for Connection {
             let snapshot = match this.store.lie {
                 Some(Lie::ForgetProducers) => changed(&snapshot, State::without_producers),
                 Some(Lie::ForgetNames) => changed(&snapshot, State::without_names),
+                Some(Lie::ForgetInstances) => changed(&snapshot, State::without_newest_instances),
                 _ => snapshot,
             };
             let created = this.store.date();

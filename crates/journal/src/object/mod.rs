@@ -55,6 +55,7 @@ pub use raw::{HEADER_BYTES, index_bytes};
 
 use crate::producers::Producer;
 use crate::transactions::TransactionPart;
+use rawline_batch::record_batch::timeless_crc32c;
 
 /// Who defines a batch's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -86,4 +87,15 @@ pub struct Batch {
     pub max_timestamp_us: u64,
     /// What it has to do with a transaction of its producer.
     pub transaction: Option<TransactionPart>,
+}
+
+impl Batch {
+    /// By what it is recognized if it is sent again: its checksum, and in one of Kafka's without the time that clients
+    /// may have given it anew.
+    pub fn content_crc32c(&self) -> u32 {
+        match self.kind {
+            BatchKind::Rawline => self.crc32c,
+            BatchKind::Kafka => timeless_crc32c(self.crc32c, self.max_timestamp_us / 1000, self.bytes),
+        }
+    }
 }

@@ -248,13 +248,17 @@ impl Index {
                 match entries.last_mut() {
                     Some(entry) if batch.continues => {
                         let Content { records, crc32c } = entry.content;
-                        let crc32c = content_checksum([crc32c, batch.crc32c]);
-                        entry.content = Content { records: records + batch.records, crc32c };
+                        let both = entry.producer.map(|_| content_checksum([crc32c, batch.content_crc32c()]));
+                        let (records, crc32c) = (records + batch.records, both.unwrap_or_default());
+                        entry.content = Content { records, crc32c };
                     }
                     _ => entries.push(Entry {
                         partition,
                         first_offset: next_offset,
-                        content: Content { records: batch.records, crc32c: batch.crc32c },
+                        content: Content {
+                            records: batch.records,
+                            crc32c: batch.producer.map_or(0, |_| batch.content_crc32c()),
+                        },
                         producer: batch.producer,
                         transaction: batch.transaction,
                     }),

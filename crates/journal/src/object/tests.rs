@@ -6,7 +6,7 @@ use crate::chain::{Id, Link};
 use crate::control::Control;
 use crate::offsets::Committed;
 use crate::place::{BatchCount, MergedPiece, Piece, Place, Source};
-use crate::producers::{Content, content_checksum};
+use crate::producers::Content;
 use crate::state::{Changes, Entry, PartitionId, State};
 use crate::transactions::{TransactionEnd, TransactionPart};
 use std::sync::Arc;
@@ -97,14 +97,30 @@ fn an_index_says_what_was_appended_where() {
         transaction: None,
     };
     let producer = Producer { id: 5, epoch: 6, sequence: 100, wraps: true };
-    let (one, both) = (0xaabb_ccdd, content_checksum([0xaabb_ccdd; 2]));
     let content = |records, crc32c| Content { records, crc32c };
+    let of_kafka = second.1[1].0.content_crc32c();
+    assert_ne!(of_kafka, 0xaabb_ccdd, "without its time");
     let appends = [
-        entry(0, 10, content(3, both), None),
-        entry(3, 0, content(3, one), None),
-        entry(3, 3, content(4, one), Some(producer)),
+        entry(0, 10, content(3, 0), None),
+        entry(3, 0, content(3, 0), None),
+        entry(3, 3, content(4, of_kafka), Some(producer)),
     ];
     assert_eq!(index.changes().entries[..], appends);
+}
+
+/// An append of several batches is recognized by all of them.
+#[test]
+fn an_append_of_a_producer_has_the_checksum_of_all_its_batches() {
+    let producer = Some(Producer { id: 5, epoch: 6, sequence: 100, wraps: false });
+    let batches = [
+        Batch { producer, crc32c: 1, ..plain(1, 72) },
+        Batch { continues: true, crc32c: 2, ..plain(2, 80) },
+        Batch { continues: true, crc32c: 3, ..plain(1, 72) },
+    ];
+    let mut bytes = build_index(LINK, 77, &[], &[(section(1, 0, 10), &batches)]);
+    bytes.resize(bytes.len() + 72 + 80 + 72, 0);
+    let content = Content { records: 4, crc32c: crate::content_checksum([1, 2, 3]) };
+    assert_eq!(Index::parse(&bytes).unwrap().changes().entries[0].content, content);
 }
 
 #[test]

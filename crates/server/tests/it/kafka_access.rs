@@ -303,13 +303,18 @@ async fn a_batch_that_is_stored_in_part_or_with_other_records_is_out_of_order() 
     for (base_sequence, count) in [(6, 2), (6, 4), (7, 3), (5, 3), (0, 9), (2, 1)] {
         assert_eq!(produce(&records(base_sequence, count)).await, order, "{count} from {base_sequence} on");
     }
-    let mut other = records(3, 3);
-    other[27..35].copy_from_slice(&1i64.to_be_bytes());
-    let crc = rawline_batch::crc32c(&other[21..]);
-    other[17..21].copy_from_slice(&crc.to_be_bytes());
-    assert_eq!(produce(&other).await, order, "another time");
+    let changed = |mut batch: Vec<u8>, at: &[usize]| {
+        at.iter().for_each(|at| batch[*at..at + 8].copy_from_slice(&1i64.to_be_bytes()));
+        let crc = rawline_batch::crc32c(&batch[21..]);
+        batch[17..21].copy_from_slice(&crc.to_be_bytes());
+        batch
+    };
+    assert_eq!(produce(&changed(records(3, 3), &[27])).await, order, "other times of records");
     assert_eq!(produce(&records(3, 3)).await, (0, 3), "a duplicate");
-    for base_sequence in [9, 12, 15, 18] {
+    // Some clients stamp records whenever they encode them, also for another try.
+    assert_eq!(produce(&records(9, 1)).await, (0, 9));
+    assert_eq!(produce(&changed(records(9, 1), &[27, 35])).await, (0, 9), "a duplicate with a time of its own");
+    for base_sequence in [10, 13, 16, 19] {
         assert_eq!(produce(&records(base_sequence, 3)).await.0, 0);
     }
     assert_eq!(produce(&records(0, 3)).await, order, "too long ago to compare");

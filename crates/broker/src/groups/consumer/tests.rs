@@ -246,9 +246,9 @@ fn a_regular_expression_matches_only_what_its_member_may_know_of() {
     assert!(set(&[(1, 0), (1, 1), (1, 2), (1, 3)]).is_within(&of_y(&world)));
     // The next sign of one whose key has lost a topic takes it away, though it says nothing else.
     world.leave("x", None, Leaving::ForGood).unwrap();
-    world.kept(&sign("y", 2));
+    let (epoch, _) = world.kept(&sign("y", 2));
     assert_eq!(of_y(&world), all);
-    world.kept(&ConsumerHeartbeat { visible: Visible::of(["a"]).into(), ..sign("y", 3) });
+    world.kept(&ConsumerHeartbeat { visible: Visible::of(["a"]).into(), ..sign("y", epoch) });
     assert_eq!(of_y(&world), set(&[(1, 0), (1, 1), (1, 2), (1, 3)]));
     assert!(!world.group().wants("b"));
 }

@@ -1,7 +1,7 @@
 //! Which instances of named producers lost objects have opened, as far as later objects show it.
 //!
-//! Instances have dense epochs: an object that opens one after a lost one would contradict the objects before it. So the
-//! object in the place of the lost one opens what is missing. A transaction that had begun or ended in a lost object
+//! Instances have dense epochs: an object that opens one after a lost one would contradict the objects before it. So
+//! the object in the place of the lost one opens what is missing. A transaction that had begun or ended in a lost object
 //! isn't made up: whether it was committed is lost with it.
 
 use rawline_journal::{Control, Index, State};
