@@ -269,15 +269,17 @@ impl Broker {
     }
 
     /// Commits offsets of a group, each by itself: for a member of this generation, or for nobody while there are none.
+    /// `owner` is the name of the key that asks; empty if it has none.
     pub async fn commit_offsets(
         &self,
         group: &Arc<str>,
+        owner: &str,
         member: Option<&Membership>,
         commits: &[Commit],
     ) -> Result<Vec<Result<(), OffsetError>>, OffsetError> {
         check_name(group)?;
         self.check_committer(group, member, commits).await?;
-        self.commit_all(group, None, commits).await
+        self.commit_all((group, &owner.into()), None, commits).await
     }
 
     /// Checks that a member may commit these offsets, or that nobody has to be a member.
@@ -306,7 +308,7 @@ impl Broker {
 
     async fn commit_all(
         &self,
-        group: &Arc<str>,
+        group: (&Arc<str>, &Arc<str>),
         producer: Option<ProducerInstance>,
         commits: &[Commit],
     ) -> Result<Vec<Result<(), OffsetError>>, OffsetError> {
@@ -322,6 +324,7 @@ impl Broker {
     pub async fn commit_offsets_in_transaction(
         &self,
         group: &Arc<str>,
+        owner: &str,
         member: Option<&Membership>,
         producer: ProducerInstance,
         commits: &[Commit],
@@ -330,7 +333,7 @@ impl Broker {
         if member.is_some() {
             self.check_committer(group, member, commits).await?;
         }
-        self.commit_all(group, Some(producer), commits).await
+        self.commit_all((group, &owner.into()), Some(producer), commits).await
     }
 
     /// The partitions in which open transactions commit offsets of a group: topic and partition.
@@ -343,7 +346,7 @@ impl Broker {
 
     async fn commit_offset(
         &self,
-        group: &Arc<str>,
+        (group, owner): (&Arc<str>, &Arc<str>),
         producer: Option<ProducerInstance>,
         commit: &Commit,
     ) -> Result<(), OffsetError> {
@@ -353,9 +356,10 @@ impl Broker {
         }
         let partition = self.partition_id(&commit.topic, commit.partition).await?;
         let committed = Committed { offset: commit.offset, metadata: commit.metadata.clone() };
-        let (group, producer) = (group.clone(), producer.map(|ProducerInstance { id, epoch }| (id, epoch)));
+        let (group, owner) = (group.clone(), owner.clone());
+        let producer = producer.map(|ProducerInstance { id, epoch }| (id, epoch));
         let journal = self.journals.of(&group);
-        change_offsets(journal, Control::CommitOffset { group, partition, committed, producer }).await
+        change_offsets(journal, Control::CommitOffset { group, partition, committed, owner, producer }).await
     }
 
     /// Deletes a group's offset in a partition, while the group has no members.

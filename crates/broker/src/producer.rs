@@ -31,7 +31,10 @@ pub enum OpenProducerError {
         bytes: usize,
     },
     /// Too many names are in use.
-    #[error("this journal can't have more than {limit} named producers in use; use fewer names, or unnamed producers")]
+    #[error(
+        "this journal has {limit} named producers, and no key has more of them than this one, or all were in use \
+         lately; use fewer names, or unnamed producers"
+    )]
     TooMany {
         /// The limit.
         limit: usize,
@@ -104,11 +107,12 @@ impl Broker {
 
     /// Opens the next instance of the producer with this name. When this returns, it is stored, and no older instance
     /// can append to any partition. If the outcome is unknown, it can be repeated: that opens one more instance.
-    pub async fn open_producer(&self, name: &str) -> Result<ProducerInstance, OpenProducerError> {
+    /// `owner` is the name of the key that asks; empty if it has none.
+    pub async fn open_producer(&self, name: &str, owner: &str) -> Result<ProducerInstance, OpenProducerError> {
         if name.is_empty() || name.len() > NAME_BYTES_MAX {
             return Err(OpenProducerError::Name { bytes: name.len() });
         }
-        match self.journals.of_producers("named producers")?.open_producer(name).await {
+        match self.journals.of_producers("named producers")?.open_producer(name, owner).await {
             Ok(instance) => Ok(instance),
             Err(JournalError::Refused(Refused::Names { limit })) => Err(OpenProducerError::TooMany { limit }),
             Err(error) => Err(in_store(&error).into()),

@@ -207,7 +207,8 @@ impl Received {
         self.records
     }
 
-    /// What the journal recognizes it by, if it has a producer and is sent again. An append has fewer than 2^32 records.
+    /// What the journal recognizes it by if it has a producer and is sent again. An append has fewer than 2^32
+    /// records.
     pub(crate) fn content(&self, has_producer: bool) -> Content {
         let Ok(records) = u32::try_from(self.records) else { unreachable!("{} records in one append", self.records) };
         let crc32c = match (&self.batches, has_producer) {

@@ -93,10 +93,12 @@ impl Broker {
     }
 
     /// Opens the next instance of the producer with this name, whose transactions may take so long. An open transaction
-    /// of an older instance is aborted. If `from` is given, only the instance that it is is replaced.
+    /// of an older instance is aborted. If `from` is given, only the instance that it is is replaced. `owner` is the
+    /// name of the key that asks; empty if it has none.
     pub async fn open_transactional(
         &self,
         name: &str,
+        owner: &str,
         timeout: Duration,
         from: Option<ProducerInstance>,
     ) -> Result<ProducerInstance, TransactionError> {
@@ -108,7 +110,15 @@ impl Broker {
         // Fits: the maximum is a quarter of an hour.
         let timeout_ms = timeout.as_millis() as u32;
         let from = from.map(|ProducerInstance { id, epoch }| (id, epoch));
-        let open = Control::OpenProducer { name: name.into(), id: 0, epoch: 0, timeout_ms, from, ends: 0 };
+        let open = Control::OpenProducer {
+            name: name.into(),
+            id: 0,
+            epoch: 0,
+            timeout_ms,
+            owner: owner.into(),
+            from,
+            ends: 0,
+        };
         Ok(journal.change_producer(open).await?)
     }
 

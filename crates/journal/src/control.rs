@@ -73,6 +73,9 @@ pub enum Control {
         epoch: u16,
         /// How long its transactions may take, in milliseconds; 0 if it has none.
         timeout_ms: u32,
+        /// The name of the key that opens it: at most [`OWNER_BYTES_MAX`](crate::OWNER_BYTES_MAX) bytes; empty if it
+        /// has none. The key that opens the first instance owns the name.
+        owner: Arc<str>,
         /// The instance that it takes the place of, if the caller knows it: id and epoch.
         from: Option<(u64, u16)>,
         /// The id of the producer whose open transaction is aborted, or 0. A caller that opens an instance leaves it 0.
@@ -100,6 +103,9 @@ pub enum Control {
         /// How far. What is committed with it has at most
         /// [`SETTINGS_BYTES_MAX`](crate::limits::SETTINGS_BYTES_MAX) bytes.
         committed: Committed,
+        /// The name of the key that commits it, as of one that opens a producer. The key of the first commit owns the
+        /// group.
+        owner: Arc<str>,
         /// Id and epoch of the producer in whose transaction it is committed: it counts once that is.
         producer: Option<(u64, u16)>,
     },
@@ -123,6 +129,14 @@ impl Control {
             Control::CommitOffset { partition, .. } => partition.topic,
             // No topic has the id 0.
             Control::ForgetOffset { partition, .. } => partition.map_or(0, |partition| partition.topic),
+        }
+    }
+
+    /// The name of the key that makes the change, where that matters.
+    pub(crate) fn owner(&self) -> &str {
+        match self {
+            Control::OpenProducer { owner, .. } | Control::CommitOffset { owner, .. } => owner,
+            _ => "",
         }
     }
 
@@ -206,7 +220,8 @@ pub enum Refused {
     },
     /// Too many producers have names, and each of them was in use lately.
     #[error(
-        "{limit} named producers were in use lately, and there can't be more; use fewer names, or unnamed producers"
+        "there are {limit} named producers, and no key has more of them than this one, or all were in use lately; use \
+         fewer names, or unnamed producers"
     )]
     Names {
         /// The maximum.
@@ -272,10 +287,10 @@ pub enum Refused {
         /// The id.
         id: u64,
     },
-    /// Groups have too many offsets, and each group has committed lately.
+    /// Groups have too many offsets, and those of no other key have to make room.
     #[error(
-        "groups may have {limit} offsets here, and {bytes} bytes committed with them; all groups have committed in the \
-         last seven days: delete those that are not used any more"
+        "groups may have {limit} offsets here, and {bytes} bytes committed with them, and no other key has more than \
+         this one; all of its groups have committed in the last seven days: delete those that are not used any more"
     )]
     Committed {
         /// The maximum.

@@ -27,6 +27,7 @@ mod offsets;
 mod place;
 mod producers;
 mod rules;
+mod shares;
 mod snapshot;
 mod state;
 mod topics;
@@ -38,7 +39,9 @@ pub use control::{Control, Refused};
 pub use described::{PartitionProducer, TransactionProgress, TransactionalProducer};
 pub use garbage::{Garbage, Key, Listing};
 pub use journals::{JOURNALS_MAX, journal_of, journal_of_topic, mix};
-pub use limits::{Limits, MERGED_PIECES_MAX, NAME_BYTES_MAX, NAMED_IDS, PARTITIONS_MAX, PRODUCER_NAMES_MAX};
+pub use limits::{
+    Limits, MERGED_PIECES_MAX, NAME_BYTES_MAX, NAMED_IDS, OWNER_BYTES_MAX, PARTITIONS_MAX, PRODUCER_NAMES_MAX,
+};
 pub use merge::{Joined, MergeLimits, Used, Uses, choose, join, join_adjacent};
 pub use merges::Merges;
 pub use object::{

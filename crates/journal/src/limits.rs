@@ -28,6 +28,9 @@ pub const PARTITIONS_MAX: u32 = 1024;
 /// Maximum length of a topic's or a producer's name in bytes.
 pub const NAME_BYTES_MAX: usize = 200;
 
+/// Maximum length of the name of a key that owns something, in bytes.
+pub const OWNER_BYTES_MAX: usize = 64;
+
 /// Maximum size of a topic's settings in bytes.
 pub const SETTINGS_BYTES_MAX: usize = 4096;
 
@@ -58,6 +61,10 @@ pub const TRANSACTIONS_NOTED_MAX: usize = 500_000;
 
 /// Maximum number of offsets that groups have committed. Each takes about 100 bytes of memory and of a snapshot.
 pub const COMMITTED_MAX: usize = 100_000;
+
+/// Maximum number of offsets that the open transactions of one key's producers commit. They can't give way to others
+/// before their transactions end; this many leave room for three other keys.
+pub const PENDING_PER_OWNER_MAX: usize = COMMITTED_MAX / 4;
 
 /// Maximum size of what is committed with all of them in bytes.
 pub const COMMITTED_METADATA_BYTES_MAX: usize = 8 << 20;

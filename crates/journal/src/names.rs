@@ -3,6 +3,7 @@
 use crate::control::Refused;
 use crate::limits::{NAMED_IDS, PRODUCER_AGE_US, PRODUCER_EPOCH_MAX, PRODUCER_NAMES_MAX};
 use crate::producers::{Producer, Rejected};
+use crate::shares::{Taken, gives_way};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -10,6 +11,8 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Named {
     pub name: Arc<str>,
+    /// The name of the key that opened its first instance.
+    pub owner: Arc<str>,
     /// Epoch of the newest instance.
     pub epoch: u16,
     /// The journal's time when an instance was opened or appended.
@@ -43,13 +46,6 @@ pub(crate) struct NamesBefore {
     named: Option<(u64, Named)>,
     /// The name that made room for it.
     forgotten: Option<(u64, Named)>,
-}
-
-impl NamesBefore {
-    /// The id of the name that made room.
-    pub fn forgotten(&self) -> Option<u64> {
-        self.forgotten.as_ref().map(|(id, _)| *id)
-    }
 }
 
 impl Names {
@@ -132,11 +128,21 @@ impl Names {
     /// Opens a name's next instance, without transactions.
     #[cfg(test)]
     pub fn open(&mut self, name: &Arc<str>, id: u64, epoch: u16, now_us: u64) -> Result<NamesBefore, Refused> {
-        self.open_next(id, Named { name: name.clone(), epoch, used_us: now_us, timeout_ms: 0, ended: None })
+        let (name, owner) = (name.clone(), "".into());
+        self.open_next(id, Named { name, owner, epoch, used_us: now_us, timeout_ms: 0, ended: None }, |_| false)
     }
 
-    /// Opens a name's next instance. Where there are too many names, the idlest is forgotten if it is old enough.
-    pub fn open_next(&mut self, id: u64, opened: Named) -> Result<NamesBefore, Refused> {
+    /// Opens a name's next instance. The name stays its owner's. Where there are too many names, another one that isn't
+    /// held gives way: see [`gives_way`].
+    pub fn open_next(
+        &mut self,
+        id: u64,
+        mut opened: Named,
+        is_held: impl Fn(u64) -> bool,
+    ) -> Result<NamesBefore, Refused> {
+        if let Some((_, known)) = self.named(&opened.name) {
+            opened.owner = known.owner.clone();
+        }
         let Named { name, epoch, used_us: now_us, .. } = &opened;
         let (epoch, now_us) = (*epoch, *now_us);
         let (expected_id, expected) = self.successor(name).unwrap_or((id, 0));
@@ -148,7 +154,7 @@ impl Names {
             return Err(Refused::ProducerId { id });
         }
         let is_full = !self.ids.contains_key(name) && self.by_id.len() >= PRODUCER_NAMES_MAX;
-        let forgotten = if is_full { Some(self.forget(now_us)?) } else { None };
+        let forgotten = if is_full { Some(self.forget(&opened.owner, now_us, is_held)?) } else { None };
         let named = self.ids.remove(name).and_then(|id| self.by_id.remove_entry(&id));
         let before = NamesBefore { id, named, forgotten };
         self.put(id, opened);
@@ -156,16 +162,17 @@ impl Names {
         Ok(before)
     }
 
-    fn forget(&mut self, now_us: u64) -> Result<(u64, Named), Refused> {
+    fn forget(&mut self, owner: &str, now_us: u64, is_held: impl Fn(u64) -> bool) -> Result<(u64, Named), Refused> {
         let full = Refused::Names { limit: PRODUCER_NAMES_MAX };
-        let idlest = self.by_id.iter().min_by_key(|(id, named)| (named.used_us, **id));
-        let (id, named) = idlest.ok_or(full)?;
-        if !is_old(named.used_us, now_us) {
-            return Err(full);
-        }
-        let (id, name) = (*id, named.name.clone());
-        self.ids.remove(&name);
-        self.by_id.remove_entry(&id).ok_or(full)
+        let taken = self.by_id.iter().map(|(id, named)| Taken {
+            owner: &named.owner,
+            amount: 1,
+            can_go: (!is_held(*id)).then_some((named.used_us, *id)),
+        });
+        let id = gives_way(taken, owner, 1, now_us).ok_or(full)?;
+        let forgotten = self.by_id.remove_entry(&id).ok_or(full)?;
+        self.ids.remove(&forgotten.1.name);
+        Ok(forgotten)
     }
 
     fn put(&mut self, id: u64, named: Named) {
@@ -227,6 +234,10 @@ mod tests {
         names.open(&name.into(), id, epoch, now_us).map(|_| (id, epoch))
     }
 
+    fn named(name: &str, owner: &str) -> Named {
+        Named { name: name.into(), owner: owner.into(), epoch: 0, used_us: 0, timeout_ms: 0, ended: None }
+    }
+
     fn judge(names: &Names, id: u64, epoch: u16) -> Option<Rejected> {
         names.judge(Producer { id, epoch, sequence: 0, wraps: false })
     }
@@ -261,7 +272,7 @@ mod tests {
 
     #[test]
     fn a_name_without_an_epoch_left_gets_another_id() {
-        let newest = Named { name: "a".into(), epoch: PRODUCER_EPOCH_MAX, used_us: 0, timeout_ms: 0, ended: None };
+        let newest = Named { epoch: PRODUCER_EPOCH_MAX, ..named("a", "") };
         let mut names = Names::new(BTreeMap::from([(ID, newest)])).unwrap();
         assert_eq!(names.next("a", ID), (ID + 1, 0));
         let full = names.clone();
@@ -293,8 +304,30 @@ mod tests {
     }
 
     #[test]
+    fn one_key_does_not_take_all_names_from_the_others() {
+        let mut names = Names::default();
+        let mut open = |name: &str, owner: &str, is_held: bool| {
+            let (id, _) = names.next(name, ID);
+            names.open_next(id, Named { used_us: 5, ..named(name, owner) }, |_| is_held)
+        };
+        open("first", "b", false).unwrap();
+        for n in 1..PRODUCER_NAMES_MAX {
+            open(&n.to_string(), "a", false).unwrap();
+        }
+        let refused = Err(Refused::Names { limit: PRODUCER_NAMES_MAX });
+        assert_eq!(open("one more", "a", false), refused);
+        assert_eq!(open("held", "b", true), refused, "all have open transactions");
+        for n in 0..100 {
+            let before = open(&format!("b {n}"), "b", false).unwrap();
+            let (_, forgotten) = before.forgotten.unwrap();
+            assert_eq!((&*forgotten.owner, &*forgotten.name), ("a", (n + 1).to_string().as_str()));
+        }
+        assert_eq!(open("another", "a", false), refused, "what b has is b's");
+    }
+
+    #[test]
     fn names_that_cannot_be_are_refused() {
-        let named = |name: &str| Named { name: name.into(), epoch: 0, used_us: 0, timeout_ms: 0, ended: None };
+        let named = |name: &str| named(name, "");
         assert_eq!(Names::new(BTreeMap::from([(ID - 1, named("a"))])), None);
         assert_eq!(Names::new(BTreeMap::from([(ID, named("a")), (ID + 1, named("a"))])), None);
         assert_eq!(Names::new(BTreeMap::from([(NAMED_IDS.end, named("a"))])), None);

@@ -1,8 +1,8 @@
 //! Groups of consumers: how far each has come in each partition, so that its members go on there.
 
 use crate::control::{Control, Refused};
-use crate::limits::{COMMITTED_MAX, COMMITTED_METADATA_BYTES_MAX};
-use crate::names::is_old;
+use crate::limits::{COMMITTED_MAX, COMMITTED_METADATA_BYTES_MAX, PENDING_PER_OWNER_MAX};
+use crate::shares::{Taken, gives_way};
 use crate::state::PartitionId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,8 +25,10 @@ impl Committed {
 }
 
 /// A group's offsets, at least one.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct GroupOffsets {
+    /// The name of the key that made the first commit.
+    pub owner: Arc<str>,
     /// The journal's time of the newest commit.
     pub used_us: u64,
     pub committed: BTreeMap<PartitionId, Committed>,
@@ -37,6 +39,24 @@ impl GroupOffsets {
         self.committed.values().map(|committed| committed.metadata.len()).sum()
     }
 }
+
+/// What a commit takes.
+#[derive(Debug, Clone, Copy)]
+struct More {
+    count: usize,
+    bytes: usize,
+    /// The size of what it takes the place of.
+    bytes_before: usize,
+}
+
+impl More {
+    fn of(known: Option<&Committed>, committed: &Committed) -> More {
+        let bytes_before = known.map_or(0, |known| known.metadata.len());
+        More { count: usize::from(known.is_none()), bytes: committed.metadata.len(), bytes_before }
+    }
+}
+
+const FULL: Refused = Refused::Committed { limit: COMMITTED_MAX, bytes: COMMITTED_METADATA_BYTES_MAX };
 
 /// The offsets of all groups.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
@@ -50,12 +70,25 @@ pub struct Offsets {
 }
 
 /// The offsets that a transaction commits if it is committed.
-pub(crate) type Pending = BTreeMap<(Arc<str>, PartitionId), Committed>;
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Pending {
+    /// The name of the key that made the first commit.
+    pub owner: Arc<str>,
+    pub committed: BTreeMap<(Arc<str>, PartitionId), Committed>,
+}
+
+impl Pending {
+    fn metadata_bytes(&self) -> usize {
+        self.committed.values().map(|committed| committed.metadata.len()).sum()
+    }
+}
 
 /// An offset of a group before a change, to take that back.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct OffsetBefore {
     group: Arc<str>,
+    /// Of the group, or of what is pending.
+    owner: Arc<str>,
     partition: PartitionId,
     committed: Option<Committed>,
     used_us: u64,
@@ -69,20 +102,20 @@ pub(crate) type OffsetsBefore = Vec<OffsetBefore>;
 impl Offsets {
     /// These; `None` if there are too many, or a group has none.
     pub(crate) fn new(by_group: BTreeMap<Arc<str>, GroupOffsets>, pending: BTreeMap<u64, Pending>) -> Option<Offsets> {
-        let pending_count: usize = pending.values().map(BTreeMap::len).sum();
-        let pending_bytes: usize = pending.values().flatten().map(|(_, committed)| committed.metadata.len()).sum();
+        let pending_count: usize = pending.values().map(|pending| pending.committed.len()).sum();
+        let pending_bytes: usize = pending.values().map(Pending::metadata_bytes).sum();
         let count = pending_count + by_group.values().map(|group| group.committed.len()).sum::<usize>();
         let metadata_bytes = pending_bytes + by_group.values().map(GroupOffsets::metadata_bytes).sum::<usize>();
         let is_sound = count <= COMMITTED_MAX
             && metadata_bytes <= COMMITTED_METADATA_BYTES_MAX
-            && pending.values().all(|pending| !pending.is_empty())
+            && pending.values().all(|pending| !pending.committed.is_empty())
             && by_group.values().all(|group| !group.committed.is_empty());
         is_sound.then_some(Offsets { by_group, pending, count, metadata_bytes })
     }
 
     /// The partitions in which an open transaction commits an offset of a group.
     pub fn unstable<'a>(&'a self, group: &'a str) -> impl Iterator<Item = PartitionId> + 'a {
-        let keys = self.pending.values().flat_map(BTreeMap::keys);
+        let keys = self.pending.values().flat_map(|pending| pending.committed.keys());
         keys.filter(move |(of, _)| **of == *group).map(|(_, partition)| *partition)
     }
 
@@ -96,32 +129,38 @@ impl Offsets {
         &self.pending
     }
 
-    /// Notes an offset that counts once a producer's transaction is committed.
+    /// Notes an offset that counts once a producer's transaction is committed. Makes room as [`Offsets::commit`] does.
     pub(crate) fn commit_pending(
         &mut self,
-        producer: u64,
+        (producer, owner): (u64, &Arc<str>),
         group: &Arc<str>,
         partition: PartitionId,
         committed: &Committed,
+        now_us: u64,
     ) -> Result<OffsetsBefore, Refused> {
-        let known = self.pending.get(&producer).and_then(|pending| pending.get(&(group.clone(), partition)));
-        let more = usize::from(known.is_none());
-        let metadata_bytes =
-            self.metadata_bytes + committed.metadata.len() - known.map_or(0, |known| known.metadata.len());
-        if self.count + more > COMMITTED_MAX || metadata_bytes > COMMITTED_METADATA_BYTES_MAX {
-            return Err(Refused::Committed { limit: COMMITTED_MAX, bytes: COMMITTED_METADATA_BYTES_MAX });
+        let pending = self.pending.get(&producer);
+        let owner = pending.map_or(owner, |pending| &pending.owner).clone();
+        let known = pending.and_then(|pending| pending.committed.get(&(group.clone(), partition)));
+        let more = More::of(known, committed);
+        let of_owner = self.pending.values().filter(|pending| pending.owner == owner);
+        if of_owner.map(|pending| pending.committed.len()).sum::<usize>() + more.count > PENDING_PER_OWNER_MAX {
+            return Err(FULL);
         }
-        Ok(vec![self.set_pending(producer, group, partition, Some(committed.clone()))])
+        let mut before = self.make_room(group, &owner, more, now_us)?;
+        before.push(self.set_pending(producer, &owner, group, partition, Some(committed.clone())));
+        Ok(before)
     }
 
     /// A producer's transaction ends, and with it what it commits is committed or dropped.
     pub(crate) fn end(&mut self, producer: u64, is_committed: bool, now_us: u64) -> OffsetsBefore {
-        let pending = self.pending.get(&producer).cloned().unwrap_or_default();
+        let Some(Pending { owner, committed: pending }) = self.pending.get(&producer).cloned() else {
+            return Vec::new();
+        };
         let mut before = Vec::with_capacity(pending.len() * 2);
         for ((group, partition), committed) in pending {
-            before.push(self.set_pending(producer, &group, partition, None));
+            before.push(self.set_pending(producer, &owner, &group, partition, None));
             if is_committed {
-                before.push(self.set(&group, partition, Some(committed), now_us));
+                before.push(self.set(&group, &owner, partition, Some(committed), now_us));
             }
         }
         before
@@ -130,24 +169,27 @@ impl Offsets {
     fn set_pending(
         &mut self,
         producer: u64,
+        owner: &Arc<str>,
         group: &Arc<str>,
         partition: PartitionId,
         committed: Option<Committed>,
     ) -> OffsetBefore {
-        let pending = self.pending.entry(producer).or_default();
+        let new = || Pending { owner: owner.clone(), committed: BTreeMap::new() };
+        let pending = self.pending.entry(producer).or_insert_with(new);
+        let owner = pending.owner.clone();
         self.count += usize::from(committed.is_some());
         self.metadata_bytes += committed.as_ref().map_or(0, |committed| committed.metadata.len());
         let key = (group.clone(), partition);
         let before = match committed {
-            Some(committed) => pending.insert(key, committed),
-            None => pending.remove(&key),
+            Some(committed) => pending.committed.insert(key, committed),
+            None => pending.committed.remove(&key),
         };
-        if pending.is_empty() {
+        if pending.committed.is_empty() {
             self.pending.remove(&producer);
         }
         self.count -= usize::from(before.is_some());
         self.metadata_bytes -= before.as_ref().map_or(0, |before| before.metadata.len());
-        OffsetBefore { group: group.clone(), partition, committed: before, used_us: 0, pending: Some(producer) }
+        OffsetBefore { group: group.clone(), owner, partition, committed: before, used_us: 0, pending: Some(producer) }
     }
 
     /// The names of the groups that have committed offsets, in order.
@@ -164,11 +206,11 @@ impl Offsets {
     /// Follows a control record of a valid object, which was built at the journal's time `now_us`.
     pub fn follow(&mut self, control: &Control, now_us: u64) {
         let followed = match control {
-            Control::CommitOffset { group, partition, committed, producer: None } => {
-                self.commit(group, *partition, committed, now_us).map(drop)
+            Control::CommitOffset { group, partition, committed, owner, producer: None } => {
+                self.commit(group, owner, *partition, committed, now_us).map(drop)
             }
-            Control::CommitOffset { group, partition, committed, producer: Some((id, _)) } => {
-                self.commit_pending(*id, group, *partition, committed).map(drop)
+            Control::CommitOffset { group, partition, committed, owner, producer: Some((id, _)) } => {
+                self.commit_pending((*id, owner), group, *partition, committed, now_us).map(drop)
             }
             Control::EndTransaction { id, end, .. } => {
                 self.end(*id, end.is_committed(), now_us);
@@ -193,35 +235,66 @@ impl Offsets {
         self.by_group.iter()
     }
 
-    /// Notes how far a group has come. Where there is no room, the idlest other group is forgotten if it is old enough.
+    /// Notes how far a group has come. Where there is no room, other groups are forgotten: see [`gives_way`].
     pub(crate) fn commit(
         &mut self,
         group: &Arc<str>,
+        owner: &Arc<str>,
         partition: PartitionId,
         committed: &Committed,
         now_us: u64,
     ) -> Result<OffsetsBefore, Refused> {
-        let known = self.by_group.get(group).and_then(|group| group.committed.get(&partition));
-        let more = usize::from(known.is_none());
-        let known_bytes = known.map_or(0, |known| known.metadata.len());
-        let metadata_bytes = self.metadata_bytes + committed.metadata.len() - known_bytes;
-        let is_full = self.count + more > COMMITTED_MAX || metadata_bytes > COMMITTED_METADATA_BYTES_MAX;
-        let mut before = if is_full { self.forget(group, now_us)? } else { Vec::new() };
-        before.push(self.set(group, partition, Some(committed.clone()), now_us));
+        let found = self.by_group.get(group);
+        let owner = found.map_or(owner, |found| &found.owner).clone();
+        let more = More::of(found.and_then(|found| found.committed.get(&partition)), committed);
+        let mut before = self.make_room(group, &owner, more, now_us)?;
+        before.push(self.set(group, &owner, partition, Some(committed.clone()), now_us));
         Ok(before)
     }
 
-    /// Forgets the idlest group but this one.
-    fn forget(&mut self, but: &Arc<str>, now_us: u64) -> Result<OffsetsBefore, Refused> {
-        let full = Refused::Committed { limit: COMMITTED_MAX, bytes: COMMITTED_METADATA_BYTES_MAX };
-        let others = self.by_group.iter().filter(|(name, _)| *name != but);
-        let idlest = others.min_by_key(|(name, group)| (group.used_us, (*name).clone()));
-        let Some((name, group)) = idlest else { return Err(full) };
-        if !is_old(group.used_us, now_us) {
-            return Err(full);
+    /// Forgets groups other than this one until its owner can have so much more.
+    fn make_room(&mut self, group: &Arc<str>, owner: &str, more: More, now_us: u64) -> Result<OffsetsBefore, Refused> {
+        let mut before = Vec::new();
+        loop {
+            let lacks_count = self.count + more.count > COMMITTED_MAX;
+            let lacks_bytes = self.metadata_bytes + more.bytes > COMMITTED_METADATA_BYTES_MAX + more.bytes_before;
+            let forgotten = match (lacks_count, lacks_bytes) {
+                (false, false) => return Ok(before),
+                (true, _) => {
+                    let taken = self.taken(group, |group| group.committed.len(), |pending| pending.committed.len());
+                    gives_way(taken, owner, more.count, now_us)
+                }
+                (false, true) => {
+                    let taken = self.taken(group, GroupOffsets::metadata_bytes, Pending::metadata_bytes);
+                    gives_way(taken, owner, more.bytes.saturating_sub(more.bytes_before), now_us)
+                }
+            };
+            let Some(name) = forgotten.cloned() else {
+                self.restore(before);
+                return Err(FULL);
+            };
+            before.extend(self.delete_where(&name, |_| true));
         }
-        let name = name.clone();
-        Ok(self.delete_where(&name, |_| true))
+    }
+
+    /// What takes room. What is pending stays, and so does one group.
+    fn taken<'a>(
+        &'a self,
+        but: &'a Arc<str>,
+        of_group: impl Fn(&GroupOffsets) -> usize + 'a,
+        of_pending: impl Fn(&Pending) -> usize + 'a,
+    ) -> impl Iterator<Item = Taken<'a, &'a Arc<str>>> {
+        let groups = self.by_group.iter().map(move |(name, group)| Taken {
+            owner: &group.owner,
+            amount: of_group(group),
+            can_go: (name != but).then_some((group.used_us, name)),
+        });
+        let pending = self.pending.values().map(move |pending| Taken {
+            owner: &pending.owner,
+            amount: of_pending(pending),
+            can_go: None,
+        });
+        groups.chain(pending)
     }
 
     /// Deletes one offset of a group, or all if no partition is named.
@@ -240,27 +313,28 @@ impl Offsets {
         let mut before: OffsetsBefore =
             groups.iter().flat_map(|group| self.delete_where(group, |id| id.topic == topic)).collect();
         let of_topic = |(producer, pending): (&u64, &Pending)| {
-            let keys = pending.keys().filter(|(_, partition)| partition.topic == topic);
-            keys.map(|key| (*producer, key.clone())).collect::<Vec<_>>()
+            let keys = pending.committed.keys().filter(|(_, partition)| partition.topic == topic);
+            keys.map(|key| (*producer, pending.owner.clone(), key.clone())).collect::<Vec<_>>()
         };
         let pending: Vec<_> = self.pending.iter().flat_map(of_topic).collect();
-        before.extend(pending.iter().map(|(producer, (group, id))| self.set_pending(*producer, group, *id, None)));
+        let dropped = pending.iter();
+        before.extend(dropped.map(|(of, owner, (group, id))| self.set_pending(*of, owner, group, *id, None)));
         before
     }
 
     fn delete_where(&mut self, group: &Arc<str>, is_deleted: impl Fn(PartitionId) -> bool) -> OffsetsBefore {
         let Some(found) = self.by_group.get(group) else { return Vec::new() };
-        let used_us = found.used_us;
+        let (used_us, owner) = (found.used_us, found.owner.clone());
         let deleted: Vec<_> = found.committed.keys().copied().filter(|id| is_deleted(*id)).collect();
-        deleted.into_iter().map(|id| self.set(group, id, None, used_us)).collect()
+        deleted.into_iter().map(|id| self.set(group, &owner, id, None, used_us)).collect()
     }
 
     /// Takes a change back.
     pub(crate) fn restore(&mut self, before: OffsetsBefore) {
-        for OffsetBefore { group, partition, committed, used_us, pending } in before.into_iter().rev() {
+        for OffsetBefore { group, owner, partition, committed, used_us, pending } in before.into_iter().rev() {
             match pending {
-                Some(producer) => self.set_pending(producer, &group, partition, committed),
-                None => self.set(&group, partition, committed, used_us),
+                Some(producer) => self.set_pending(producer, &owner, &group, partition, committed),
+                None => self.set(&group, &owner, partition, committed, used_us),
             };
         }
     }
@@ -269,11 +343,14 @@ impl Offsets {
     fn set(
         &mut self,
         name: &Arc<str>,
+        owner: &Arc<str>,
         partition: PartitionId,
         committed: Option<Committed>,
         used_us: u64,
     ) -> OffsetBefore {
-        let group = self.by_group.entry(name.clone()).or_default();
+        let new = || GroupOffsets { owner: owner.clone(), used_us: 0, committed: BTreeMap::new() };
+        let group = self.by_group.entry(name.clone()).or_insert_with(new);
+        let owner = group.owner.clone();
         let used_before_us = std::mem::replace(&mut group.used_us, used_us);
         self.count += usize::from(committed.is_some());
         self.metadata_bytes += committed.as_ref().map_or(0, |committed| committed.metadata.len());
@@ -286,7 +363,8 @@ impl Offsets {
         }
         self.count -= usize::from(before.is_some());
         self.metadata_bytes -= before.as_ref().map_or(0, |before| before.metadata.len());
-        OffsetBefore { group: name.clone(), partition, committed: before, used_us: used_before_us, pending: None }
+        let (group, committed, used_us) = (name.clone(), before, used_before_us);
+        OffsetBefore { group, owner, partition, committed, used_us, pending: None }
     }
 }
 
@@ -296,8 +374,19 @@ mod tests {
     use crate::limits::{PRODUCER_AGE_US, SETTINGS_BYTES_MAX};
 
     fn commit(offsets: &mut Offsets, group: &str, n: u64, bytes: usize, now_us: u64) -> Result<OffsetsBefore, Refused> {
+        commit_as(offsets, "", group, n, bytes, now_us)
+    }
+
+    fn commit_as(
+        offsets: &mut Offsets,
+        owner: &str,
+        group: &str,
+        n: u64,
+        bytes: usize,
+        now_us: u64,
+    ) -> Result<OffsetsBefore, Refused> {
         let committed = Committed { offset: n as i64, metadata: vec![0; bytes].into() };
-        offsets.commit(&group.into(), PartitionId { topic: n, number: 0 }, &committed, now_us)
+        offsets.commit(&group.into(), &owner.into(), PartitionId { topic: n, number: 0 }, &committed, now_us)
     }
 
     fn names(offsets: &Offsets) -> Vec<&str> {
@@ -338,5 +427,73 @@ mod tests {
         );
         assert!(commit(&mut offsets, "one", 0, SETTINGS_BYTES_MAX - 1, 1).is_ok());
         assert!(commit(&mut offsets, "one", fit, 1, 1).is_ok());
+    }
+
+    /// A key that takes all it can is the one that gives way: others get their share at any time.
+    #[test]
+    fn one_key_does_not_exhaust_the_offsets_of_the_others() {
+        let mut offsets = Offsets::default();
+        commit_as(&mut offsets, "b", "b-first", 0, 0, 1).unwrap();
+        let of_a = COMMITTED_MAX as u64 / 100;
+        for group in 0..100 {
+            for n in 0..of_a - u64::from(group == 0) {
+                commit_as(&mut offsets, "a", &format!("a-{group:02}"), n, 0, 2 + group).unwrap();
+            }
+        }
+        let full = offsets.clone();
+        assert_eq!(commit_as(&mut offsets, "a", "a-more", 0, 0, 200), Err(FULL));
+        assert_eq!(commit_as(&mut offsets, "a", "b-first", 0, 0, 200).map(|before| before.len()), Ok(1));
+        offsets = full.clone();
+        // The groups that a has used least recently go, one after the other.
+        let before = commit_as(&mut offsets, "b", "b-new", 0, 0, 200).unwrap();
+        assert!(!names(&offsets).contains(&"a-00") && names(&offsets).contains(&"a-01"));
+        offsets.restore(before);
+        assert_eq!(offsets, full);
+        let mut refused = 0;
+        for n in 0..COMMITTED_MAX as u64 {
+            let result = commit_as(&mut offsets, "b", &format!("b-{}", n / of_a), n % of_a, 0, 201);
+            refused += u64::from(result.is_err());
+        }
+        let of = |owner: &str| {
+            let groups = offsets.by_group.values().filter(|group| &*group.owner == owner);
+            groups.map(|group| group.committed.len()).sum::<usize>()
+        };
+        assert!(of("a").abs_diff(COMMITTED_MAX / 2) <= of_a as usize, "{} of a", of("a"));
+        assert!(of("b").abs_diff(COMMITTED_MAX / 2) <= of_a as usize, "{} of b", of("b"));
+        assert!(offsets.count <= COMMITTED_MAX && refused > 0);
+    }
+
+    #[test]
+    fn what_is_committed_makes_as_much_room_as_it_takes() {
+        let mut offsets = Offsets::default();
+        let fit = (COMMITTED_METADATA_BYTES_MAX / SETTINGS_BYTES_MAX) as u64;
+        for n in 0..fit - 1 {
+            commit_as(&mut offsets, "a", "large", n, SETTINGS_BYTES_MAX, 2).unwrap();
+        }
+        for n in 0..SETTINGS_BYTES_MAX as u64 / 8 {
+            commit_as(&mut offsets, "a", &format!("small {n}"), n, 8, 1).unwrap();
+        }
+        let full = offsets.clone();
+        let before = commit_as(&mut offsets, "b", "b", 0, SETTINGS_BYTES_MAX, 3).unwrap();
+        assert_eq!(names(&offsets), ["b", "large"], "all the small ones");
+        assert!(offsets.metadata_bytes <= COMMITTED_METADATA_BYTES_MAX);
+        assert!(Offsets::new(offsets.by_group.clone(), BTreeMap::new()).is_some(), "a snapshot can have it");
+        offsets.restore(before);
+        assert_eq!(offsets, full);
+    }
+
+    #[test]
+    fn what_transactions_commit_is_limited_for_each_key() {
+        let mut offsets = Offsets::default();
+        let mut commit = |producer, owner: &str, n: u64| {
+            let committed = Committed { offset: 1, metadata: [].into() };
+            let partition = PartitionId { topic: n + 1, number: 0 };
+            offsets.commit_pending((producer, &owner.into()), &"g".into(), partition, &committed, 1).map(drop)
+        };
+        for n in 0..PENDING_PER_OWNER_MAX as u64 {
+            commit(1 + n % 3, "a", n).unwrap();
+        }
+        assert_eq!(commit(4, "a", 0), Err(FULL));
+        assert_eq!([commit(1, "a", 0), commit(5, "b", 0)], [Ok(()), Ok(())]);
     }
 }

@@ -478,10 +478,10 @@ impl State {
                 Control::Create { topic: self.topics.next_id(), name, partitions, settings }
             }
             Control::BeginMerge { .. } => Control::BeginMerge { merge: self.merges.begun() + 1 },
-            Control::OpenProducer { name, id: drawn, timeout_ms, from, .. } => {
+            Control::OpenProducer { name, id: drawn, timeout_ms, owner, from, .. } => {
                 let (id, epoch) = self.names.next(&name, drawn);
                 let ends = self.open_of(&name).unwrap_or_default();
-                Control::OpenProducer { name, id, epoch, timeout_ms, from, ends }
+                Control::OpenProducer { name, id, epoch, timeout_ms, owner, from, ends }
             }
             Control::EndTransaction { name, id, epoch, end, next: (drawn, _) } => {
                 let next = self.names.next(&name, drawn);
@@ -514,7 +514,7 @@ impl State {
                 self.merges.close(*merge, rules)?;
                 Ok(Undo::Merges { before })
             }
-            Control::OpenProducer { name, id, epoch, timeout_ms, from, ends } => {
+            Control::OpenProducer { name, id, epoch, timeout_ms, owner, from, ends } => {
                 if let Some((id, epoch)) = from {
                     self.names.check(name, *id, *epoch)?;
                 }
@@ -523,7 +523,8 @@ impl State {
                     return Err(Refused::OpenTransaction { id: open });
                 }
                 let (used_us, timeout_ms) = (self.time_us, *timeout_ms);
-                let opened = Named { name: name.clone(), epoch: *epoch, used_us, timeout_ms, ended: None };
+                let (name, owner) = (name.clone(), owner.clone());
+                let opened = Named { name, owner, epoch: *epoch, used_us, timeout_ms, ended: None };
                 self.instance(*id, opened, *ends, TransactionEnd::Abort)
             }
             Control::EndTransaction { name, id, epoch, end, next } => {
@@ -537,23 +538,25 @@ impl State {
                 }
                 let ended = Ended { id: *id, epoch: *epoch, is_committed: end.is_committed() };
                 let ended = Some(ended).filter(|_| *end != TransactionEnd::Expire);
-                let opened = Named { name: name.clone(), epoch: next.1, used_us: self.time_us, timeout_ms, ended };
+                // The owner stays.
+                let (name, owner, used_us) = (name.clone(), "".into(), self.time_us);
+                let opened = Named { name, owner, epoch: next.1, used_us, timeout_ms, ended };
                 self.instance(next.0, opened, *id, *end)
             }
-            Control::CommitOffset { group, partition, committed, producer: Some((id, epoch)) } => {
+            Control::CommitOffset { group, partition, committed, owner, producer: Some((id, epoch)) } => {
                 self.topics.check_partition(partition.topic, partition.number)?;
                 let named = self.names.get(*id).ok_or(Refused::NotOpen { id: *id, found: *epoch })?;
                 self.names.check(&named.name, *id, *epoch)?;
                 if named.timeout_ms == 0 {
                     return Err(Refused::NoTransactions { id: *id });
                 }
-                let offsets = self.offsets.commit_pending(*id, group, *partition, committed)?;
+                let offsets = self.offsets.commit_pending((*id, owner), group, *partition, committed, self.time_us)?;
                 let joined = self.transactions.join(*id, None, self.time_us);
                 Ok(Undo::Pending { producer: *id, joined, offsets })
             }
-            Control::CommitOffset { group, partition, committed, producer: None } => {
+            Control::CommitOffset { group, partition, committed, owner, producer: None } => {
                 self.topics.check_committed(partition.topic, partition.number)?;
-                let before = self.offsets.commit(group, *partition, committed, self.time_us)?;
+                let before = self.offsets.commit(group, owner, *partition, committed, self.time_us)?;
                 Ok(Undo::Offsets { before })
             }
             Control::ForgetOffset { group, partition } => {
@@ -617,12 +620,9 @@ impl State {
 
     /// Opens a name's next instance, and ends the transaction of the one before it.
     fn instance(&mut self, id: u64, opened: Named, ends: u64, end: TransactionEnd) -> Result<Undo, Refused> {
-        let names = Box::new(self.names.open_next(id, opened)?);
-        // Nobody could end it any more.
-        if let Some(id) = names.forgotten().filter(|id| self.transactions.open.contains_key(id)) {
-            self.names.restore(*names);
-            return Err(Refused::OpenTransaction { id });
-        }
+        // Nobody could end the transaction of a name that is forgotten.
+        let open = &self.transactions.open;
+        let names = Box::new(self.names.open_next(id, opened, |id| open.contains_key(&id))?);
         let ended = self.transactions.open.remove_entry(&ends);
         let offsets = self.offsets.end(ends, end.is_committed(), self.time_us);
         Ok(Undo::Instance { names, ended, offsets })

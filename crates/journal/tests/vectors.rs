@@ -90,8 +90,15 @@ fn first() -> Vec<u8> {
         let (name, settings) = (name.into(), settings.into());
         Control::Create { topic, name, partitions, settings }
     };
-    let open =
-        |epoch| Control::OpenProducer { name: "orders-1".into(), id: NAMED, epoch, timeout_ms: 0, from: None, ends: 0 };
+    let open = |epoch| Control::OpenProducer {
+        name: "orders-1".into(),
+        id: NAMED,
+        epoch,
+        timeout_ms: 0,
+        owner: "".into(),
+        from: None,
+        ends: 0,
+    };
     let controls = [create(1, "orders", 2, br#"{"payload":"value"}"#), create(2, "events", 1, b"{}"), open(0), open(1)];
     let [one, _, _, other] = batches();
     let sections = [(section(ORDERS, 0), &[one.0][..]), (section(OTHER_ORDERS, 0), &[other.0])];
@@ -134,7 +141,7 @@ fn third() -> Vec<u8> {
 fn fourth() -> Vec<u8> {
     let commit = |group: &str, partition, offset, metadata: &[u8]| {
         let committed = Committed { offset, metadata: metadata.into() };
-        Control::CommitOffset { group: group.into(), partition, committed, producer: None }
+        Control::CommitOffset { group: group.into(), partition, committed, owner: "".into(), producer: None }
     };
     let forget = |group: &str, partition| Control::ForgetOffset { group: group.into(), partition };
     let controls = [

@@ -1,8 +1,8 @@
 //! The checksum of a batch's content without its time, by which a batch that is sent again is recognized.
 //!
 //! Some clients give records without a time the present one whenever they encode a batch, also to send it again
-//! (kafkajs). Then the same records have another base timestamp and another maximum timestamp, and nothing else changes:
-//! a record's own time is a difference to the base.
+//! (kafkajs). Then the same records have another base timestamp and another maximum timestamp, and nothing else is
+//! different: a record's own time is a difference to the base.
 
 use super::header::{BASE_TIMESTAMP_POSITION, CRC_FROM, MAX_TIMESTAMP_POSITION};
 use crate::{crc32c, crc32c_concat};

@@ -429,10 +429,11 @@ impl Journal {
         self.ask(Request::Change { control, answer }, answered).await
     }
 
-    /// Opens a new instance of a named producer, without transactions.
-    pub async fn open_producer(&self, name: &str) -> Result<ProducerInstance, JournalError> {
-        let name = name.into();
-        self.change_producer(Control::OpenProducer { name, id: 0, epoch: 0, timeout_ms: 0, from: None, ends: 0 }).await
+    /// Opens a new instance of a named producer, without transactions, for the key with this name.
+    pub async fn open_producer(&self, name: &str, owner: &str) -> Result<ProducerInstance, JournalError> {
+        let (name, owner) = (name.into(), owner.into());
+        let open = Control::OpenProducer { name, id: 0, epoch: 0, timeout_ms: 0, owner, from: None, ends: 0 };
+        self.change_producer(open).await
     }
 
     /// Opens a new instance of a named producer, or ends the transaction of one, which opens the next. When this

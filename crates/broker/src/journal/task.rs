@@ -371,8 +371,8 @@ impl Task {
     fn with_drawn_id(&self, control: Control) -> Control {
         let drawn = self.config.producer_ids.draw();
         match control {
-            Control::OpenProducer { name, epoch, timeout_ms, from, ends, .. } => {
-                Control::OpenProducer { name, id: drawn, epoch, timeout_ms, from, ends }
+            Control::OpenProducer { name, epoch, timeout_ms, owner, from, ends, .. } => {
+                Control::OpenProducer { name, id: drawn, epoch, timeout_ms, owner, from, ends }
             }
             Control::EndTransaction { name, id, epoch, end, .. } => {
                 Control::EndTransaction { name, id, epoch, end, next: (drawn, 0) }

@@ -196,15 +196,16 @@ async fn what_follows_a_lost_instance_of_a_named_producer_stays() {
         expected.push(record.to_owned());
     };
     write("first").await;
-    let one = broker.open_producer("known").await.unwrap();
+    let one = broker.open_producer("known", "").await.unwrap();
     // From here on each is lost once: a new name, one that nobody uses again, and another instance of a known one.
     for name in ["new", "never seen again", "known"] {
-        broker.open_producer(name).await.unwrap();
+        broker.open_producer(name, "").await.unwrap();
     }
     write("second").await;
-    let (known, new) = (broker.open_producer("known").await.unwrap(), broker.open_producer("new").await.unwrap());
+    let (known, new) =
+        (broker.open_producer("known", "").await.unwrap(), broker.open_producer("new", "").await.unwrap());
     assert_eq!((known.id, known.epoch, new.epoch), (one.id, 2, 1));
-    broker.open_producer("last").await.unwrap();
+    broker.open_producer("last", "").await.unwrap();
     write("third").await;
     write("the last one isn't known to have been synced").await;
     drop(partition);
@@ -229,7 +230,7 @@ async fn what_follows_a_lost_instance_of_a_named_producer_stays() {
             let partition = broker.partition("t", 0).await.unwrap();
             assert_eq!(records(&partition).await, expected, "{lost:?}, run {run}");
             drop(partition);
-            let next = broker.open_producer("known").await.unwrap();
+            let next = broker.open_producer("known", "").await.unwrap();
             assert_eq!((next.id, next.epoch), (one.id, 3 + run), "{lost:?}, run {run}");
             broker.close().await;
         }

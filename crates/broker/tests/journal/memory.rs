@@ -110,10 +110,10 @@ async fn producers_are_forgotten_after_seven_days_and_their_names_are_not() {
     let first = {
         let journal = open(1);
         journal.change(create("t", 1)).await.unwrap();
-        let first = journal.open_producer("orders").await.unwrap();
+        let first = journal.open_producer("orders", "").await.unwrap();
         assert_eq!(append(&journal, first.id, first.epoch, 0).await, Ok(0));
         assert_eq!(append(&journal, 7, 0, 0).await, Ok(1));
-        let second = journal.open_producer("orders").await.unwrap();
+        let second = journal.open_producer("orders", "").await.unwrap();
         assert_eq!((second.id, second.epoch), (first.id, first.epoch + 1));
         first
     };
@@ -131,7 +131,7 @@ async fn producers_are_forgotten_after_seven_days_and_their_names_are_not() {
     let fenced = Err(Rejected::Fenced { current: 1, found: 0 });
     assert_eq!(append(&journal, first.id, 0, 1).await, fenced);
     assert_eq!(append(&journal, first.id, 1, 0).await, Ok(5));
-    assert_eq!(journal.open_producer("orders").await.unwrap().epoch, 2);
+    assert_eq!(journal.open_producer("orders", "").await.unwrap().epoch, 2);
 }
 
 #[tokio::test(start_paused = true)]

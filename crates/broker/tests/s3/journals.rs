@@ -166,9 +166,9 @@ async fn producers_number_their_appends_in_topics_of_several_journals() {
         assert_eq!(append(&again, name, 3).await, 3);
     }
     // A named one would be fenced in one journal, and go on in the others.
-    let error = again.open_producer("p").await.unwrap_err().to_string();
+    let error = again.open_producer("p", "").await.unwrap_err().to_string();
     assert!(error.contains("need a storage with one journal, and this one has 3"), "{error}");
-    let error = again.open_transactional("p", Duration::from_secs(1), None).await.unwrap_err().to_string();
+    let error = again.open_transactional("p", "", Duration::from_secs(1), None).await.unwrap_err().to_string();
     assert!(error.contains("transactions need a storage with one journal"), "{error}");
     assert_eq!(again.transactional_producers(None, None, |_| true).await.unwrap(), []);
     again.close().await;
@@ -189,7 +189,7 @@ async fn a_group_commits_offsets_in_topics_of_all_journals_and_those_of_deleted_
     };
     for (number, group) in (10..).zip(&groups) {
         let commit = |topic: &str| Commit { topic: topic.into(), partition: 0, offset: number, metadata: [].into() };
-        let committed = first.commit_offsets(group, None, &TOPICS.map(commit)).await.unwrap();
+        let committed = first.commit_offsets(group, "", None, &TOPICS.map(commit)).await.unwrap();
         assert!(committed.iter().all(Result::is_ok), "{committed:?}");
     }
     first.close().await;

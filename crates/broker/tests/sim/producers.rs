@@ -119,7 +119,7 @@ impl Surroundings {
         let mut instances = Vec::new();
         while !self.store.is_calm() {
             let number = instances.len();
-            let opened = self.any().await.open_producer("n").await;
+            let opened = self.any().await.open_producer("n", "").await;
             self.store.note(|| format!("instance {number}: {opened:?}"));
             if let Ok(instance) = opened {
                 self.store.saw(|seen| seen.opened += 1);

@@ -213,6 +213,42 @@ fn a_groups_offsets_in_a_topic_are_deleted_by_those_who_may_read_it() {
     assert_eq!(left["offsets"][0]["topic"], "b-secret", "{left}");
 }
 
+/// One key takes all that there is for offsets of groups: the others get their share all the same, and it is refused.
+#[test]
+fn one_key_does_not_exhaust_the_offsets_of_the_others() {
+    const PARTITIONS: usize = 1024;
+    let keys = Keys::new();
+    let greedy = keys.add(&["greedy", "--all"]);
+    let other = keys.add(&["other", "--read", "t", "--groups", "b-*"]);
+    let broker = keys.broker(&[]);
+    let settings = format!(r#"{{"partitions":{PARTITIONS}}}"#);
+    ask(&broker, &greedy, "POST", "/topic?topic-name=t", JSON, settings.as_bytes()).assert_status(201);
+    let commit = |key: &str, group: &str, count: usize| {
+        let offset = |partition: usize| format!(r#"{{"topic":"t","partition":{partition},"offset":0}}"#);
+        let offsets: Vec<String> = (0..count).map(offset).collect();
+        let body = format!(r#"{{"offsets":[{}]}}"#, offsets.join(","));
+        ask(&broker, key, "PUT", &format!("/group?group-name={group}"), JSON, body.as_bytes())
+    };
+    commit(&other, "b-1", 1).assert_status(204);
+    let groups = 100_000 / PARTITIONS;
+    for number in 0..groups {
+        commit(&greedy, &format!("a-{number:03}"), PARTITIONS).assert_status(204);
+    }
+    commit(&greedy, "a-last", 100_000 - groups * PARTITIONS - 1).assert_status(204);
+    let refused = commit(&greedy, "a-more", 1);
+    refused.assert_error(507, "offsets_too_many");
+    assert!(refused.text().contains("no other key has more than this one"), "{}", refused.text());
+    commit(&greedy, "a-001", PARTITIONS).assert_status(204);
+    for group in ["b-2", "b-3"] {
+        commit(&other, group, PARTITIONS).assert_status(204);
+    }
+    let left = names(&get(&broker, &greedy, "/groups"), "groups");
+    let is_there = |group: &str| left.iter().any(|name| name == group);
+    assert!(!is_there("a-000") && is_there("a-001") && is_there("a-last"), "{left:?}");
+    assert!(["b-1", "b-2", "b-3"].into_iter().all(is_there), "{left:?}");
+    commit(&greedy, "a-more", PARTITIONS).assert_error(507, "offsets_too_many");
+}
+
 /// A request that waits ends without a record if its key is removed, or loses the grant.
 #[test]
 fn a_read_that_waits_does_not_outlive_its_key() {

@@ -542,8 +542,15 @@ impl Model for Bounds {
                 site.has_opened = true;
                 let ticket = OPENING + at as u8;
                 site.open.push(ticket);
-                let control =
-                    Control::OpenProducer { name: NEW.into(), id: 0, epoch: 0, timeout_ms: 0, from: None, ends: 0 };
+                let control = Control::OpenProducer {
+                    name: NEW.into(),
+                    id: 0,
+                    epoch: 0,
+                    timeout_ms: 0,
+                    owner: "".into(),
+                    from: None,
+                    ends: 0,
+                };
                 world.feed(at, Event::Change { ticket, control });
             }
             Step::Create(at) => {

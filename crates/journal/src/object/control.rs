@@ -2,7 +2,9 @@
 
 use super::ObjectError;
 use crate::control::Control;
-use crate::limits::{MERGED_PIECES_MAX, NAME_BYTES_MAX, OBJECT_CONTROL_BYTES_MAX, PARTITIONS_MAX, SETTINGS_BYTES_MAX};
+use crate::limits::{
+    MERGED_PIECES_MAX, NAME_BYTES_MAX, OBJECT_CONTROL_BYTES_MAX, OWNER_BYTES_MAX, PARTITIONS_MAX, SETTINGS_BYTES_MAX,
+};
 use crate::offsets::Committed;
 use crate::place::{BatchCount, MergedPiece, Piece, Place, Source, are_sound};
 use crate::state::PartitionId;
@@ -38,7 +40,7 @@ pub(crate) const CONTROL_BYTES_MAX: u64 = end_merge_bytes(MERGED_PIECES_MAX);
 
 const _: () = assert!(CONTROL_BYTES_MAX * 2 <= OBJECT_CONTROL_BYTES_MAX, "an object takes several control records");
 const _: () = assert!(
-    padded(size_of::<RawControl>() + NAME_BYTES_MAX + TEXT_BYTES_MAX) as u64 <= CONTROL_BYTES_MAX,
+    padded(size_of::<RawControl>() + NAME_BYTES_MAX + TEXT_BYTES_MAX + OWNER_BYTES_MAX) as u64 <= CONTROL_BYTES_MAX,
     "no other control record is longer"
 );
 const _: () = assert!(size_of::<RawControl>() == size_of::<RawEndMerge>());
@@ -57,7 +59,9 @@ struct RawControl {
     first_offset: U64,
     name_bytes: U16,
     settings_bytes: U16,
-    zero_too: U32,
+    /// Length of the name of the key that makes the change.
+    owner_bytes: U16,
+    zero_too: U16,
 }
 
 /// What a control record that ends a merge begins with, in place of [`RawControl`].
@@ -98,7 +102,8 @@ pub(crate) fn control_bytes(control: &Control) -> u64 {
         return end_merge_bytes(pieces.len());
     }
     let (name, settings) = control.texts();
-    padded(size_of::<RawControl>() + name.len() + front_of(control).len() + settings.len()) as u64
+    padded(size_of::<RawControl>() + name.len() + front_of(control).len() + settings.len() + control.owner().len())
+        as u64
 }
 
 /// What stands before the settings.
@@ -145,6 +150,8 @@ pub(super) fn write(control: &Control, index: &mut Vec<u8>) {
     );
     assert!(name.len() <= NAME_BYTES_MAX && name.is_empty() != names, "{control:?}");
     assert!(settings.len() <= SETTINGS_BYTES_MAX, "topic {}: {} bytes of settings", control.id(), settings.len());
+    let owner = control.owner().as_bytes();
+    assert!(owner.len() <= OWNER_BYTES_MAX, "{control:?}");
     let (kind, partitions, first_offset) = match control {
         Control::Create { partitions, .. } => (CREATE, *partitions, 0),
         Control::Alter { partitions, .. } => (ALTER, *partitions, 0),
@@ -172,12 +179,14 @@ pub(super) fn write(control: &Control, index: &mut Vec<u8>) {
         first_offset: U64::new(first_offset),
         name_bytes: U16::new(name.len() as u16),
         settings_bytes: U16::new((front.len() + settings.len()) as u16),
-        zero_too: U32::new(0),
+        owner_bytes: U16::new(owner.len() as u16),
+        zero_too: U16::new(0),
     };
     index.extend_from_slice(raw.as_bytes());
     index.extend_from_slice(name);
     index.extend_from_slice(&front);
     index.extend_from_slice(settings);
+    index.extend_from_slice(owner);
     index.resize(begin + padded(index.len() - begin), 0);
     assert_eq!((index.len() - begin) as u64, control_bytes(control), "{control:?}");
 }
@@ -262,7 +271,8 @@ fn read(bytes: &[u8]) -> Option<Control> {
     }
     let (raw, rest) = RawControl::read_from_prefix(bytes).ok()?;
     let (name, rest) = rest.split_at_checked(raw.name_bytes.get() as usize)?;
-    let settings = rest.get(..raw.settings_bytes.get() as usize)?;
+    let (settings, rest) = rest.split_at_checked(raw.settings_bytes.get() as usize)?;
+    let owner = rest.get(..raw.owner_bytes.get() as usize)?;
     let (topic, partitions) = (raw.id.get(), raw.partitions.get());
     let with_names =
         [CREATE, OPEN_PRODUCER, COMMIT_OFFSET, FORGET_OFFSET, END_TRANSACTION, COMMIT_OFFSET_IN_TRANSACTION];
@@ -273,11 +283,13 @@ fn read(bytes: &[u8]) -> Option<Control> {
     let is_sound = name.len() <= NAME_BYTES_MAX
         && name.is_empty() != has_name
         && settings.len() <= settings_max
-        && partitions <= partitions_max;
+        && partitions <= partitions_max
+        && owner.len() <= OWNER_BYTES_MAX;
     if !is_sound {
         return None;
     }
     let settings: Arc<[u8]> = settings.into();
+    let owner: Arc<str> = str::from_utf8(owner).ok()?.into();
     Some(match raw.kind {
         CREATE => Control::Create { topic, name: str::from_utf8(name).ok()?.into(), partitions, settings },
         ALTER => Control::Alter { topic, partitions, settings },
@@ -289,6 +301,7 @@ fn read(bytes: &[u8]) -> Option<Control> {
             group: str::from_utf8(name).ok()?.into(),
             partition: PartitionId { topic, number: partitions },
             committed: Committed { offset: raw.first_offset.get().cast_signed(), metadata: settings },
+            owner,
             producer: None,
         },
         COMMIT_OFFSET_IN_TRANSACTION if topic > 0 => {
@@ -297,6 +310,7 @@ fn read(bytes: &[u8]) -> Option<Control> {
                 group: str::from_utf8(name).ok()?.into(),
                 partition: PartitionId { topic, number: partitions },
                 committed: Committed { offset: raw.first_offset.get().cast_signed(), metadata: metadata.into() },
+                owner,
                 producer: Some(producer),
             }
         }
@@ -326,7 +340,7 @@ fn read(bytes: &[u8]) -> Option<Control> {
             };
             let timeout_ms = u32::try_from(raw.first_offset.get()).ok()?;
             let name = str::from_utf8(name).ok()?.into();
-            Control::OpenProducer { name, id: topic, epoch: partitions as u16, timeout_ms, from, ends }
+            Control::OpenProducer { name, id: topic, epoch: partitions as u16, timeout_ms, owner, from, ends }
         }
         _ => return None,
     })

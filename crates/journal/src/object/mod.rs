@@ -22,7 +22,8 @@
 //!          producer id u64 │ sequence u64 │ max_timestamp_us u64
 //! flags:   1 continues the append before it │ 2 has a producer │ 4 in a transaction │ 8 commits one │ 16 aborts one
 //! control: kind u8 │ zero (3) │ partitions, partition or epoch u32 │ topic, merge or producer u64 │ first_offset u64 │
-//!          name_bytes u16 │ settings_bytes u16 │ zero (4) │ name │ settings │ zeros up to a multiple of 8
+//!          name_bytes u16 │ settings_bytes u16 │ owner_bytes u16 │ zero (2) │ name │ settings │ owner │
+//!          zeros up to a multiple of 8
 //! or:      kind 6 u8 │ zero (3) │ pieces u32 │ merge u64 │ tag u32 │ object_bytes u32 │ zero (8) │ piece (56) × pieces
 //! piece:   topic u64 │ first_offset u64 │ next_offset u64 │ appended_us u64 │ partition u32 │ entries_at u32 │
 //!          batches u32 │ batches_at u32 │ bytes u32 │ zero (4)

@@ -221,6 +221,7 @@ fn the_bytes_of_a_producers_instance_are_golden() {
         id: 1 << 52,
         epoch,
         timeout_ms: 0,
+        owner: "".into(),
         from: None,
         ends: 0,
     };
@@ -243,7 +244,7 @@ fn the_bytes_of_groups_offsets_are_golden() {
     let partition = PartitionId { topic: 1, number: 2 };
     let committed = Committed { offset: 1000, metadata: b"note"[..].into() };
     let controls = [
-        Control::CommitOffset { group: "billing".into(), partition, committed, producer: None },
+        Control::CommitOffset { group: "billing".into(), partition, committed, owner: "".into(), producer: None },
         Control::ForgetOffset { group: "billing".into(), partition: Some(partition) },
         Control::ForgetOffset { group: "billing".into(), partition: None },
     ];
@@ -270,13 +271,13 @@ fn the_bytes_of_transactions_are_golden() {
     let committed = Committed { offset: 1000, metadata: b"note"[..].into() };
     let open = |from, ends| {
         let name = name.clone();
-        Control::OpenProducer { name, id, epoch: 3, timeout_ms: 60_000, from, ends }
+        Control::OpenProducer { name, id, epoch: 3, timeout_ms: 60_000, owner: "".into(), from, ends }
     };
     let controls = [
         open(None, 0),
         open(Some((id, 2)), id),
         Control::EndTransaction { name: name.clone(), id, epoch: 3, end: TransactionEnd::Expire, next: (id, 4) },
-        Control::CommitOffset { group: "g".into(), partition, committed, producer: Some((id, 3)) },
+        Control::CommitOffset { group: "g".into(), partition, committed, owner: "".into(), producer: Some((id, 3)) },
     ];
     let bytes = build_index(LINK, 77, &controls, &[]);
     let golden = "08000000 03000000 0000000000001000 60ea000000000000 0100 0000 00000000 7400000000000000\
@@ -361,6 +362,40 @@ fn the_header_of_a_merged_object_is_golden() {
     let mut chained = bytes;
     chained[32] = 1;
     assert_eq!(with_checksum(chained), Err(ObjectError::Index("what a merged object doesn't have")));
+}
+
+/// The name of a key follows the settings.
+#[test]
+fn a_control_record_has_its_owner() {
+    let partition = PartitionId { topic: 1, number: 2 };
+    let committed = Committed { offset: 1000, metadata: b"note"[..].into() };
+    let owner: Arc<str> = "team-a".into();
+    let producer = Some((1 << 52, 3));
+    let controls = [
+        Control::OpenProducer {
+            name: "t".into(),
+            id: 1 << 52,
+            epoch: 0,
+            timeout_ms: 7,
+            owner: owner.clone(),
+            from: Some((1 << 52, 2)),
+            ends: 1 << 52,
+        },
+        Control::CommitOffset {
+            group: "g".into(),
+            partition,
+            committed: committed.clone(),
+            owner: owner.clone(),
+            producer,
+        },
+        Control::CommitOffset { group: "billing".into(), partition, committed, owner, producer: None },
+    ];
+    let bytes = build_index(LINK, 77, &controls, &[]);
+    assert_eq!(Index::parse(&bytes).unwrap().controls(), controls);
+    let golden = "09000000020000000100000000000000e8030000000000000700040006000000\
+                  62696c6c696e676e6f74657465616d2d6100000000000000";
+    let found: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    assert!(found.ends_with(golden), "{found}");
 }
 
 #[test]

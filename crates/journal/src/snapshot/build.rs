@@ -93,10 +93,12 @@ fn write_named(id: u64, named: &Named, bytes: &mut Vec<u8>) {
         used_us: U64::new(named.used_us),
         epoch: U16::new(named.epoch),
         name_bytes: U16::new(named.name.len() as u16),
-        zero: U32::new(0),
+        owner_bytes: U16::new(named.owner.len() as u16),
+        zero: U16::new(0),
     };
     bytes.extend_from_slice(raw.as_bytes());
     bytes.extend_from_slice(named.name.as_bytes());
+    bytes.extend_from_slice(named.owner.as_bytes());
     bytes.resize(bytes.len().next_multiple_of(ALIGNMENT), 0);
 }
 
@@ -105,10 +107,11 @@ fn write_group(name: &str, group: &GroupOffsets, bytes: &mut Vec<u8>) {
         used_us: U64::new(group.used_us),
         offsets: U32::new(group.committed.len() as u32),
         name_bytes: U16::new(name.len() as u16),
-        zero: U16::new(0),
+        owner_bytes: U16::new(group.owner.len() as u16),
     };
     bytes.extend_from_slice(raw.as_bytes());
     bytes.extend_from_slice(name.as_bytes());
+    bytes.extend_from_slice(group.owner.as_bytes());
     bytes.resize(bytes.len().next_multiple_of(ALIGNMENT), 0);
     for (id, Committed { offset, metadata }) in &group.committed {
         let raw = RawCommitted {

@@ -10,8 +10,8 @@
 //!            next_topic u64 │ topics u32 │ partitions u32 │ merges u64 │ open u32 │ crc32c u32
 //! more:      time_us u64 │ zero (8) │ names u32 │ groups u32
 //! topic:     id u64 │ partitions u32 │ name_bytes u16 │ settings_bytes u16 │ name │ settings │ zeros
-//! name:      id u64 │ used_us u64 │ epoch u16 │ name_bytes u16 │ zero (4) │ name │ zeros
-//! group:     used_us u64 │ offsets u32 │ name_bytes u16 │ zero (2) │ name │ zeros │ offsets
+//! name:      id u64 │ used_us u64 │ epoch u16 │ name_bytes u16 │ owner_bytes u16 │ zero (2) │ name │ owner │ zeros
+//! group:     used_us u64 │ offsets u32 │ name_bytes u16 │ owner_bytes u16 │ name │ owner │ zeros │ offsets
 //! offset:    topic u64 │ offset u64 │ partition u32 │ metadata_bytes u16 │ zero (2) │ metadata │ zeros
 //! partition: topic u64 │ partition u32 │ producers u32 │ first_offset u64 │ next_offset u64 │ pieces u64 │
 //!            producers │ pieces
@@ -26,8 +26,8 @@
 //! partition: topic u64 │ partition u32 │ open u32 │ aborted u64 │ from u64 │ to u64 │ open │ aborted
 //! open:      first_offset u64 │ producer u64
 //! aborted:   producer u64 │ first_offset u64 │ last_offset u64 │ stable_offset u64
-//! pending:   producer u64 │ topic u64 │ offset u64 │ partition u32 │ group_bytes u16 │ metadata_bytes u16 │
-//!            group │ metadata │ zeros
+//! pending:   producer u64 │ topic u64 │ offset u64 │ partition u16 │ owner_bytes u16 │ group_bytes u16 │
+//!            metadata_bytes u16 │ group │ metadata │ owner │ zeros
 //! ```
 //!
 //! Version 1 has no `more`, no names and no `appended_us` of producers, version 2 no groups, version 3 no transactions.

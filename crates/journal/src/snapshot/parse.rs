@@ -5,7 +5,7 @@ use super::raw::{RawAppend, RawHeader, RawMore, RawNamed, RawPartition, RawPiece
 use super::raw::{RawCommitted, RawGroup};
 use super::{Snapshot, are_in_order};
 use crate::chain::{Chain, Id};
-use crate::limits::{NAME_BYTES_MAX, PRODUCERS_MAX, SETTINGS_BYTES_MAX};
+use crate::limits::{NAME_BYTES_MAX, OWNER_BYTES_MAX, PRODUCERS_MAX, SETTINGS_BYTES_MAX};
 use crate::merges::Merges;
 use crate::names::{Named, Names};
 use crate::offsets::{Committed, GroupOffsets, Offsets};
@@ -17,7 +17,7 @@ use crate::transactions::{PartitionTransactions, Transactions};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use thiserror::Error;
-use zerocopy::little_endian::U64;
+use zerocopy::little_endian::{U16, U64};
 use zerocopy::{FromBytes, Immutable, KnownLayout};
 
 /// Why bytes are not a snapshot.
@@ -159,6 +159,19 @@ impl Parts<'_> {
         Ok((raw.id.get(), Topic { name: name.into(), partitions: raw.partitions.get(), settings: settings.into() }))
     }
 
+    /// A name, and that of the key that owns what has it.
+    fn owned(&mut self, name_bytes: usize, owner_bytes: U16) -> Result<(Arc<str>, Arc<str>), SnapshotError> {
+        let (wrong, owner_bytes) = (SnapshotError::Content("a name or its owner"), owner_bytes.get() as usize);
+        if owner_bytes > OWNER_BYTES_MAX {
+            return Err(wrong);
+        }
+        let texts = self.bytes((name_bytes + owner_bytes).next_multiple_of(ALIGNMENT))?;
+        let (name, rest) = texts.split_at(name_bytes);
+        let owner = rest.get(..owner_bytes).ok_or(wrong)?;
+        let text = |bytes| str::from_utf8(bytes).map(Arc::from).map_err(|_| wrong);
+        Ok((text(name)?, text(owner)?))
+    }
+
     fn names(&mut self, more: &RawMore) -> Result<Names, SnapshotError> {
         let mut names = BTreeMap::new();
         for _ in 0..more.names.get() {
@@ -167,8 +180,7 @@ impl Parts<'_> {
             if name_bytes == 0 || name_bytes > NAME_BYTES_MAX {
                 return Err(SnapshotError::Content("a producer's name"));
             }
-            let (text, _) = self.bytes(name_bytes.next_multiple_of(ALIGNMENT))?.split_at(name_bytes);
-            let name = str::from_utf8(text).map_err(|_| SnapshotError::Content("a producer's name"))?.into();
+            let (name, owner) = self.owned(name_bytes, raw.owner_bytes)?;
             if names.last_key_value().is_some_and(|(before, _)| *before >= id) {
                 return Err(SnapshotError::Content("the order of the producers' names"));
             }
@@ -176,7 +188,7 @@ impl Parts<'_> {
                 return Err(SnapshotError::Content("a producer's time"));
             }
             let (epoch, used_us) = (raw.epoch.get(), raw.used_us.get());
-            names.insert(id, Named { name, epoch, used_us, timeout_ms: 0, ended: None });
+            names.insert(id, Named { name, owner, epoch, used_us, timeout_ms: 0, ended: None });
         }
         Names::new(names).ok_or(SnapshotError::Content("the producers' names"))
     }
@@ -204,9 +216,8 @@ impl Parts<'_> {
         if name_bytes == 0 || name_bytes > NAME_BYTES_MAX {
             return Err(SnapshotError::Content("a group's name"));
         }
-        let (text, _) = self.bytes(name_bytes.next_multiple_of(ALIGNMENT))?.split_at(name_bytes);
-        let name = str::from_utf8(text).map_err(|_| SnapshotError::Content("a group's name"))?.into();
-        let mut group = GroupOffsets { used_us: raw.used_us.get(), committed: BTreeMap::new() };
+        let (name, owner) = self.owned(name_bytes, raw.owner_bytes)?;
+        let mut group = GroupOffsets { owner, used_us: raw.used_us.get(), committed: BTreeMap::new() };
         for _ in 0..raw.offsets.get() {
             let raw: RawCommitted = self.next()?;
             let id = PartitionId { topic: raw.topic.get(), number: raw.number.get() };

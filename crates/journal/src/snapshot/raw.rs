@@ -65,7 +65,8 @@ pub(super) struct RawNamed {
     pub used_us: U64,
     pub epoch: U16,
     pub name_bytes: U16,
-    pub zero: U32,
+    pub owner_bytes: U16,
+    pub zero: U16,
 }
 
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
@@ -74,7 +75,7 @@ pub(super) struct RawGroup {
     pub used_us: U64,
     pub offsets: U32,
     pub name_bytes: U16,
-    pub zero: U16,
+    pub owner_bytes: U16,
 }
 
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
@@ -194,7 +195,8 @@ pub(super) struct RawPending {
     pub producer: U64,
     pub topic: U64,
     pub offset: U64,
-    pub number: U32,
+    pub number: U16,
+    pub owner_bytes: U16,
     pub group_bytes: U16,
     pub metadata_bytes: U16,
 }

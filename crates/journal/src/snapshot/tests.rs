@@ -25,6 +25,7 @@ fn example() -> Snapshot {
         id: NAMED_IDS.start + 3,
         epoch,
         timeout_ms: 0,
+        owner: "".into(),
         from: None,
         ends: 0,
     };
@@ -203,7 +204,7 @@ fn a_snapshot_that_contradicts_itself_is_refused() {
     refused(NAME + 6, 0x20, "the producers' names");
     refused(NAME + 8, 78, "a producer's time");
     refused(NAME + 18, 0, "a producer's name");
-    refused(NAME + 24, 0xff, "a producer's name");
+    refused(NAME + 24, 0xff, "a name or its owner");
     refused(PRODUCER + 16, 78, "a producer's time");
     refused(PARTITION, 3, "a partition's topic or number");
     refused(PARTITION + 8, 2, "a partition's topic or number");

@@ -6,12 +6,15 @@ use super::raw::{
     ALIGNMENT, FLAG_COMMITTED, FLAG_ENDED, FLAG_OPEN, RawAborted, RawOpen, RawPartitionTransactions, RawPending,
     RawTransactional, RawTransactions,
 };
-use crate::limits::{NAME_BYTES_MAX, SETTINGS_BYTES_MAX, TRANSACTION_PARTITIONS_MAX, TRANSACTIONS_NOTED_MAX};
+use crate::limits::{
+    NAME_BYTES_MAX, OWNER_BYTES_MAX, SETTINGS_BYTES_MAX, TRANSACTION_PARTITIONS_MAX, TRANSACTIONS_NOTED_MAX,
+};
 use crate::names::{Ended, Named};
 use crate::offsets::{Committed, Pending};
 use crate::state::{PartitionId, State};
 use crate::transactions::{Aborted, Open, PartitionTransactions};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::{U16, U32, U64};
 
@@ -34,7 +37,7 @@ pub(super) fn write(state: &State, bytes: &mut Vec<u8>) {
     let raw = RawTransactions {
         producers: U32::new(producers.len() as u32),
         partitions: U32::new(partitions.len() as u32),
-        pending: U32::new(pending.values().map(BTreeMap::len).sum::<usize>() as u32),
+        pending: U32::new(pending.values().map(|pending| pending.committed.len()).sum::<usize>() as u32),
         zero: U32::new(0),
     };
     bytes.extend_from_slice(raw.as_bytes());
@@ -45,8 +48,8 @@ pub(super) fn write(state: &State, bytes: &mut Vec<u8>) {
         write_partition(*id, &partition.transactions, bytes);
     }
     for (producer, pending) in pending {
-        for ((group, id), committed) in pending {
-            write_pending(*producer, group, *id, committed, bytes);
+        for ((group, id), committed) in &pending.committed {
+            write_pending((*producer, &pending.owner), group, *id, committed, bytes);
         }
     }
 }
@@ -92,18 +95,26 @@ fn write_partition(id: PartitionId, transactions: &PartitionTransactions, bytes:
     }
 }
 
-fn write_pending(producer: u64, group: &str, id: PartitionId, committed: &Committed, bytes: &mut Vec<u8>) {
+fn write_pending(
+    (producer, owner): (u64, &str),
+    group: &str,
+    id: PartitionId,
+    committed: &Committed,
+    bytes: &mut Vec<u8>,
+) {
     let raw = RawPending {
         producer: U64::new(producer),
         topic: U64::new(id.topic),
         offset: U64::new(committed.offset.cast_unsigned()),
-        number: U32::new(id.number),
+        number: U16::new(id.number as u16),
+        owner_bytes: U16::new(owner.len() as u16),
         group_bytes: U16::new(group.len() as u16),
         metadata_bytes: U16::new(committed.metadata.len() as u16),
     };
     bytes.extend_from_slice(raw.as_bytes());
     bytes.extend_from_slice(group.as_bytes());
     bytes.extend_from_slice(&committed.metadata);
+    bytes.extend_from_slice(owner.as_bytes());
     bytes.resize(bytes.len().next_multiple_of(ALIGNMENT), 0);
 }
 
@@ -130,13 +141,18 @@ impl Parts<'_> {
         let mut all: BTreeMap<u64, Pending> = BTreeMap::new();
         let mut before = None;
         for _ in 0..raw.pending.get() {
-            let (producer, key, committed) = self.pending(state)?;
+            let (producer, owner, key, committed) = self.pending(state)?;
             let place = (producer, key.clone());
             if before.as_ref().is_some_and(|before| *before >= place) {
                 return Err(SnapshotError::Content("the order of the offsets in transactions"));
             }
             before = Some(place);
-            all.entry(producer).or_default().insert(key, committed);
+            let new = || Pending { owner: owner.clone(), committed: BTreeMap::new() };
+            let of_producer = all.entry(producer).or_insert_with(new);
+            if of_producer.owner != owner {
+                return Err(SnapshotError::Content("the owner of the offsets in a transaction"));
+            }
+            of_producer.committed.insert(key, committed);
         }
         let offsets = std::mem::take(&mut state.offsets).with_pending(all);
         state.offsets = offsets.ok_or(SnapshotError::Content("the number of the groups' offsets"))?;
@@ -217,25 +233,26 @@ impl Parts<'_> {
     }
 
     #[expect(clippy::type_complexity, reason = "an entry of two maps, one in the other")]
-    fn pending(
-        &mut self,
-        state: &State,
-    ) -> Result<(u64, (std::sync::Arc<str>, PartitionId), Committed), SnapshotError> {
+    fn pending(&mut self, state: &State) -> Result<(u64, Arc<str>, (Arc<str>, PartitionId), Committed), SnapshotError> {
         let raw: RawPending = self.next()?;
         let wrong = SnapshotError::Content("an offset in a transaction");
-        let id = PartitionId { topic: raw.topic.get(), number: raw.number.get() };
+        let id = PartitionId { topic: raw.topic.get(), number: raw.number.get().into() };
         let (group_bytes, metadata_bytes) = (raw.group_bytes.get() as usize, raw.metadata_bytes.get() as usize);
-        let is_sound = (1..=NAME_BYTES_MAX).contains(&group_bytes)
+        let owner_bytes = raw.owner_bytes.get() as usize;
+        let is_sound = owner_bytes <= OWNER_BYTES_MAX
+            && (1..=NAME_BYTES_MAX).contains(&group_bytes)
             && metadata_bytes <= SETTINGS_BYTES_MAX
             && state.transactions.open.contains_key(&raw.producer.get())
             && state.topics.check_partition(id.topic, id.number).is_ok();
         if !is_sound {
             return Err(wrong);
         }
-        let texts = self.bytes((group_bytes + metadata_bytes).next_multiple_of(ALIGNMENT))?;
+        let texts = self.bytes((group_bytes + metadata_bytes + owner_bytes).next_multiple_of(ALIGNMENT))?;
         let (group, rest) = texts.split_at(group_bytes);
-        let metadata = rest.get(..metadata_bytes).ok_or(wrong)?.into();
-        let group = str::from_utf8(group).map_err(|_| wrong)?.into();
-        Ok((raw.producer.get(), (group, id), Committed { offset: raw.offset.get().cast_signed(), metadata }))
+        let (metadata, rest) = rest.split_at_checked(metadata_bytes).ok_or(wrong)?;
+        let (metadata, owner) = (metadata.into(), rest.get(..owner_bytes).ok_or(wrong)?);
+        let text = |bytes| str::from_utf8(bytes).map(Arc::from).map_err(|_| wrong);
+        let (group, owner) = (text(group)?, text(owner)?);
+        Ok((raw.producer.get(), owner, (group, id), Committed { offset: raw.offset.get().cast_signed(), metadata }))
     }
 }

@@ -77,11 +77,12 @@ fn a_valid_object_that_does_not_follow_is_a_contradiction() {
 
 fn commit(random: &mut fastrand::Rng, partition: PartitionId) -> Control {
     let committed = Committed { offset: random.i64(-2..100), metadata: vec![0; random.usize(..3)].into() };
-    Control::CommitOffset { group: ["g", "h"][random.usize(0..2)].into(), partition, committed, producer: None }
+    let owner = ["", "o", "p"][random.usize(0..3)].into();
+    Control::CommitOffset { group: ["g", "h"][random.usize(0..2)].into(), partition, committed, owner, producer: None }
 }
 
 fn open_producer(name: Arc<str>) -> Control {
-    Control::OpenProducer { name, id: 0, epoch: 0, timeout_ms: 0, from: None, ends: 0 }
+    Control::OpenProducer { name, id: 0, epoch: 0, timeout_ms: 0, owner: "o".into(), from: None, ends: 0 }
 }
 
 /// Makes a random change if it is possible.
@@ -190,7 +191,15 @@ fn an_instance_is_fenced_in_partitions_where_its_successor_has_not_appended() {
     let (first, id) = (open(&state), NAMED_IDS.start);
     assert_eq!(
         first,
-        Control::OpenProducer { name: "orders".into(), id, epoch: 0, timeout_ms: 0, from: None, ends: 0 }
+        Control::OpenProducer {
+            name: "orders".into(),
+            id,
+            epoch: 0,
+            timeout_ms: 0,
+            owner: "o".into(),
+            from: None,
+            ends: 0
+        }
     );
     let producer = |epoch, sequence| Some(Producer { id, epoch, sequence, wraps: false });
     let judge = |state: &State, epoch, sequence| state.judge(ONE, of(1), producer(epoch, sequence), Rules::default());

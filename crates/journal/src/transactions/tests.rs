@@ -53,7 +53,7 @@ fn of(records: u32) -> Content {
 }
 
 fn open(name: &str, timeout_ms: u32) -> Control {
-    Control::OpenProducer { name: name.into(), id: 0, epoch: 0, timeout_ms, from: None, ends: 0 }
+    Control::OpenProducer { name: name.into(), id: 0, epoch: 0, timeout_ms, owner: "o".into(), from: None, ends: 0 }
 }
 
 fn end(name: &str, (id, epoch): (u64, u16), end: TransactionEnd) -> Control {
@@ -62,7 +62,7 @@ fn end(name: &str, (id, epoch): (u64, u16), end: TransactionEnd) -> Control {
 
 fn commit(group: &str, partition: PartitionId, offset: i64, producer: Option<(u64, u16)>) -> Control {
     let committed = Committed { offset, metadata: b"m"[..].into() };
-    Control::CommitOffset { group: group.into(), partition, committed, producer }
+    Control::CommitOffset { group: group.into(), partition, committed, owner: "o".into(), producer }
 }
 
 impl World {
@@ -380,7 +380,7 @@ fn a_new_instance_aborts_the_transaction_of_the_older_one() {
     assert_eq!(world.state.judge(P, of(1), zombie, RULES()), fenced);
     let from = |from| {
         let name: Arc<str> = "t".into();
-        Control::OpenProducer { name, id: 0, epoch: 0, timeout_ms: 1, from: Some(from), ends: 0 }
+        Control::OpenProducer { name, id: 0, epoch: 0, timeout_ms: 1, owner: "".into(), from: Some(from), ends: 0 }
     };
     assert_eq!(world.object(vec![from(first)], &[]), Err(Refused::Fenced { current: 1, found: 0 }));
     assert!(world.object(vec![from((first.0, 1))], &[]).is_ok());

@@ -90,6 +90,14 @@ impl Caller {
         }
     }
 
+    /// The name that what it keeps in the journal has: its key's, if that is one of the file.
+    pub(crate) fn owner(&self) -> &str {
+        match &self.identity {
+            Identity::Named(name) => name,
+            Identity::Anyone | Identity::Fixed | Identity::Nobody => "",
+        }
+    }
+
     /// What it may do.
     pub fn grants(&self) -> &Grants {
         &self.grants

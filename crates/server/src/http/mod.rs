@@ -480,7 +480,7 @@ async fn handle(
         Endpoint::CreateTopic => topics::create_topic(api, request).await,
         Endpoint::DeleteTopic => topics::delete_topic(api, request).await,
         Endpoint::Trim => topics::trim(api, request).await,
-        Endpoint::OpenProducer => producer::open(api, request).await,
+        Endpoint::OpenProducer => producer::open(api, caller, request).await,
         Endpoint::Groups => groups::groups(api, peer, caller, request).await,
         Endpoint::Group => groups::group(api, peer, caller, request).await,
         Endpoint::CommitOffsets => groups::commit(api, caller, request).await,

@@ -49,7 +49,7 @@ async fn transactional(
     }
     let timeout = Duration::from_millis(u64::try_from(request.transaction_timeout_ms).unwrap_or_default());
     let from = instance(request.producer_id, request.producer_epoch);
-    match client.kafka.broker.open_transactional(name, timeout, from).await {
+    match client.kafka.broker.open_transactional(name, client.caller().owner(), timeout, from).await {
         Ok(ProducerInstance { id, epoch }) => InitProducerIdResponse {
             producer_id: id as i64,
             producer_epoch: epoch as i16,

@@ -188,7 +188,7 @@ pub(crate) async fn commit(
     };
     check_ends(api, &request.offsets).await?;
     let commits: Vec<Commit> = request.offsets.into_iter().map(commit).collect::<Result<_, ApiError>>()?;
-    let committed = api.broker.commit_offsets(&name, membership.as_ref(), &commits).await;
+    let committed = api.broker.commit_offsets(&name, caller.owner(), membership.as_ref(), &commits).await;
     let committed = committed.map_err(|error| match error {
         OffsetError::Group(GroupError::UnknownMember) if membership.is_none() => GroupError::NotEmpty.into(),
         error => error,

@@ -75,7 +75,8 @@ pub(super) async fn commit(client: &Client, version: i16, request: OffsetCommitR
         });
         return OffsetCommitResponse { topics: topics.collect(), ..OffsetCommitResponse::default() };
     }
-    let committed = client.kafka.broker.commit_offsets(&group, membership.as_ref(), &commits).await;
+    let committed =
+        client.kafka.broker.commit_offsets(&group, client.caller().owner(), membership.as_ref(), &commits).await;
     let committed = committed.unwrap_or_else(|error| commits.iter().map(|_| Err(error.clone())).collect());
     let mut committed = committed.into_iter();
     let mut result = |asked: &OffsetCommitRequestPartition, named: Result<(), ErrorCode>| {
@@ -127,7 +128,8 @@ pub(super) async fn commit_in_transaction(
     let committed = match (refused, producer) {
         (None, Some(producer)) => {
             let broker = &client.kafka.broker;
-            broker.commit_offsets_in_transaction(&group, membership.as_ref(), producer, &commits).await
+            let caller = client.caller();
+            broker.commit_offsets_in_transaction(&group, caller.owner(), membership.as_ref(), producer, &commits).await
         }
         _ => Ok(Vec::new()),
     };

@@ -1,8 +1,8 @@
 //! Which instances of named producers lost objects have opened, as far as later objects show it.
 //!
 //! Instances have dense epochs: an object that opens one after a lost one would contradict the objects before it. So
-//! the object in the place of the lost one opens what is missing. A transaction that had begun or ended in a lost object
-//! isn't made up: whether it was committed is lost with it.
+//! the object in the place of the lost one opens what is missing. A transaction that had begun or ended in a lost
+//! object isn't made up: whether it was committed is lost with it.
 
 use rawline_journal::{Control, Index, State};
 use std::collections::BTreeMap;
@@ -21,16 +21,20 @@ struct Needed<'a> {
     /// `None` for the name's first instance.
     epoch: Option<u16>,
     timeout_ms: u32,
+    /// The name's owner; of a transaction's end, which doesn't say, nobody.
+    owner: Arc<str>,
 }
 
 impl Needed<'_> {
     fn by(control: &Control) -> Option<Needed<'_>> {
         match control {
-            Control::OpenProducer { name, id, epoch, timeout_ms, .. } => {
-                Some(Needed { name, id: *id, epoch: epoch.checked_sub(1), timeout_ms: *timeout_ms })
+            Control::OpenProducer { name, id, epoch, timeout_ms, owner, .. } => {
+                let (timeout_ms, owner) = (*timeout_ms, owner.clone());
+                Some(Needed { name, id: *id, epoch: epoch.checked_sub(1), timeout_ms, owner })
             }
             Control::EndTransaction { name, id, epoch, .. } => {
-                Some(Needed { name, id: *id, epoch: Some(*epoch), timeout_ms: TIMEOUT_MS })
+                let (epoch, owner) = (Some(*epoch), "".into());
+                Some(Needed { name, id: *id, epoch, timeout_ms: TIMEOUT_MS, owner })
             }
             _ => None,
         }
@@ -43,7 +47,7 @@ struct Known(BTreeMap<Arc<str>, (u64, u16)>);
 impl Known {
     /// What is missing before a control record that needs this; `None` if it can't be made up.
     fn missing(&mut self, needed: &Needed<'_>) -> Option<Vec<Control>> {
-        let Needed { name, id, epoch, timeout_ms } = *needed;
+        let Needed { name, id, epoch, timeout_ms, ref owner } = *needed;
         // A name's first instance needs none before it.
         let Some(epoch) = epoch else { return Some(Vec::new()) };
         let first = match self.0.get(name) {
@@ -54,7 +58,10 @@ impl Known {
         if count > OPENINGS_MAX {
             return None;
         }
-        let open = |epoch| Control::OpenProducer { name: name.clone(), id, epoch, timeout_ms, from: None, ends: 0 };
+        let open = |epoch| {
+            let (name, owner) = (name.clone(), owner.clone());
+            Control::OpenProducer { name, id, epoch, timeout_ms, owner, from: None, ends: 0 }
+        };
         let opened: Vec<_> = (first..=epoch).map(open).collect();
         if !opened.is_empty() {
             self.0.insert(name.clone(), (id, epoch));
