@@ -203,6 +203,13 @@ pub const TOPICS_RECOVERING_MAX: usize = 16;
 /// How often a broker stores its card, and reads those of the others: PUTs for 14 cents a day at S3's list price.
 pub const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(3);
 
+/// How long a broker that starts repeats what fails while it joins the others: as long as any request to the bucket is
+/// retried.
+pub const JOIN_RETRY_MAX: Duration = Duration::from_secs(30);
+
+/// Pause before a step of that is repeated.
+pub const JOIN_RETRY_AFTER: Duration = Duration::from_millis(200);
+
 /// How long a broker counts as live after it has stored its card: as long as three heartbeats that fail, and the age of
 /// the last one, which the store counts in whole seconds.
 pub const LEASE: Duration = Duration::from_secs(10);
@@ -366,6 +373,14 @@ pub const SNAPSHOTS_SKIPPED_AT_START: u64 = 10;
 
 /// A snapshot of the journal is taken after this time, if there is anything new.
 pub const SNAPSHOT_INTERVAL: Duration = Duration::from_secs(300);
+
+/// A broker looks this often whether its storage was changed under it: within a minute, with the time that a request
+/// may take. In a bucket it is two GETs.
+pub const STORAGE_CHECK_INTERVAL: Duration = Duration::from_secs(30);
+
+/// Maximum number of adjacent lost objects that can be given up: each gets an object in its place. What is missing in
+/// between two snapshots is fewer.
+pub const LOST_OBJECTS_MAX: u64 = 100_000;
 
 /// A broker looks whether a topic's newest object is still in the bucket when it last saw it this long ago.
 pub const NEWEST_CHECK_INTERVAL: Duration = Duration::from_secs(10);

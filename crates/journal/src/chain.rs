@@ -35,6 +35,16 @@ pub struct Link {
     pub id: Id,
     /// The id of the valid object before it.
     pub prev: Id,
+    /// Number of the writer's objects directly before it that weren't confirmed when its first PUT began. All others
+    /// before it existed by then: that one of them is missing is no consequence of a crash.
+    pub in_flight: u8,
+}
+
+impl Link {
+    /// All objects before this number existed when this one was put.
+    pub fn certain_before(&self) -> u64 {
+        self.number.saturating_sub(u64::from(self.in_flight))
+    }
 }
 
 /// The chain as far as an observer has followed it.

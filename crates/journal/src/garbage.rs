@@ -25,6 +25,8 @@ pub struct Listing {
     pub merged: Vec<Key>,
     /// The snapshots, each with the number of the journal object after it.
     pub snapshots: Vec<Key>,
+    /// What a person has given up: the first of objects that are missing, by a key of its number with another ending.
+    pub given_up: Vec<Source>,
 }
 
 /// Numbers of keys that can be deleted, by anyone and at any later time.

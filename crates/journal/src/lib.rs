@@ -17,8 +17,10 @@ mod described;
 mod garbage;
 mod journals;
 mod limits;
+mod lost;
 mod merge;
 mod merges;
+mod missing;
 #[cfg(test)]
 mod model;
 mod names;
@@ -42,8 +44,10 @@ pub use journals::{JOURNALS_MAX, journal_of, journal_of_topic, mix};
 pub use limits::{
     Limits, MERGED_PIECES_MAX, NAME_BYTES_MAX, NAMED_IDS, OWNER_BYTES_MAX, PARTITIONS_MAX, PRODUCER_NAMES_MAX,
 };
+pub use lost::Lost;
 pub use merge::{Joined, MergeLimits, Used, Uses, choose, join, join_adjacent};
 pub use merges::Merges;
+pub use missing::Missing;
 pub use object::{
     Batch, BatchKind, HEADER_BYTES, Header, Index, ObjectError, Section, build_index, build_merged_index, index_bytes,
 };

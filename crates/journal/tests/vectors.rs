@@ -69,7 +69,7 @@ fn section(partition: PartitionId, first_offset: u64) -> Section {
 
 fn link(number: u64) -> Link {
     let id = |commit| if commit == 0 { Id::ROOT } else { Id { run: RUN, commit } };
-    Link { number, id: id(number), prev: id(number - 1) }
+    Link { number, id: id(number), prev: id(number - 1), in_flight: 0 }
 }
 
 /// The batches of the objects: one of a named producer, two of one append, and one of another partition.

@@ -6,8 +6,8 @@ use crate::cluster::{BrokerId, Brokers, Card, Fingerprint, MemberStore};
 use crate::journal::{Journal, JournalError};
 use crate::journals::Journals;
 use crate::limits::{
-    CARD_FORGOTTEN_AFTER, FOLLOW_INTERVAL, HANDOVER_WAIT, HEARTBEAT_INTERVAL, HEARTBEATS_PER_LISTING, LEASE,
-    OWNER_WAIT_MAX,
+    CARD_FORGOTTEN_AFTER, FOLLOW_INTERVAL, HANDOVER_WAIT, HEARTBEAT_INTERVAL, HEARTBEATS_PER_LISTING, JOIN_RETRY_AFTER,
+    JOIN_RETRY_MAX, LEASE, OWNER_WAIT_MAX,
 };
 use crate::store::StoreError;
 use crate::tasks;
@@ -92,8 +92,10 @@ impl Cluster {
             epoch: Instant::now(),
             running: Mutex::default(),
         });
-        cluster.look_for_others().await?;
-        if let Err(error) = cluster.store_card().await {
+        retrying(|| cluster.look_for_others()).await?;
+        let stored =
+            if cluster.is_read_only { cluster.store_card().await } else { retrying(|| cluster.store_card()).await };
+        if let Err(error) = stored {
             if !cluster.is_read_only {
                 return Err(error);
             }
@@ -104,7 +106,7 @@ impl Cluster {
             );
         }
         // What was stored while this broker read the cards.
-        cluster.catch_up().await?;
+        retrying(|| cluster.catch_up()).await?;
         let mut running = vec![tasks::spawn(cluster.clone().beat()), tasks::spawn(cluster.clone().look())];
         for journal in 0..cluster.journals.len() as u32 {
             running.push(tasks::spawn(cluster.clone().follow(journal)));
@@ -368,7 +370,7 @@ impl Cluster {
             // The guard must not live while this waits.
             let look = followed.takeover().look();
             if let Some(look) = look {
-                match followed.journal.catch_up().await {
+                match followed.journal.take_over().await {
                     Ok(()) => {
                         let mut takeover = followed.takeover();
                         if takeover.looked(look) {
@@ -425,6 +427,24 @@ impl Cluster {
             *before = Arc::new(brokers);
             is_new
         });
+    }
+}
+
+/// Repeats a step of a start while it fails for reasons that may pass.
+async fn retrying<F: Future<Output = Result<(), StoreError>>>(step: impl Fn() -> F) -> Result<(), StoreError> {
+    let began = Instant::now();
+    loop {
+        match step().await {
+            Err(error) if error.kind.is_retryable() && began.elapsed() < JOIN_RETRY_MAX => {
+                tracing::warn!(%error, "can't join the other brokers on this storage yet; retrying");
+                sleep(JOIN_RETRY_AFTER).await;
+            }
+            Err(error) if error.kind.is_retryable() => {
+                let seconds = began.elapsed().as_secs();
+                return Err(StoreError { message: format!("{} (retried for {seconds} s)", error.message), ..error });
+            }
+            ended => return ended,
+        }
     }
 }
 

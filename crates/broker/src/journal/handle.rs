@@ -8,7 +8,7 @@ use crate::journal::task::{Progress, Request, Task};
 use crate::journal::{JournalStore, ProducerIds, Together};
 use crate::limits::{
     APPEND_QUEUE_MAX, DELETION_DELAY_MIN, GARBAGE_INTERVAL, JOURNAL_START_MAX, OBJECT_BATCHES_MAX, OBJECT_BYTES_MAX,
-    SNAPSHOT_INTERVAL, SNAPSHOT_OBJECTS,
+    SNAPSHOT_INTERVAL, SNAPSHOT_OBJECTS, STORAGE_CHECK_INTERVAL,
 };
 use crate::producer::ProducerInstance;
 use crate::received::Received;
@@ -45,6 +45,8 @@ pub struct JournalConfig {
     pub snapshot_interval: Duration,
     /// How often objects that can be deleted are looked for.
     pub garbage_interval: Duration,
+    /// How often to look whether the storage was changed by others.
+    pub check_interval: Duration,
     /// When objects are merged; never if this is `None`.
     pub merge: Option<MergeConfig>,
     /// Draws the ids of named producers.
@@ -64,6 +66,7 @@ impl JournalConfig {
             snapshot_objects: SNAPSHOT_OBJECTS,
             snapshot_interval: SNAPSHOT_INTERVAL,
             garbage_interval: GARBAGE_INTERVAL,
+            check_interval: STORAGE_CHECK_INTERVAL,
             merge: Some(MergeConfig::default()),
             producer_ids: ProducerIds::of_seed(run),
             run,
@@ -77,6 +80,7 @@ impl JournalConfig {
     pub fn read_only(mut self) -> Self {
         self.merge = None;
         (self.snapshot_objects, self.snapshot_interval, self.garbage_interval) = (u64::MAX, NEVER, NEVER);
+        self.check_interval = NEVER;
         self.tidies.store(false, Ordering::Relaxed);
         self
     }
@@ -463,8 +467,18 @@ impl Journal {
 
     /// Waits until this broker has seen everything that is stored now, by other brokers too.
     pub(crate) async fn catch_up(&self) -> Result<(), JournalError> {
+        self.catch_up_by(false).await
+    }
+
+    /// As [`Journal::catch_up`], and makes sure that nothing is lost where the journal seems to end: this broker is
+    /// about to extend it in place of another.
+    pub(crate) async fn take_over(&self) -> Result<(), JournalError> {
+        self.catch_up_by(true).await
+    }
+
+    async fn catch_up_by(&self, looks: bool) -> Result<(), JournalError> {
         let (answer, answered) = oneshot::channel();
-        match self.ask(Request::CatchUp { answer }, answered).await {
+        match self.ask(Request::CatchUp { answer, looks }, answered).await {
             Err(JournalError::NotStored | JournalError::Unknown) => Err(JournalError::Unread),
             caught_up => caught_up,
         }

@@ -2,9 +2,9 @@
 //!
 //! The rules are `rawline-journal`'s; here is their driver. `task.rs` owns a [`Writer`](rawline_journal::Writer) and
 //! carries out what it asks for, `build.rs` lays out objects around the received batches, `catalog.rs` says where the
-//! records are. `reads.rs` reads what others have stored, `catch_ups.rs` has the callers that wait for it. `merge.rs`
-//! merges small objects, which `copy.rs` copies, and compacts topics by key; `collect.rs` deletes what nobody needs.
-//! `docs/storage.md` explains how it works.
+//! records are. `watch.rs` looks whether what was stored is still there (`look.rs`). `reads.rs` reads what others have
+//! stored, `catch_ups.rs` has the callers that wait for it. `merge.rs` merges small objects, which `copy.rs` copies,
+//! and compacts topics by key; `collect.rs` deletes what nobody needs. `docs/storage.md` explains how it works.
 
 mod alarm;
 mod build;
@@ -13,26 +13,31 @@ mod catch_ups;
 mod collect;
 mod copy;
 mod handle;
+mod look;
 mod memory;
 mod merge;
 mod producer_ids;
 mod reads;
 mod task;
 mod together;
+mod watch;
 
 pub(crate) use build::describe_header;
 pub(crate) use catalog::{Extent, JournalTopic};
+use futures_util::FutureExt;
 pub use handle::{Journal, JournalConfig, JournalError};
 pub use memory::MemoryJournal;
 pub use merge::{CompactLimits, MergeConfig, MergeWait};
 pub use producer_ids::ProducerIds;
+#[cfg(test)]
+pub(crate) use task::FORGETS_END;
 pub(crate) use together::Together;
 
 use crate::limits::DELETION_DELAY;
 use crate::store::StoreError;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use rawline_journal::{Garbage, Index, Listing, Place, PutResult, Source};
+use rawline_journal::{Garbage, Index, Listing, Missing, Place, PutResult, Source};
 use std::ops::Range;
 use std::time::Duration;
 
@@ -94,6 +99,36 @@ pub trait JournalStore: Send + Sync + 'static {
 
     /// Lists all objects and snapshots, with the store's time of the listing.
     fn list(&self) -> BoxFuture<'static, Result<Dated<Listing>, StoreError>>;
+
+    /// Lists the journal objects from a number on, and what was given up of them. Others may be listed too.
+    fn list_from(&self, number: u64) -> BoxFuture<'static, Result<Listing, StoreError>> {
+        self.list().map(move |listed| listed.map(|listed| look::from_number(listed.found, number))).boxed()
+    }
+
+    /// Whether single objects can go missing while those after them stay. If not, a missing number is the end.
+    fn can_lose_objects(&self) -> bool {
+        true
+    }
+
+    /// What others have changed in the storage since it was opened, besides its objects, if anything.
+    fn changed(&self) -> BoxFuture<'static, Result<Option<StoreError>, StoreError>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
+    /// What an operator knows an object by.
+    fn name_of(&self, source: Source) -> String {
+        format!("{source:?}")
+    }
+
+    /// What an operator does to give up this object and the missing ones after it: "create …".
+    fn give_up_hint(&self, source: Source) -> String {
+        format!("mark {source:?} as given up")
+    }
+
+    /// The error for objects that are missing, and why they should be there if that isn't obvious.
+    fn explain_lost(&self, missing: &Missing, why: Option<&str>) -> StoreError {
+        look::explain_lost(missing, |source| self.name_of(source), why, |source| self.give_up_hint(source))
+    }
 
     /// Numbers of journal objects that share files most of which nobody needs, in ascending order: merging them frees
     /// room. None where each object is stored for itself.

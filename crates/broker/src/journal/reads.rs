@@ -137,6 +137,11 @@ impl Reads {
         self.reads_begun
     }
 
+    /// Whether objects were missing since the last call of [`Reads::take_missed`].
+    pub fn has_missed(&self) -> bool {
+        !self.missed.is_empty()
+    }
+
     /// The objects that were missing since the last call, whether they were wanted or not.
     pub fn take_missed(&mut self) -> Vec<Missed> {
         std::mem::take(&mut self.missed)

@@ -11,11 +11,9 @@ use crate::journal::collect::collect;
 use crate::journal::handle::{JournalConfig, JournalError};
 use crate::journal::merge::Published;
 use crate::journal::reads::{Missed, Read, Reads};
+use crate::journal::watch::Watch;
 use crate::journal::{Dated, JournalStore, StoredIndex};
-use crate::limits::{
-    APPEND_QUEUE_MAX, EXPIRY_INTERVAL, SNAPSHOT_PIECES_PER_INTERVAL, SNAPSHOT_PIECES_PER_OBJECT,
-    SNAPSHOTS_SKIPPED_AT_START,
-};
+use crate::limits::{APPEND_QUEUE_MAX, EXPIRY_INTERVAL};
 use crate::metrics::{CommitMetrics, MergeMetrics};
 use crate::producer::ProducerInstance;
 use crate::received::Received;
@@ -26,14 +24,20 @@ use futures_util::future::{BoxFuture, OptionFuture};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use rawline_journal::{
     Action, Append, Changes, Control, Event, Expired, Id, Index, Link, Outcome, PartitionId, Producer, PutResult,
-    ReadResult, Size, Snapshot, Source, State, TransactionEnd, Writer, build_snapshot,
+    ReadResult, Size, Snapshot, Source, State, TransactionEnd, Writer,
 };
 use slab::Slab;
+use snapshots::Taken;
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
+
+mod snapshots;
+
+#[cfg(test)]
+pub(crate) use snapshots::FORGETS_END;
 
 /// What a caller asks for.
 pub(super) enum Request {
@@ -54,6 +58,8 @@ pub(super) enum Request {
     },
     /// The answer comes when everything is known that is stored now.
     CatchUp {
+        /// Whether to make sure first that nothing is lost where the journal seems to end.
+        looks: bool,
         answer: oneshot::Sender<Result<(), JournalError>>,
     },
     /// Another broker has read all objects before this one.
@@ -122,6 +128,9 @@ pub(super) struct Task {
     waiting: Slab<Waiting>,
     requests: Requests,
     reads: Reads,
+    watch: Watch,
+    /// The newest valid object, if it is known.
+    newest: Option<Link>,
     catch_ups: CatchUps,
     /// Whether the rules have been asked to read the end for those that catch up.
     reads_end: bool,
@@ -150,16 +159,6 @@ pub(super) struct Task {
     epoch: Instant,
 }
 
-/// A snapshot that was taken.
-#[derive(Clone, Copy)]
-struct Taken {
-    /// Number of the next object.
-    next: u64,
-    at: Instant,
-    /// Number of pieces in it.
-    pieces: u64,
-}
-
 impl Task {
     pub fn new(
         store: Arc<dyn JournalStore>,
@@ -176,6 +175,8 @@ impl Task {
         let collect_after = config.garbage_interval;
         Task {
             reads: Reads::new(store.clone()),
+            watch: Watch::new(store.clone(), config.limits, config.check_interval),
+            newest: None,
             catch_ups: CatchUps::default(),
             reads_end: false,
             missing_since_start: u64::MAX,
@@ -194,7 +195,7 @@ impl Task {
             end,
             metrics: CommitMetrics::new(),
             merge_metrics: MergeMetrics::new(),
-            snapshot_taken: Taken { next: 1, at: Instant::now(), pieces: 0 },
+            snapshot_taken: Taken { next: 1, at: Instant::now(), pieces: 0, is_lost: false },
             collect_at: Instant::now() + collect_after,
             expire_at: Instant::now(),
             expiring: 0,
@@ -211,12 +212,21 @@ impl Task {
             let deadline = wake_at.map_or(self.collect_at, |at| at.min(self.collect_at));
             let expires = self.writer.is_end_known() && self.writer.state().has_open_transactions();
             let deadline = if expires { deadline.min(self.expire_at) } else { deadline };
+            let checks = self.checks();
+            let deadline = if checks { deadline.min(self.watch.check_at()) } else { deadline };
             let event = tokio::select! {
                 biased;
                 Some((id, result)) = self.requests.puts.next() => Event::Put { id, result },
                 (number, read) = self.reads.next(), if self.reads.is_wanted() => {
-                    Event::Read { number, result: self.was_read(number, read) }
+                    match self.was_read(number, read) {
+                        ReadResult::Missing { date } if self.watch.is_looking() => {
+                            self.watch.hold(number, date);
+                            Event::Tick
+                        }
+                        result => Event::Read { number, result },
+                    }
                 }
+                noticed = self.watch.next(), if self.watch.is_busy() => self.noticed(noticed),
                 Some(loaded) = OptionFuture::from(self.requests.load.as_mut()) => {
                     self.requests.load = None;
                     self.was_loaded(loaded)
@@ -228,6 +238,10 @@ impl Task {
                         self.take_snapshot();
                     }
                     self.expire();
+                    if checks {
+                        let known = self.known(false);
+                        self.watch.check_if_due(known);
+                    }
                     Event::Tick
                 }
                 request = inbox.recv(), if is_open && self.has_room() => match request {
@@ -249,11 +263,12 @@ impl Task {
                 self.enqueue(request);
             }
             self.on(event);
-            if let Some(error) = self.store.failure() {
+            if let Some(error) = self.store.failure().or_else(|| self.watch.lost.take()) {
                 return self.refuse(inbox, error).await;
             }
             self.take_snapshot();
         }
+        self.take_last_snapshot().await;
     }
 
     fn has_room(&self) -> bool {
@@ -278,7 +293,7 @@ impl Task {
                 Request::Append { received, answer, .. } => refuse(Waiting::Append { received, answer }),
                 Request::Change { answer, .. } => refuse(Waiting::Change { answer }),
                 Request::Producer { answer, .. } => refuse(Waiting::Producer { answer }),
-                Request::CatchUp { answer } => drop(answer.send(Err(JournalError::Store(error.clone())))),
+                Request::CatchUp { answer, .. } => drop(answer.send(Err(JournalError::Store(error.clone())))),
                 // Whoever waits for a look gets an error.
                 Request::Told { .. } | Request::Look { .. } => {}
             }
@@ -287,7 +302,10 @@ impl Task {
 
     fn on(&mut self, event: Event<usize>) {
         self.writer.set_clock(self.clock.now_us());
-        for Missed { number, read, date } in self.reads.take_missed() {
+        self.watch.look(self.writer.state().chain().next(), self.reads.has_missed());
+        // Until the look has ended, what is missing may be lost.
+        let missed = if self.watch.is_looking() { Vec::new() } else { self.reads.take_missed() };
+        for Missed { number, read, date } in missed {
             if !self.writer.is_outdated(date) {
                 self.missing_since_start = self.missing_since_start.min(number);
                 self.catch_ups.missing(number, read);
@@ -300,7 +318,8 @@ impl Task {
             due = self.catch_up();
         }
         let next = self.writer.state().chain().next();
-        if *self.progress.borrow() == Progress::Reading && next >= self.missing_since_start {
+        let is_known = next >= self.missing_since_start && !self.watch.is_looking() && !self.watch.is_comparing();
+        if *self.progress.borrow() == Progress::Reading && is_known {
             self.progress.send_replace(Progress::Ready);
         }
         if let Some(contradiction) = self.writer.contradiction()
@@ -341,7 +360,12 @@ impl Task {
                 let ticket = self.waiting.insert(Waiting::Producer { answer });
                 self.writer.enqueue_change(ticket, self.with_drawn_id(control));
             }
-            Request::CatchUp { answer } => self.catch_ups.ask(self.reads.reads_begun(), answer),
+            Request::CatchUp { answer, looks } => {
+                if looks {
+                    self.watch.look_again();
+                }
+                self.catch_ups.ask(self.reads.reads_begun(), answer);
+            }
             Request::Told { next } => self.writer.tell(next),
             Request::Look { look } => look(self.writer.state()),
         }
@@ -516,9 +540,13 @@ impl Task {
     fn restore(&mut self) {
         let Some(snapshot) = self.snapshot.take() else { unreachable!("no snapshot was loaded") };
         let pieces = snapshot.pieces.values().map(|pieces| pieces.len() as u64).sum();
-        self.snapshot_taken = Taken { next: snapshot.state.chain().next(), at: Instant::now(), pieces };
+        let next = snapshot.state.chain().next();
+        (self.snapshot_taken, self.newest) = (Taken { next, at: Instant::now(), pieces, is_lost: false }, None);
+        if *self.progress.borrow() == Progress::Reading {
+            self.watch.compare(next, snapshot.sources());
+        }
         self.catalog.write().unwrap_or_else(PoisonError::into_inner).restore(&snapshot);
-        self.end.send_replace(snapshot.state.chain().next());
+        self.end.send_replace(next);
         // Who merges looks at everything.
         let look_objects = self.config.merge.as_ref().map_or(0, |merge| merge.look_objects);
         self.published.send_modify(|published| published.objects += look_objects);
@@ -529,6 +557,7 @@ impl Task {
         assert_eq!(index.header.link, link, "two objects have one id");
         assert_eq!(index.controls(), &*changes.controls, "the index of {link:?}");
         self.catalog.write().unwrap_or_else(PoisonError::into_inner).publish(&index);
+        self.newest = Some(link);
         // Nobody waits for it on a directory, where waking nobody would cost as much as the rest.
         self.end.send_if_modified(|end| {
             *end = link.number + 1;
@@ -544,41 +573,5 @@ impl Task {
         });
         // What had this number or a lower one and isn't part of the chain never will be.
         self.indexes.retain(|_, index| index.header.link.number > link.number);
-    }
-
-    /// Takes a snapshot if it is time for one. If it fails, the next one covers more.
-    fn take_snapshot(&mut self) {
-        let taken = self.snapshot_taken;
-        let next = self.writer.state().chain().next();
-        assert!(next >= taken.next, "a snapshot of the objects before {}, the next is {next}", taken.next);
-        let new = next - taken.next;
-        // While a start reads many objects, it takes few snapshots: each makes it longer.
-        let is_reading = *self.progress.borrow() == Progress::Reading;
-        if !taken.is_followed(if is_reading { new / SNAPSHOTS_SKIPPED_AT_START } else { new }, &self.config) {
-            return;
-        }
-        self.writer.forget_old();
-        let state = self.writer.certain();
-        self.catalog.write().unwrap_or_else(PoisonError::into_inner).forget_producers(&state);
-        let pieces = self.catalog.read().unwrap_or_else(PoisonError::into_inner).pieces(&state);
-        let count = pieces.values().map(|pieces| pieces.len() as u64).sum();
-        self.snapshot_taken = Taken { next, at: Instant::now(), pieces: count };
-        let snapshot = Bytes::from(build_snapshot(&state, &pieces));
-        let create = self.store.create_snapshot(next, snapshot);
-        tasks::spawn(async move {
-            if let Err(error) = create.await {
-                tracing::warn!(next, %error, "a snapshot of the journal was not stored");
-            }
-        });
-    }
-}
-
-impl Taken {
-    /// Whether it is time for another, `new` objects later. A large one is worth its bytes less often.
-    fn is_followed(&self, new: u64, config: &JournalConfig) -> bool {
-        let objects = config.snapshot_objects.max(self.pieces / SNAPSHOT_PIECES_PER_OBJECT);
-        let parts = 1 + self.pieces / SNAPSHOT_PIECES_PER_INTERVAL;
-        let interval = config.snapshot_interval.saturating_mul(u32::try_from(parts).unwrap_or(u32::MAX));
-        new >= objects || new > 0 && self.at.elapsed() >= interval
     }
 }

@@ -307,6 +307,8 @@ pub struct StoreError {
     /// Whether an object is gone that was to be read: another broker has deleted it, because its records are deleted or
     /// elsewhere.
     pub is_gone: bool,
+    /// Whether an object that was to be read has other bytes than were stored.
+    pub is_damaged: bool,
 }
 
 /// A setting of a store. A library doesn't know how a program's users change it.
@@ -329,12 +331,17 @@ pub enum Setting {
 impl StoreError {
     /// An error of any kind.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
-        StoreError { kind, message: message.into(), setting: None, is_gone: false }
+        StoreError { kind, message: message.into(), setting: None, is_gone: false, is_damaged: false }
     }
 
     /// An object that was to be read is gone.
     pub fn gone(message: impl Into<String>) -> Self {
         StoreError { is_gone: true, ..StoreError::new(Kind::TryAgain, message) }
+    }
+
+    /// An object that was to be read has other bytes than were stored.
+    pub fn damaged(message: impl Into<String>) -> Self {
+        StoreError { is_damaged: true, ..StoreError::human(message) }
     }
 
     /// An error that passes by itself.

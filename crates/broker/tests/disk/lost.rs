@@ -46,11 +46,23 @@ async fn killed(dir: &Path, snapshot_objects: u64) -> Vec<usize> {
     while snapshot_objects < TOPICS * RECORDS && files(&dir.join("journal/snapshots"), "rws").is_empty() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
+    let snapshots = snapshots(dir);
     drop((journal, store));
     reopened(dir).await.close().await;
+    // A crash leaves neither a seal nor the snapshot of an orderly end.
     let _ = fs::remove_file(segment(dir).with_extension("idx"));
+    keep_snapshots(dir, &snapshots);
     let bytes = fs::read(segment(dir)).unwrap();
     bytes.chunks(8).enumerate().filter(|(_, bytes)| bytes.starts_with(b"RAWF")).map(|(at, _)| at * 8).collect()
+}
+
+fn snapshots(dir: &Path) -> Vec<PathBuf> {
+    files(&dir.join("journal/snapshots"), "rws")
+}
+
+/// Removes all snapshots but these.
+fn keep_snapshots(dir: &Path, kept: &[PathBuf]) {
+    snapshots(dir).into_iter().filter(|path| !kept.contains(path)).for_each(|path| fs::remove_file(path).unwrap());
 }
 
 fn segment(dir: &Path) -> PathBuf {
@@ -92,6 +104,7 @@ async fn what_is_whole_stays_when_lost_objects_of_a_journal_are_given_up() {
         let frames = killed(dir.path(), snapshot_objects).await;
         assert_eq!(frames.len() as u64, TOPICS + TOPICS * RECORDS);
         let (path, whole) = (segment(dir.path()), fs::read(segment(dir.path())).unwrap());
+        let kept = snapshots(dir.path());
         // Objects that create topics are before those; the last one isn't known to have been synced.
         let appends = TOPICS as usize..frames.len() - 1;
         let (one, two, all) = (4..5, 9..11, appends.clone());
@@ -100,6 +113,7 @@ async fn what_is_whole_stays_when_lost_objects_of_a_journal_are_given_up() {
             files(&dir.path().join("journal"), "seg").iter().for_each(|path| fs::remove_file(path).unwrap());
             files(&dir.path().join("journal"), "idx").iter().for_each(|path| fs::remove_file(path).unwrap());
             let _ = fs::remove_file(path.with_extension("accept"));
+            keep_snapshots(dir.path(), &kept);
             let mut damaged = whole.clone();
             for lost in lost.clone() {
                 damaged[frames[lost] + damage.start..frames[lost] + damage.end].fill(0x55);
@@ -225,6 +239,7 @@ async fn what_follows_a_lost_instance_of_a_named_producer_stays() {
         }
         fs::write(&path, &damaged).unwrap();
         fs::write(path.with_extension("accept"), "").unwrap();
+        keep_snapshots(dir.path(), &[]);
         for run in 0..2 {
             let broker = reopened(dir.path()).await;
             let partition = broker.partition("t", 0).await.unwrap();
@@ -234,5 +249,134 @@ async fn what_follows_a_lost_instance_of_a_named_producer_stays() {
             assert_eq!((next.id, next.epoch), (one.id, 3 + run), "{lost:?}, run {run}");
             broker.close().await;
         }
+    }
+}
+
+/// A directory whose broker has ended in order, with 200 records of one topic in several segments.
+async fn closed(dir: &Path, durability: Durability) {
+    let broker = broker(DiskStore::open_with(dir, options(durability, 8 << 10)).unwrap()).await;
+    let partition = broker.topic_or_create("t").await.unwrap().partition(0).await.unwrap();
+    for offset in 0..200 {
+        assert_eq!(append(&partition, &format!("record {offset}")).await.unwrap(), offset);
+    }
+    drop(partition);
+    broker.close().await;
+}
+
+/// Starts a broker on small segments.
+async fn start(dir: &Path, durability: Durability) -> Result<Broker, StoreError> {
+    // What had the directory may still be ending.
+    let store = loop {
+        match DiskStore::open_with(dir, options(durability, 8 << 10)) {
+            Err(error) if error.message.contains("in use") => tokio::time::sleep(Duration::from_millis(1)).await,
+            opened => break opened?,
+        }
+    };
+    Broker::open(Arc::new(store), Arc::new(SystemClock), rawline_broker::Config::new(9)).await
+}
+
+/// Where the frames of a segment begin.
+fn frames(path: &Path) -> Vec<usize> {
+    let bytes = fs::read(path).unwrap();
+    (0..bytes.len()).step_by(8).filter(|at| bytes[*at..].starts_with(b"RAWF")).collect()
+}
+
+/// Nothing shows what was at the end of the newest segment, but the snapshot that an orderly end leaves.
+#[tokio::test]
+async fn a_newest_segment_that_is_deleted_or_cut_after_an_orderly_end_stops_the_start_and_can_be_given_up() {
+    for durability in Durability::ALL {
+        for cuts in [None, Some(1), Some(3)] {
+            let dir = tempfile::tempdir().unwrap();
+            closed(dir.path(), durability).await;
+            let newest = files(&dir.path().join("journal"), "seg").pop().unwrap();
+            let frames = frames(&newest);
+            match cuts {
+                None => fs::remove_file(&newest).unwrap(),
+                Some(kept) => {
+                    fs::File::options().write(true).open(&newest).unwrap().set_len(frames[kept] as u64).unwrap()
+                }
+            }
+            let refused = start(dir.path(), durability).await.err().unwrap();
+            assert_eq!(refused.kind, Kind::TellHuman, "{refused}");
+            let accept = refused.message.split("create the empty file ").nth(1).unwrap().split_once(' ').unwrap().0;
+            assert!(refused.message.contains("is missing") || refused.message.contains("are missing"), "{refused}");
+            fs::write(accept, b"").unwrap();
+            let lost = frames.len() - cuts.unwrap_or_default();
+            let broker = start(dir.path(), durability).await.unwrap();
+            let partition = broker.partition("t", 0).await.unwrap();
+            let (found, unreadable) = readable(&partition).await;
+            assert_eq!((found.len() as u64 + unreadable, unreadable), (200, lost as u64), "{durability} {cuts:?}");
+            let request = ReadRequest { offset: 199, records_max: 1, bytes_max: 0, wait: Duration::ZERO, verify: true };
+            let error = partition.read(&request).await.unwrap_err();
+            let is_clear = error.kind() == Kind::TellHuman && error.to_string().contains("read from offset 200");
+            assert!(is_clear, "{error}");
+            assert_eq!(append(&partition, "next").await.unwrap(), 200, "an offset is given out again");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_segment_that_a_snapshot_covers_stops_the_start_and_can_be_given_up() {
+    let dir = tempfile::tempdir().unwrap();
+    closed(dir.path(), Durability::Fsync).await;
+    let segments = files(&dir.path().join("journal"), "seg");
+    let lost = frames(&segments[1]).len() as u64;
+    fs::remove_file(&segments[1]).unwrap();
+    let refused = start(dir.path(), Durability::Fsync).await.err().unwrap();
+    let accept = segments[1].with_extension("accept");
+    let is_named = refused.message.contains(&accept.display().to_string());
+    assert!(refused.kind == Kind::TellHuman && is_named, "{refused}");
+    fs::write(accept, b"").unwrap();
+    let broker = start(dir.path(), Durability::Fsync).await.unwrap();
+    let partition = broker.partition("t", 0).await.unwrap();
+    let (found, unreadable) = readable(&partition).await;
+    assert_eq!((found.len() as u64, unreadable), (200 - lost, lost));
+    assert_eq!(append(&partition, "next").await.unwrap(), 200);
+}
+
+/// A broker that looks often.
+fn watching(dir: &Path) -> (Journal, DiskStore) {
+    let store = DiskStore::open_with(dir, options(Durability::Fsync, 8 << 10)).unwrap();
+    let journal = store.journal().unwrap();
+    let settings = journal.settings(JournalConfig::new(5));
+    let settings = JournalConfig { check_interval: Duration::from_millis(20), merge: None, ..settings };
+    (Journal::open(journal, Arc::new(SystemClock), settings), store)
+}
+
+#[tokio::test]
+async fn a_running_broker_notices_that_its_directory_was_changed() {
+    type Change = fn(&Path);
+    let newest = |dir: &Path| files(&dir.join("journal"), "seg").pop().unwrap();
+    let changes: [(&str, Change); 5] = [
+        ("deleted", |dir| fs::remove_file(files(&dir.join("journal"), "seg").pop().unwrap()).unwrap()),
+        ("an older one deleted", |dir| fs::remove_file(&files(&dir.join("journal"), "seg")[0]).unwrap()),
+        ("replaced", |dir| {
+            let path = files(&dir.join("journal"), "seg").pop().unwrap();
+            let copy = fs::read(&path).unwrap();
+            fs::remove_file(&path).unwrap();
+            fs::write(&path, copy).unwrap();
+        }),
+        ("storage.json", |dir| fs::remove_file(dir.join("storage.json")).unwrap()),
+        ("all", |dir| fs::remove_dir_all(dir.join("journal")).unwrap()),
+    ];
+    for (what, change) in changes {
+        let dir = tempfile::tempdir().unwrap();
+        let (journal, _store) = watching(dir.path());
+        let create = Control::Create { topic: 0, name: "t".into(), partitions: 1, settings: [].into() };
+        let partition = PartitionId { topic: journal.change(create).await.unwrap(), number: 0 };
+        let append = || journal.append(partition, None, received(&batch(Codec::None, &[vec![b'x'; 500]])));
+        for _ in 0..50 {
+            append().await.unwrap();
+        }
+        assert!(newest(dir.path()) != files(&dir.path().join("journal"), "seg")[0], "several segments");
+        change(dir.path());
+        let error = loop {
+            match append().await {
+                Ok(_) => tokio::time::sleep(Duration::from_millis(2)).await,
+                Err(error) => break error,
+            }
+        };
+        let is_clear = error.kind() == Kind::TellHuman && error.to_string().contains("while the broker was running");
+        assert!(is_clear || what == "all", "{what}: {error}");
     }
 }

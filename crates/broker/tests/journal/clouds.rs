@@ -102,7 +102,7 @@ async fn of_eight_writers_of_one_object_one_wins() {
         let store = store(&bucket).await;
         for number in 1..=10 {
             let puts = (1..=RACERS).map(|run| {
-                let link = Link { number, id: Id { run, commit: 1 }, prev: Id { run: 0, commit: 0 } };
+                let link = Link { number, id: Id { run, commit: 1 }, prev: Id { run: 0, commit: 0 }, in_flight: 0 };
                 store.create(Source::Journal(number), vec![build_index(link, 0, &[], &[]).into()])
             });
             let puts = join_all(puts).await;

@@ -102,6 +102,8 @@ pub enum Act {
     After(Arc<AtomicUsize>, usize),
     /// Passes the response of a listing on without this many of its keys.
     DropKeys(usize),
+    /// Says that the request is done, and doesn't pass it on.
+    Forget,
     /// Never answers.
     Hang,
 }
@@ -146,6 +148,10 @@ impl Proxy {
                     Act::Delay(pause) => {
                         tokio::time::sleep(pause).await;
                         forward(server, &request).await
+                    }
+                    Act::Forget => {
+                        let date = httpdate::fmt_http_date(std::time::SystemTime::now());
+                        answer("200 OK", &format!("ETag: \"e\"\r\nDate: {date}\r\n"), b"")
                     }
                     Act::Hang => std::future::pending().await,
                 }

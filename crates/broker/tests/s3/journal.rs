@@ -321,7 +321,7 @@ async fn contradict(bucket: &Bucket) {
     let mut objects = journal_objects(bucket);
     objects.sort();
     let last = Header::parse(&fs::read(objects.last().unwrap()).unwrap()).unwrap().link;
-    let link = Link { number: last.number + 1, id: Id { run: 9, commit: 1 }, prev: last.id };
+    let link = Link { number: last.number + 1, id: Id { run: 9, commit: 1 }, prev: last.id, in_flight: 0 };
     let batch = of(0, 0);
     let header = *rawline_batch::Batch::parse(&batch, &Limits::FORMAT).unwrap().header();
     let entry = Batch {

@@ -7,6 +7,7 @@ mod cache;
 mod damage;
 mod delete_topic;
 mod fake;
+mod holes;
 mod http;
 mod journal;
 mod journals;

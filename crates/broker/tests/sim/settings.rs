@@ -24,6 +24,7 @@ pub fn small(settings: JournalConfig) -> JournalConfig {
         snapshot_objects: 20,
         snapshot_interval: Duration::from_secs(20),
         garbage_interval: Duration::from_secs(15),
+        check_interval: Duration::from_secs(10),
         merge: Some(MergeConfig {
             limits: MergeLimits {
                 target_bytes: 6_000,

@@ -79,7 +79,9 @@ async fn a_topic_that_is_trimmed_to_its_end_continues_there() {
             }
             let topic = broker.topic("t").await.unwrap();
             assert_extent(&topic, next, next, place.name).await;
-            assert_eq!(topic.status().latest_commit_us, time, "{}", place.name);
+            // A snapshot has the times of records that are there, and none is.
+            let latest = topic.status().latest_commit_us;
+            assert!(latest == time || restarts > 0 && latest.is_none(), "{}: {latest:?}", place.name);
             append_some(&topic, next, next + 3, 1, Codec::None).await;
             assert_extent(&topic, next, next + 3, place.name).await;
             topic.trim(next + 2).await.unwrap();

@@ -263,7 +263,7 @@ impl Bounds {
 fn founded() -> State {
     let mut state = State::default();
     let create = Control::Create { topic: 1, name: "old".into(), partitions: 2, settings: [].into() };
-    let link = Link { number: 1, id: Id { run: 1000, commit: 1 }, prev: Id::ROOT };
+    let link = Link { number: 1, id: Id { run: 1000, commit: 1 }, prev: Id::ROOT, in_flight: 0 };
     let changes = Changes { controls: [create].into(), ..Changes::default() };
     assert_eq!(state.observe(link, &changes), Ok(true));
     state

@@ -27,7 +27,7 @@ pub fn build_merged_index(merge: u64, id: Id, appended_us: u64, pieces: &[(Secti
     let key = |section: &Section| (section.partition, section.first_offset);
     let in_order = pieces.is_sorted_by(|(one, _), (next, _)| key(one) < key(next));
     assert!(in_order && !pieces.is_empty(), "the {} pieces of merge {merge} are not in order", pieces.len());
-    let link = Link { number: merge, id, prev: Id::ROOT };
+    let link = Link { number: merge, id, prev: Id::ROOT, in_flight: 0 };
     build(MERGED_MAGIC, link, appended_us, &[], pieces)
 }
 
@@ -50,7 +50,8 @@ fn build(
     let mut header = RawHeader {
         magic,
         version: VERSION,
-        zero: [0; 3],
+        in_flight: link.in_flight,
+        zero: [0; 2],
         number: U64::new(link.number),
         id_run: U64::new(link.id.run),
         id_commit: U64::new(link.id.commit),

@@ -8,14 +8,15 @@
 //!
 //! header:
 //!  0        4  5        8              16             24             32
-//! ┌────────┬──┬────────┬──────────────┬──────────────┬──────────────┐
-//! │ "RAWJ" │v │ zero   │ number       │ id: run      │ id: commit   │
-//! ├────────┴──┴────────┼──────────────┼──────────────┼──────────────┤
+//! ┌────────┬──┬─┬──────┬──────────────┬──────────────┬──────────────┐
+//! │ "RAWJ" │v │f│ zero │ number       │ id: run      │ id: commit   │
+//! ├────────┴──┴─┴──────┼──────────────┼──────────────┼──────────────┤
 //! │ prev: run          │ prev: commit │ object_bytes │ appended_us  │
 //! ├──────────┬─────────┼──────┬───────┼──────────────┴──────────────┘
 //! │ sections │ batches │ cntrl│ crc32c│
 //! └──────────┴─────────┴──────┴───────┘
 //! 64                                  80
+//! f: in_flight, the number of the writer's unconfirmed objects directly before this one
 //! cntrl: size of the control records in bytes
 //! section: topic u64 │ first_offset u64 │ partition u32 │ batches u32
 //! entry:   records u32 │ bytes u32 │ crc32c u32 │ kind u8 │ flags u8 │ producer epoch u16 │

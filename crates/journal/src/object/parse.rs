@@ -8,7 +8,9 @@ use super::raw::{checksum, index_bytes};
 use super::{Batch, BatchKind, ObjectError, control};
 use crate::chain::{Id, Link};
 use crate::control::Control;
-use crate::limits::{OBJECT_APPENDS_MAX, OBJECT_BYTES_MAX, OBJECT_CONTROL_BYTES_MAX, PARTITIONS_MAX};
+use crate::limits::{
+    OBJECT_APPENDS_MAX, OBJECT_BYTES_MAX, OBJECT_CONTROL_BYTES_MAX, PARTITIONS_MAX, PUTS_IN_FLIGHT_MAX,
+};
 use crate::place::{BatchCount, Piece, Place, Source};
 use crate::producers::{Content, Producer, SEQUENCES_WRAP_AT, content_checksum};
 use crate::state::{Changes, Entry, PartitionId};
@@ -83,6 +85,7 @@ impl Header {
             number: raw.number.get(),
             id: Id { run: raw.id_run.get(), commit: raw.id_commit.get() },
             prev: Id { run: raw.prev_run.get(), commit: raw.prev_commit.get() },
+            in_flight: raw.in_flight,
         };
         let header = Header {
             link,
@@ -110,7 +113,11 @@ impl Header {
         if !(1..=NUMBER_MAX).contains(&link.number) || link.id == Id::ROOT {
             return Err(ObjectError::Index("the number or the id"));
         }
-        if header.is_merged && (!has_batches || header.control_bytes > 0 || link.prev != Id::ROOT) {
+        if usize::from(link.in_flight) >= PUTS_IN_FLIGHT_MAX || u64::from(link.in_flight) >= link.number {
+            return Err(ObjectError::Index("the number of objects in flight"));
+        }
+        if header.is_merged && (!has_batches || header.control_bytes > 0 || link.prev != Id::ROOT || link.in_flight > 0)
+        {
             return Err(ObjectError::Index("what a merged object doesn't have"));
         }
         Ok(header)

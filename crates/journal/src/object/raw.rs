@@ -34,7 +34,8 @@ pub(super) const FLAG_ABORT: u8 = 16;
 pub(super) struct RawHeader {
     pub magic: [u8; 4],
     pub version: u8,
-    pub zero: [u8; 3],
+    pub in_flight: u8,
+    pub zero: [u8; 2],
     pub number: U64,
     pub id_run: U64,
     pub id_commit: U64,

@@ -12,7 +12,8 @@ use crate::transactions::{TransactionEnd, TransactionPart};
 use std::sync::Arc;
 use zerocopy::{FromBytes, IntoBytes};
 
-const LINK: Link = Link { number: 3, id: Id { run: 0x1122, commit: 7 }, prev: Id { run: 0x3344, commit: 9 } };
+const LINK: Link =
+    Link { number: 3, id: Id { run: 0x1122, commit: 7 }, prev: Id { run: 0x3344, commit: 9 }, in_flight: 0 };
 
 fn section(topic: u64, number: u32, first_offset: u64) -> Section {
     Section { partition: PartitionId { topic, number }, first_offset }
@@ -128,7 +129,7 @@ fn a_state_follows_objects_by_their_indexes() {
     let mut state = State::default();
     let controls = [create(1, "one", 1), create(2, "two", 1)];
     for number in 1..=3 {
-        let link = Link { number, id: Id { run: 1, commit: number }, prev: state.chain().last() };
+        let link = Link { number, id: Id { run: 1, commit: number }, prev: state.chain().last(), in_flight: 0 };
         let sections =
             [(section(1, 0, (number - 1) * 3), &[plain(3, 72)][..]), (section(2, 0, number - 1), &[plain(1, 72)])];
         let bytes = build_index(link, number, if number == 1 { &controls } else { &[] }, &sections);

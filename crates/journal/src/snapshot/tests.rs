@@ -33,14 +33,14 @@ fn example() -> Snapshot {
     let appended_us = 70;
     let content = |records| Content { records, crc32c: 0x0102_0304 };
     let entries = [Entry { partition: ONE, first_offset: 0, content: content(4), producer, transaction: None }];
-    let link = Link { number: 1, id: Id { run: 8, commit: 1 }, prev: Id::ROOT };
+    let link = Link { number: 1, id: Id { run: 8, commit: 1 }, prev: Id::ROOT, in_flight: 0 };
     assert_eq!(
         state.observe(link, &Changes { appended_us, controls: controls.into(), entries: entries.into() }),
         Ok(true)
     );
     let controls = [Control::Trim { partition: ONE, first_offset: 2 }];
     let entries = [Entry { partition: ONE, first_offset: 4, content: content(6), producer: None, transaction: None }];
-    let link = Link { number: 2, id: Id { run: 8, commit: 2 }, prev: link.id };
+    let link = Link { number: 2, id: Id { run: 8, commit: 2 }, prev: link.id, in_flight: 0 };
     let appended_us = 77;
     assert_eq!(
         state.observe(link, &Changes { appended_us, controls: controls.into(), entries: entries.into() }),

@@ -29,7 +29,7 @@ fn state() -> State {
 
 fn observe(state: &mut State, controls: &[Control], entries: &[Entry]) -> Result<bool, Contradiction> {
     let number = state.chain().next();
-    let link = Link { number, id: Id { run: 1, commit: number }, prev: state.chain().last() };
+    let link = Link { number, id: Id { run: 1, commit: number }, prev: state.chain().last(), in_flight: 0 };
     state.observe(link, &Changes { appended_us: 0, controls: controls.into(), entries: entries.into() })
 }
 
@@ -179,7 +179,7 @@ fn a_merge_ends_once_and_what_was_deleted_meanwhile_does_not_matter() {
 /// An object at a time.
 fn observe_at(state: &mut State, appended_us: u64, controls: &[Control], entries: &[Entry]) {
     let number = state.chain().next();
-    let link = Link { number, id: Id { run: 1, commit: number }, prev: state.chain().last() };
+    let link = Link { number, id: Id { run: 1, commit: number }, prev: state.chain().last(), in_flight: 0 };
     let changes = Changes { appended_us, controls: controls.into(), entries: entries.into() };
     assert_eq!(state.observe(link, &changes), Ok(true));
 }
@@ -264,7 +264,7 @@ fn every_observer_forgets_the_same() {
         // One frees memory now and then, one begins at snapshots.
         let (mut tidy, mut fresh) = (plain.clone(), plain.clone());
         for number in 2..60 {
-            let link = Link { number, id: Id { run: 1, commit: number }, prev: plain.chain().last() };
+            let link = Link { number, id: Id { run: 1, commit: number }, prev: plain.chain().last(), in_flight: 0 };
             let changes = object(&plain, &mut random);
             for observer in [&mut plain, &mut tidy, &mut fresh] {
                 assert_eq!(observer.observe(link, &changes), Ok(true), "round {round}, object {number}");

@@ -125,7 +125,8 @@ impl World {
     /// Others read the object's bytes.
     fn follow(&mut self, controls: &[Control], entries: &[Entry]) {
         let chain = *self.state.chain();
-        let link = Link { number: chain.next(), id: Id { run: 1, commit: chain.next() }, prev: chain.last() };
+        let link =
+            Link { number: chain.next(), id: Id { run: 1, commit: chain.next() }, prev: chain.last(), in_flight: 0 };
         let mut sections: BTreeMap<PartitionId, (Section, Vec<Batch>)> = BTreeMap::new();
         for Entry { partition, first_offset, content, producer, transaction } in entries.iter().copied() {
             let section = (Section { partition, first_offset }, Vec::new());
@@ -429,7 +430,7 @@ fn an_object_without_the_markers_that_are_due_is_a_contradiction() {
     world.object(vec![], &[(P, first, 0)]).unwrap();
     let control = world.state.record(end("t", first, TransactionEnd::Commit));
     let chain = *world.state.chain();
-    let link = Link { number: chain.next(), id: Id { run: 1, commit: 99 }, prev: chain.last() };
+    let link = Link { number: chain.next(), id: Id { run: 1, commit: 99 }, prev: chain.last(), in_flight: 0 };
     let changes = Changes { appended_us: 0, controls: [control].into(), entries: [].into() };
     let wrong = world.state.observe(link, &changes).unwrap_err().what;
     assert_eq!(wrong, crate::state::Wrong::Markers { expected: 1, found: 0 });

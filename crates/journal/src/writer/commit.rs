@@ -228,7 +228,8 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
             Some(newest) => (newest.link.number + 1, newest.id()),
             None => (self.state.chain().next(), self.state.chain().last()),
         };
-        Link { number, id: self.next_id(), prev }
+        let in_flight = self.flights.len() as u8;
+        Link { number, id: self.next_id(), prev, in_flight }
     }
 
     /// A PUT ended. Objects that are no longer in flight don't matter: another way showed what became of them.
@@ -347,7 +348,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
             return;
         }
         let (number, prev) = (self.state.chain().next(), self.state.chain().last());
-        let link = Link { number, id: self.next_id(), prev };
+        let link = Link { number, id: self.next_id(), prev, in_flight: 0 };
         self.put_empty(link, actions);
     }
 

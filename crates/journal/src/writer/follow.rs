@@ -78,6 +78,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         assert_eq!(number, self.state.chain().next(), "the wrong object was read");
         match result {
             ReadResult::Failed => self.phase = Phase::Following { at: Some(now + self.limits.retry_after) },
+            ReadResult::Covered => self.load(actions),
             // Since the end was seen, others may have deleted this number, and a writer that was paused may have put
             // something there that nobody else will ever read.
             ReadResult::Found { date, .. } | ReadResult::Missing { date } if self.is_outdated(date) => {
@@ -217,7 +218,7 @@ mod tests {
                 }
                 Some(Action::Read { number }) if number <= LAST => {
                     let id = |commit| if commit == 0 { Id::ROOT } else { Id { run: 1, commit } };
-                    let link = Link { number, id: id(number), prev: id(number - 1) };
+                    let link = Link { number, id: id(number), prev: id(number - 1), in_flight: 0 };
                     let changes = Changes { appended_us: number * 1_000_000, ..Changes::default() };
                     Event::Read { number, result: ReadResult::Found { link, changes, created: number, date } }
                 }

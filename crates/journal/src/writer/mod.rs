@@ -92,6 +92,8 @@ pub enum ReadResult {
         /// The store's time in seconds.
         date: u64,
     },
+    /// There is no object with this number, and a snapshot that is newer than what was read covers it.
+    Covered,
     /// The request failed.
     Failed,
 }

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 /// Name of the file.
-const STORAGE: &str = "storage.json";
+pub(super) const STORAGE: &str = "storage.json";
 
 /// The format that this version writes.
 const FORMAT: u32 = 2;

@@ -19,6 +19,7 @@ use bytes::Bytes;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -170,6 +171,11 @@ impl Segment {
         };
         let opened = self.files.get(&self.slot, self.mapped_bytes, open);
         opened.map_err(|error| io_error("open", &self.path, &error))
+    }
+
+    /// The number by which the file system knows the open file, if it is open.
+    pub(super) fn open_inode(&self) -> Option<u64> {
+        self.slot.look(|open| open.file.metadata().ok().map(|found| found.ino())).flatten()
     }
 
     /// Its objects, from memory while no seal on disk has them.

@@ -57,10 +57,19 @@ impl Bucket {
 
     pub(super) async fn check_credentials(&self) -> Result<(), StoreError> {
         let Some(credentials) = &self.credentials else { return Ok(()) };
-        let cause = match timeout(self.request_timeout, credentials.check()).await {
-            Ok(Ok(_)) => return Ok(()),
-            Ok(Err(error)) => error_chain(&error),
-            Err(_) => "no response in time".to_owned(),
+        let mut tries = self.tries();
+        let cause = loop {
+            let error = match timeout(self.request_timeout, credentials.check()).await {
+                Ok(Ok(_)) => return Ok(()),
+                Ok(Err(error)) => error,
+                Err(_) => break "no response in time".to_owned(),
+            };
+            let cause = error_chain(&error);
+            // A machine without a service that gives credentials has none in a moment either; one that fails has.
+            let is_busy = Reply::of(&error).status.is_some_and(|status| status == 429 || status >= 500);
+            if !is_busy || tries.again(Failed::from(error)).await.is_err() {
+                break cause;
+            }
         };
         let (address, advice) = (&self.address, words(self.address.service).no_credentials);
         Err(StoreError::human(format!("no credentials for {address}: {advice}: {cause}")))
@@ -322,6 +331,13 @@ impl Bucket {
         format!("{}/{path}", self.address)
     }
 
+    /// How a person creates an empty object.
+    pub(super) fn hint_to_create(&self, path: &Path) -> String {
+        let url = self.url(path);
+        let command = (words(self.address.service).create_empty)(&self.address.bucket, path.as_ref());
+        format!("create the empty object {url} (`{command}`)")
+    }
+
     /// Another broker may have deleted the topic's front; a reader finds out by reading again.
     pub(super) fn gone(&self, path: &Path) -> StoreError {
         let url = self.url(path);
@@ -346,7 +362,7 @@ impl Bucket {
             }
             CacheError::Damaged(error) => {
                 let url = self.url(path);
-                StoreError::human(format!("{url} is damaged in the bucket: {error}; restore it from a copy"))
+                StoreError::damaged(format!("{url} is damaged in the bucket: {error}; restore it from a copy"))
             }
         }
     }

@@ -27,9 +27,10 @@ impl Bucket {
             (None, Failed::Denied(_)) => words.access_denied,
             (None, Failed::ForGood(_) | Failed::Missing(_)) => "check the bucket",
             (None, Failed::Exists { .. } | Failed::Passing(_) | Failed::TimedOut) => {
+                let retried = reply.retried.map(|retried| format!("; gave up after {:.1} s", retried.as_secs_f64()));
+                let retried = retried.unwrap_or_default();
                 return StoreError::wait(format!(
-                    "{failure}: {text}; gave up after {:?}: check the server and the network, then retry",
-                    self.retry_budget
+                    "{failure}: {text}{retried}: check the server and the network, then retry"
                 ));
             }
         };

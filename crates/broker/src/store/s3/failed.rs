@@ -38,6 +38,8 @@ pub(super) struct Reply {
     pub status: Option<u16>,
     /// The service's error code, if the response has one.
     pub code: Option<String>,
+    /// For how long the request was retried, if it was.
+    pub retried: Option<Duration>,
 }
 
 impl Reply {
@@ -61,7 +63,7 @@ impl Reply {
         let code = after(&text, "<Code>").and_then(|rest| rest.split_once("</Code>"));
         let code = code.or_else(|| after(&text, "(code: ").and_then(|rest| rest.split_once(')')));
         let code = code.map(|(code, _)| code.to_owned());
-        Reply { text, status, code }
+        Reply { text, status, code, retried: None }
     }
 
     pub(super) fn has_code(&self, codes: &[&str]) -> bool {
@@ -147,6 +149,7 @@ fn transport(error: &object_store::Error) -> Option<HttpErrorKind> {
 
 /// Retries with pauses that double and are shortened at random.
 pub(super) struct Tries {
+    began: Instant,
     until: Instant,
     pause: Duration,
 }
@@ -154,14 +157,17 @@ pub(super) struct Tries {
 impl Tries {
     /// Retries for this long.
     pub(super) fn lasting(budget: Duration) -> Tries {
-        Tries { until: Instant::now() + budget, pause: PAUSE_MIN }
+        Tries { began: Instant::now(), until: Instant::now() + budget, pause: PAUSE_MIN }
     }
 
     /// Waits for the next try. Returns the failure if it would not pass or the time is over.
     pub(super) async fn again(&mut self, failed: Failed) -> Result<(), Failed> {
         let pause = self.pause.mul_f64(rand::random_range(0.5..1.0));
-        if !failed.is_passing() || Instant::now() + pause > self.until {
+        if !failed.is_passing() {
             return Err(failed);
+        }
+        if Instant::now() + pause > self.until {
+            return Err(Failed::Passing(Reply { retried: Some(self.began.elapsed()), ..failed.reply() }));
         }
         tracing::debug!(reason = failed.reply().text, ?pause, "retrying a request to the bucket");
         sleep(pause).await;

@@ -2,19 +2,22 @@
 //!
 //! Keys are `PREFIX/.journal/JJJJ/NUMBER.rwj` for objects, `PREFIX/.journal/JJJJ/merged/NUMBER.rwj` for merged ones,
 //! and `PREFIX/.journal/JJJJ/snapshots/NUMBER.rws` for snapshots. JJJJ is the journal's number, from 0; NUMBER has 20
-//! digits, and a snapshot's is that of the object after it. No topic's name begins with a dot.
+//! digits, and a snapshot's is that of the object after it. No topic's name begins with a dot. A key of an object's
+//! number that ends in `.accept` is a person's: it gives up the object, and those after it that are missing too.
 
 use super::DELETES_MAX;
 use super::bucket::Bucket;
 use super::date::{DateSlot, ResponseDate};
 use super::failed::Failed;
+use super::layout::{self, Laid};
 use super::probe::Probe;
 use crate::journal::{Dated, JournalStore, StoredIndex};
 use crate::limits::INDEX_BYTES_GUESS;
 use crate::store::StoreError;
 use crate::store::cache::{Cache, CopyName};
 use bytes::Bytes;
-use futures_util::future::BoxFuture;
+use futures_util::StreamExt;
+use futures_util::future::{BoxFuture, try_join};
 use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore, PutMode, PutOptions, PutPayload};
 use rawline_journal::{Garbage, Header, Index, Key, Listing, ObjectError, Place, PutResult, Source};
@@ -22,6 +25,9 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
+
+/// Ending of keys by which a person gives up objects that are missing.
+const ACCEPT: &str = "accept";
 
 /// A journal in a bucket.
 #[derive(Clone)]
@@ -32,12 +38,14 @@ pub struct S3Journal {
     pub(super) cache: Cache,
     /// Nothing is stored or deleted before it has passed.
     probe: Probe,
+    laid: Laid,
     deletion_delay: Duration,
 }
 
 impl S3Journal {
-    pub(super) fn new(number: u32, bucket: Arc<Bucket>, probe: Probe, cache: Cache, deletion_delay: Duration) -> Self {
-        S3Journal { number, bucket, cache, probe, deletion_delay }
+    pub(super) fn new(number: u32, bucket: Arc<Bucket>, probe: Probe, cache: Cache, laid: Laid) -> Self {
+        let Laid::Journal { deletion_delay, .. } = laid else { unreachable!("{laid:?} has no journal") };
+        S3Journal { number, bucket, cache, probe, laid, deletion_delay }
     }
 
     /// A key in the journal's folder.
@@ -125,38 +133,75 @@ impl S3Journal {
         let folder = self.path(format_args!("/snapshots"))?;
         // A start waits for it. A journal has few snapshots: one page.
         let listed = self.list_folder(&folder, ".rws", self.bucket.request_timeout).await?;
-        let found = match listed.found.iter().map(|key| key.number).max() {
+        let found = match listed.found.0.iter().map(|key| key.number).max() {
             Some(newest) => self.get(&self.snapshot_path(newest)?, None).await?.found,
             None => None,
         };
         Ok(Dated { found, date: listed.date })
     }
 
+    /// The key by which a person gives up an object and the missing ones after it.
+    fn accept_path(&self, source: Source) -> Result<Path, StoreError> {
+        match source {
+            Source::Journal(number) => self.path(format_args!("/{number:020}.{ACCEPT}")),
+            Source::Merged(number) => self.path(format_args!("/merged/{number:020}.{ACCEPT}")),
+        }
+    }
+
+    /// Lists the journal objects from a number on. Where keys come in order, what follows them isn't listed.
+    async fn list_objects_from(&self, number: u64) -> Result<Listing, StoreError> {
+        let (folder, before) =
+            (self.path(format_args!(""))?, self.object_path(Source::Journal(number.saturating_sub(1)))?);
+        let is_sorted = !self.bucket.address.bucket.ends_with("--x-s3");
+        let mut keys = self.bucket.store.list_with_offset(Some(&folder), &before);
+        let mut found = Listing::default();
+        loop {
+            let key = match timeout(self.bucket.request_timeout, keys.next()).await {
+                Ok(None) => return Ok(found),
+                Ok(Some(Ok(key))) => key,
+                Ok(Some(Err(error))) => return Err(self.bucket.explain("list", &folder, &Failed::from(error))),
+                Err(_) => return Err(self.bucket.explain("list", &folder, &Failed::TimedOut)),
+            };
+            let is_in_folder = key.location.prefix_match(&folder).is_some_and(|mut parts| parts.nth(1).is_none());
+            match (is_in_folder, key_of(&key, ".rwj"), mark_of(&key)) {
+                (true, Some(object), _) if object.number >= number => found.objects.push(object),
+                (true, _, Some(mark)) => found.given_up.push(Source::Journal(mark)),
+                (false, ..) if is_sorted => return Ok(found),
+                _ => {}
+            }
+        }
+    }
+
     async fn list_all(&self) -> Result<Dated<Listing>, StoreError> {
         // Each page is a request, but they are not available one by one here.
         let limit = 10 * self.bucket.request_timeout;
         let snapshots = self.list_folder(&self.path(format_args!("/snapshots"))?, ".rws", limit).await?;
+        let (objects_dir, merged_dir) = (self.path(format_args!(""))?, self.path(format_args!("/merged"))?);
+        let objects = self.list_folder(&objects_dir, ".rwj", limit);
+        let (objects, merged) = try_join(objects, self.list_folder(&merged_dir, ".rwj", limit)).await?;
         // The date of the first listing counts for all: by it, keys only seem younger.
-        let objects = self.list_folder(&self.path(format_args!(""))?, ".rwj", limit).await?.found;
-        let merged = self.list_folder(&self.path(format_args!("/merged"))?, ".rwj", limit).await?.found;
-        let found = Listing { objects, merged, snapshots: snapshots.found };
-        Ok(Dated { found, date: snapshots.date })
+        let Dated { found: (snapshots, _), date } = snapshots;
+        let ((objects, given_up), (merged, merged_given_up)) = (objects.found, merged.found);
+        let given_up = given_up.into_iter().map(Source::Journal);
+        let given_up = given_up.chain(merged_given_up.into_iter().map(Source::Merged)).collect();
+        Ok(Dated { found: Listing { objects, merged, snapshots, given_up }, date })
     }
 
-    /// The keys of a folder whose names are a number and an ending.
-    async fn list_folder(&self, folder: &Path, ending: &str, limit: Duration) -> Result<Dated<Vec<Key>>, StoreError> {
+    /// The keys of a folder whose names are a number and an ending, and the numbers that a person has given up.
+    async fn list_folder(
+        &self,
+        folder: &Path,
+        ending: &str,
+        limit: Duration,
+    ) -> Result<Dated<(Vec<Key>, Vec<u64>)>, StoreError> {
         let listed = match timeout(limit, self.bucket.store.list_with_delimiter(Some(folder))).await {
             Ok(Ok(listed)) => listed,
             Ok(Err(error)) => return Err(self.bucket.explain("list", folder, &Failed::from(error))),
             Err(_) => return Err(self.bucket.explain("list", folder, &Failed::TimedOut)),
         };
-        let key = |meta: &ObjectMeta| {
-            let number = meta.location.filename()?.strip_suffix(ending)?.parse().ok()?;
-            let created = u64::try_from(meta.last_modified.timestamp()).ok()?;
-            Some(Key { number, created })
-        };
         let date = listed.extensions.get::<ResponseDate>().map(|date| date.0);
-        self.bucket.dated(folder, listed.objects.iter().filter_map(key).collect(), date)
+        let keys = listed.objects.iter().filter_map(|meta| key_of(meta, ending)).collect();
+        self.bucket.dated(folder, (keys, listed.objects.iter().filter_map(mark_of).collect()), date)
     }
 
     async fn delete_all(&self, garbage: &Garbage) -> Result<(), StoreError> {
@@ -172,6 +217,18 @@ impl S3Journal {
         }
         Ok(())
     }
+}
+
+/// A key whose name is a number and this ending.
+fn key_of(meta: &ObjectMeta, ending: &str) -> Option<Key> {
+    let number = meta.location.filename()?.strip_suffix(ending)?.parse().ok()?;
+    let created = u64::try_from(meta.last_modified.timestamp()).ok()?;
+    Some(Key { number, created })
+}
+
+/// The number in the name of a key by which a person gives up objects.
+fn mark_of(meta: &ObjectMeta) -> Option<u64> {
+    meta.location.filename()?.strip_suffix(ACCEPT)?.strip_suffix('.')?.parse().ok()
 }
 
 impl JournalStore for S3Journal {
@@ -246,6 +303,27 @@ impl JournalStore for S3Journal {
     fn list(&self) -> BoxFuture<'static, Result<Dated<Listing>, StoreError>> {
         let this = self.clone();
         Box::pin(async move { this.list_all().await })
+    }
+
+    fn list_from(&self, number: u64) -> BoxFuture<'static, Result<Listing, StoreError>> {
+        let this = self.clone();
+        Box::pin(async move { this.list_objects_from(number).await })
+    }
+
+    fn changed(&self) -> BoxFuture<'static, Result<Option<StoreError>, StoreError>> {
+        let this = self.clone();
+        Box::pin(async move { layout::changed(&this.bucket, this.laid).await })
+    }
+
+    fn name_of(&self, source: Source) -> String {
+        self.object_path(source).map_or_else(|error| error.message, |path| self.bucket.url(&path))
+    }
+
+    fn give_up_hint(&self, source: Source) -> String {
+        match self.accept_path(source) {
+            Ok(path) => self.bucket.hint_to_create(&path),
+            Err(error) => error.message,
+        }
     }
 
     fn delete(&self, garbage: Garbage) -> BoxFuture<'static, Result<(), StoreError>> {

@@ -178,23 +178,53 @@ fn check(bucket: &Bucket, path: &Path, content: &[u8], asked: Asked) -> Result<L
     }
 }
 
+/// Why a storage isn't any more as it was when it was opened, as far as its key says. One request.
+pub(super) async fn changed(bucket: &Bucket, laid: Laid) -> Result<Option<StoreError>, StoreError> {
+    let path = bucket.path(STORAGE)?;
+    let found = bucket.get_once(&path, None).await?.found.map(|(content, _)| content);
+    let asked = Asked { deletion_delay: None, journals: None };
+    let why = match found.map(|content| check(bucket, &path, &content, asked)) {
+        Some(Ok(found)) if found == laid => return Ok(None),
+        Some(Ok(_)) => format!("{} says other things than before", bucket.url(&path)),
+        Some(Err(error)) => error.message,
+        None => format!("{} is gone", bucket.url(&path)),
+    };
+    Ok(Some(StoreError::human(format!(
+        "the storage was changed while the broker was running: {why}. Nothing more is stored; restore the storage from \
+         a copy, or restart the broker to use it as it is now"
+    ))))
+}
+
 /// Whether an earlier version has stored a topic here. Others' folders don't count.
 async fn has_topics(bucket: &Bucket) -> Result<bool, StoreError> {
     for name in bucket.topics().await? {
         let folder = bucket.topic_path(&name)?;
-        let mut keys = bucket.store.list(Some(&folder)).take(KEYS_MAX);
-        loop {
-            let failed = match timeout(bucket.request_timeout, keys.next()).await {
-                Ok(None) => break,
-                Ok(Some(Ok(key))) if is_topics(&folder, &key.location) => return Ok(true),
-                Ok(Some(Ok(_))) => continue,
-                Ok(Some(Err(error))) => Failed::from(error),
-                Err(_) => Failed::TimedOut,
-            };
-            return Err(bucket.explain("list", &folder, &failed));
+        let mut tries = bucket.tries();
+        let is_topic = loop {
+            match has_topics_key(bucket, &folder).await {
+                Ok(is_topic) => break is_topic,
+                Err(failed) => tries.again(failed).await.map_err(|failed| bucket.explain("list", &folder, &failed))?,
+            }
+        };
+        if is_topic {
+            return Ok(true);
         }
     }
     Ok(false)
+}
+
+/// Whether one of a folder's first keys is one that a topic has.
+async fn has_topics_key(bucket: &Bucket, folder: &Path) -> Result<bool, Failed> {
+    let mut keys = bucket.store.list(Some(folder)).take(KEYS_MAX);
+    loop {
+        match timeout(bucket.request_timeout, keys.next()).await {
+            Ok(None) => return Ok(false),
+            Ok(Some(Ok(key))) if is_topics(folder, &key.location) => return Ok(true),
+            Ok(Some(Ok(_))) => {}
+            Ok(Some(Err(error))) => return Err(Failed::from(error)),
+            Err(_) => return Err(Failed::TimedOut),
+        }
+    }
 }
 
 /// Whether a key in a folder is one that a topic has.

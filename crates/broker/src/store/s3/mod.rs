@@ -174,10 +174,8 @@ impl S3Store {
             }
         };
         let journals = match layout {
-            Laid::Journal { deletion_delay, journals } => (0..journals)
-                .map(|number| {
-                    S3Journal::new(number, bucket.clone(), probe.clone(), config.cache.clone(), deletion_delay)
-                })
+            Laid::Journal { journals, .. } => (0..journals)
+                .map(|number| S3Journal::new(number, bucket.clone(), probe.clone(), config.cache.clone(), layout))
                 .collect(),
             Laid::Topics => Vec::new(),
         };

@@ -16,7 +16,7 @@ impl Inner {
         let snapshots = numbers_in(&self.snapshots_dir, SNAPSHOT)?.into_iter().map(key).collect();
         let objects = self.segments().values().flat_map(|stored| stored.deletable()).map(key).collect();
         let merged = self.merged_mut().keys().copied().map(key).collect();
-        Ok(Listing { objects, merged, snapshots })
+        Ok(Listing { objects, merged, snapshots, given_up: self.given_up()? })
     }
 
     /// Deletes what nobody needs. Bytes that readers hold stay readable.

@@ -12,6 +12,7 @@ use rawline_journal::PutResult;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Ending of an empty file by which a person gives up the damaged objects of the segment of the same name.
 pub(super) const ACCEPT: &str = "accept";
@@ -32,7 +33,11 @@ impl Inner {
             // Whatever else has a name here was durable when it was created, or when the directory was opened.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             Err(error) => Err(io_error("write", &path, &error)),
-            Ok(()) => self.sync_name(&self.snapshots_dir, &path),
+            Ok(()) => {
+                self.sync_name(&self.snapshots_dir, &path)?;
+                self.snapshot.fetch_max(next_number, Ordering::Relaxed);
+                Ok(())
+            }
         }
     }
 

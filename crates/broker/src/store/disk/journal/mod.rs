@@ -11,10 +11,10 @@
 //! and what a snapshot doesn't need can be deleted at once. `docs/storage.md` has the argument.
 
 mod ahead;
+mod changed;
 mod delete;
 mod files;
 mod frame;
-mod lost_producers;
 #[cfg(test)]
 mod power;
 mod read;
@@ -45,6 +45,7 @@ use segments::Stored;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -64,6 +65,12 @@ struct Inner {
     /// another process, or another store of this one, opens the directory.
     lock: Weak<DirLock>,
     dir: PathBuf,
+    /// The directory's own number: another one may get its name.
+    inode: u64,
+    /// The file that says how the directory is laid out; none in tests of the journal alone.
+    storage: Option<PathBuf>,
+    /// Number of the newest snapshot; 0 without one.
+    snapshot: AtomicU64,
     merged_dir: PathBuf,
     snapshots_dir: PathBuf,
     options: Options,
@@ -112,7 +119,8 @@ impl DiskJournal {
             // A run that was killed may not have synced the last names. What they make superfluous is deleted soon.
             sync_dir(&**files.device(), dir)?;
         }
-        let covered = files::newest_snapshot(&snapshots_dir)?.unwrap_or(1);
+        let newest_snapshot = files::newest_snapshot(&snapshots_dir)?;
+        let covered = newest_snapshot.unwrap_or(1);
         let (segments, next_number) = recover::recover(&dir, covered, options.durability, files)?;
         let merged = recover::merged(&merged_dir, files)?;
         let is_synced = options.durability == Durability::Fsync;
@@ -120,6 +128,9 @@ impl DiskJournal {
         let inner = Inner {
             fills: is_synced && in_place()?,
             lock: Arc::downgrade(lock),
+            storage: changed::storage_of(&dir),
+            snapshot: AtomicU64::new(newest_snapshot.unwrap_or_default()),
+            inode: changed::inode(&dir).map_err(|error| io_error("look at", &dir, &error))?,
             dir,
             merged_dir,
             snapshots_dir,
@@ -330,6 +341,22 @@ impl JournalStore for DiskJournal {
 
     fn list(&self) -> BoxFuture<'static, Result<Dated<Listing>, StoreError>> {
         self.blocking(|inner| inner.list().map(|found| Dated { found, date: DATE + 1 }))
+    }
+
+    fn can_lose_objects(&self) -> bool {
+        false
+    }
+
+    fn changed(&self) -> BoxFuture<'static, Result<Option<StoreError>, StoreError>> {
+        self.blocking(|inner| Ok(inner.changed()))
+    }
+
+    fn name_of(&self, source: Source) -> String {
+        self.inner.name_of(source)
+    }
+
+    fn give_up_hint(&self, source: Source) -> String {
+        format!("create the empty file {}", self.inner.path_of(source).with_extension(files::ACCEPT).display())
     }
 
     fn sparse(&self) -> Vec<Range<u64>> {

@@ -99,8 +99,7 @@ impl Inner {
 
     /// Where bytes of an object are.
     fn place(&self, place: &Place, range: &Range<u64>) -> Result<(Arc<Stored>, Range<usize>), StoreError> {
-        let gone =
-            || StoreError::gone(format!("{:?} of the journal was deleted; read from a later offset", place.source));
+        let gone = || StoreError::gone(format!("{:?} of the journal is missing in the directory", place.source));
         let (stored, object) = self.find(place.source).ok_or_else(gone)?;
         let range = within(&object, place, range)?;
         Ok((stored, range))
@@ -158,5 +157,5 @@ fn within(object: &Range<u64>, place: &Place, range: &Range<u64>) -> Result<Rang
 }
 
 fn damaged(source: Source, error: &ObjectError) -> StoreError {
-    StoreError::human(format!("{source:?} of the journal is damaged: {error}; restore its file from a copy"))
+    StoreError::damaged(format!("{source:?} of the journal is damaged: {error}; restore its file from a copy"))
 }

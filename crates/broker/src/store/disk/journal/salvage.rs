@@ -1,13 +1,10 @@
 //! Goes on after the disk has lost acknowledged objects that a person has given up: everything that is whole stays.
 //!
-//! The objects after the damage are copied to a new segment, with one in the place of each lost object. It has the
-//! offsets of the lost records, as far as later objects show them, and bytes that no reader takes for records. The
-//! damaged segment ends before the damage; its bytes are not changed. It also opens the instances of named producers
-//! that later objects follow (`lost_producers.rs`).
+//! The objects after the damage are copied to a new segment, with one in the place of each lost object
+//! (`crates/journal/src/lost/`). The damaged segment ends before the damage; its bytes are not changed.
 
 use super::files::{draft_path, newest_snapshot, snapshot_path};
 use super::frame::{ALIGNMENT, FRAME_BYTES, Frame, end_after};
-use super::lost_producers::openings;
 use super::recover::Found;
 use super::seal::{Entry, Seal};
 use super::sync_dir;
@@ -16,16 +13,13 @@ use crate::store::StoreError;
 use crate::store::disk::segment::{remove, segment_path};
 use crate::store::disk::{Device, io_error};
 use bytes::Bytes;
-use rawline_journal::{Batch, BatchKind, Control, Id, Index, Link, PartitionId, Section, Snapshot, State, build_index};
+use rawline_journal::{Index, Lost, Snapshot, State};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-
-/// Length of what takes the place of a partition's lost records.
-const LOST_BYTES: u32 = 64;
 
 /// An object after the damage.
 struct Later {
@@ -72,26 +66,18 @@ pub(super) fn salvage(
     }
     let mut state = state_before(dir, before, damaged)?;
     let lost: Vec<u64> = (lost_from..end).filter(|number| !later.contains_key(number)).collect();
-    let gaps = gaps(&state, &lost, &later);
-    let openings = openings(&state, &lost, later.iter().map(|(number, later)| (*number, &later.index)));
-    let links = links(&lost, last.header.link, &later, &state);
+    let indexes = later.iter().map(|(number, later)| (*number, &later.index)).collect();
+    let replaced = Lost::between(last.header.link.id, last.header.appended_us, &state, &lost, &indexes);
     let mut copy = Copy::begin(device, dir, lost_from, damaged.seal.run)?;
     let mut follows = true;
     for number in lost_from..end {
-        let (index, parts) = match (later.get(&number), links.get(&number)) {
+        let (index, parts) = match (later.get(&number), replaced.object(number, &state)) {
             (Some(Later { index, range: Some(range) }), _) => {
                 let mut bytes = vec![0; (range.end - range.start) as usize];
                 file.read_exact_at(&mut bytes, range.start).map_err(failed)?;
                 (index.clone(), vec![Bytes::from(bytes)])
             }
-            (_, Some(link)) => {
-                let object = |openings| lost_object(*link, last.header.appended_us, openings, gaps.get(&number));
-                let openings = openings.get(&number).map_or(&[][..], Vec::as_slice);
-                let opening = object(openings);
-                // Instances with open transactions can't be replaced without their end, which is lost.
-                let is_possible = openings.is_empty() || is_next(&mut state.clone(), &opening.0);
-                if is_possible { opening } else { object(&[]) }
-            }
+            (_, Some((index, bytes))) => (index, vec![Bytes::from(bytes)]),
             (found, None) => unreachable!("{number} is neither lost nor here: {:?}", found.map(|later| &later.range)),
         };
         follows = is_next(&mut state, &index);
@@ -107,7 +93,7 @@ pub(super) fn salvage(
     // Before the new segment has its name: with it, a start that is interrupted here would not come back.
     let lost = after.iter().filter(|after| refused.is_some_and(|refused| after.seal.next_number() > refused));
     lost.rev().try_for_each(|lost| lost.set_aside(device))?;
-    for (partition, offsets) in gaps.values().flatten() {
+    for (partition, offsets) in replaced.offsets() {
         tracing::error!(segment = %path.display(), ?partition, ?offsets, "these records were given up");
     }
     copy.finish(device, dir)
@@ -172,89 +158,6 @@ fn state_before(dir: &Path, before: &[Found], damaged: &Found) -> Result<State, 
         }
     }
     Ok(state)
-}
-
-/// The lost offsets of each partition, by the newest lost object that can have had them.
-fn gaps(state: &State, lost: &[u64], later: &BTreeMap<u64, Later>) -> BTreeMap<u64, Vec<(PartitionId, Range<u64>)>> {
-    let mut ends = BTreeMap::new();
-    let mut gaps: BTreeMap<u64, Vec<_>> = BTreeMap::new();
-    for (number, later) in later.iter().filter(|(number, _)| **number >= state.chain().next()) {
-        let newest_lost = lost.iter().rev().find(|lost| *lost < number);
-        for (section, batches) in later.index.sections() {
-            let end = ends.entry(section.partition).or_insert_with(|| state.next_offset(section.partition));
-            let PartitionId { topic, number } = section.partition;
-            // Otherwise the lost object had the change that made the partition, and nothing can take its place.
-            let exists = state.topic(topic).is_some_and(|topic| number < topic.partitions);
-            if let Some(newest_lost) = newest_lost.filter(|_| exists && section.first_offset > *end) {
-                gaps.entry(*newest_lost).or_default().push((section.partition, *end..section.first_offset));
-            }
-            *end = section.first_offset + batches.iter().map(|(batch, _)| u64::from(batch.records)).sum::<u64>();
-        }
-    }
-    gaps.values_mut().for_each(|gaps| gaps.sort_by_key(|(partition, _)| *partition));
-    gaps
-}
-
-/// The links of the lost objects: those around them name most of their ids.
-fn links(lost: &[u64], before: Link, later: &BTreeMap<u64, Later>, state: &State) -> BTreeMap<u64, Link> {
-    let mut ids: BTreeMap<u64, Id> = BTreeMap::new();
-    for &number in lost.iter().rev() {
-        let named = later.get(&(number + 1)).map(|later| later.index.header.link.prev);
-        let in_snapshot = (number + 1 == state.chain().next()).then(|| state.chain().last());
-        let guessed = ids.get(&(number + 1)).map(|next| Id { run: before.id.run, commit: next.commit.wrapping_sub(1) });
-        let Some(id) = named.or(in_snapshot).or(guessed) else { unreachable!("{number} is lost, and nothing follows") };
-        ids.insert(number, id);
-    }
-    let id_of = |number: u64| {
-        let whole = later.get(&number).map(|later| later.index.header.link.id);
-        ids.get(&number).copied().or(whole).unwrap_or(before.id)
-    };
-    lost.iter().map(|&number| (number, Link { number, id: id_of(number), prev: id_of(number - 1) })).collect()
-}
-
-/// An object with the offsets of lost records, which opens these instances of producers.
-fn lost_object(
-    link: Link,
-    appended_us: u64,
-    openings: &[Control],
-    gaps: Option<&Vec<(PartitionId, Range<u64>)>>,
-) -> (Index, Vec<Bytes>) {
-    let batches: Vec<Vec<Batch>> = gaps
-        .into_iter()
-        .flatten()
-        .map(|(_, offsets)| {
-            let mut left = offsets.end - offsets.start;
-            let mut batches = Vec::new();
-            while left > 0 {
-                let records = u32::try_from(left).unwrap_or(u32::MAX);
-                left -= u64::from(records);
-                let (kind, producer) = (BatchKind::Rawline, None);
-                let bytes = LOST_BYTES;
-                batches.push(Batch {
-                    kind,
-                    records,
-                    bytes,
-                    crc32c: 0,
-                    continues: false,
-                    producer,
-                    max_timestamp_us: 0,
-                    transaction: None,
-                });
-            }
-            batches
-        })
-        .collect();
-    let sections = gaps.into_iter().flatten().zip(&batches);
-    let sections: Vec<(Section, &[Batch])> = sections
-        .map(|((partition, offsets), batches)| {
-            (Section { partition: *partition, first_offset: offsets.start }, batches.as_slice())
-        })
-        .collect();
-    let index = build_index(link, appended_us, openings, &sections);
-    let parsed = Index::parse(&index);
-    let Ok(parsed) = parsed else { unreachable!("{link:?} is not what it was built of: {parsed:?}") };
-    let count: usize = batches.iter().map(Vec::len).sum();
-    (parsed, vec![Bytes::from(index), Bytes::from(vec![0; count * LOST_BYTES as usize])])
 }
 
 /// The new segment. It gets its name when all of it is durable.

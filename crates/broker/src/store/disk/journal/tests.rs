@@ -80,7 +80,8 @@ fn object(run: u64, number: u64) -> Vec<Bytes> {
     let section = Section { partition: PARTITION, first_offset: (number - 1) * RECORDS };
     let topic = Control::Create { topic: 1, name: "t".into(), partitions: 1, settings: [].into() };
     let controls = if number == 1 { &[topic][..] } else { &[] };
-    let index = build_index(Link { number, id: id(run, number), prev }, 5, controls, &[(section, &[batch])]);
+    let index =
+        build_index(Link { number, id: id(run, number), prev, in_flight: 0 }, 5, controls, &[(section, &[batch])]);
     vec![index.into(), bytes]
 }
 

@@ -15,6 +15,7 @@ pub(super) const WORDS: Words = Words {
     server: "server",
     condition: "If-None-Match: *",
     instead: "Azure Blob Storage, or Azurite as its emulator",
+    create_empty: |bucket, key| format!("az storage blob upload -c {bucket} -n {key} -f /dev/null"),
     advice,
 };
 

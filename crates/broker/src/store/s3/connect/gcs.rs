@@ -15,6 +15,7 @@ pub(super) const WORDS: Words = Words {
     server: "server",
     condition: "x-goog-if-generation-match: 0",
     instead: "Google Cloud Storage, or an emulator that has the condition in its XML API",
+    create_empty: |bucket, key| format!("gcloud storage cp - gs://{bucket}/{key} < /dev/null"),
     advice,
 };
 

@@ -57,6 +57,8 @@ pub(super) struct Words {
     pub condition: &'static str,
     /// What to use instead of a server that ignores it.
     pub instead: &'static str,
+    /// The command that creates an empty object, of a bucket and a key.
+    pub create_empty: fn(bucket: &str, key: &str) -> String,
     /// What an error code of the service asks for.
     pub advice: fn(code: &str, reply: &Reply) -> Option<&'static str>,
 }

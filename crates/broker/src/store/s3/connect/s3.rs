@@ -14,6 +14,7 @@ pub(super) const WORDS: Words = Words {
     server: "S3 server",
     condition: "If-None-Match: *",
     instead: "Amazon S3, MinIO, Cloudflare R2, Ceph or another that supports conditional writes, in a recent version",
+    create_empty: |bucket, key| format!("aws s3 cp - s3://{bucket}/{key} < /dev/null"),
     advice,
 };
 

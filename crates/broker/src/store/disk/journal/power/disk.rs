@@ -34,6 +34,8 @@ pub enum Lie {
     TakeTorn,
     /// Zeros that are written ahead of the objects overwrite the newest ones.
     OverwriteObjects,
+    /// An orderly end leaves no snapshot.
+    ForgetEnd,
 }
 
 /// How often something went wrong.
@@ -53,6 +55,7 @@ pub struct Seen {
     pub lives: usize,
     pub acknowledged: usize,
     pub denied: usize,
+    pub refusals: usize,
 }
 
 impl Seen {
@@ -71,12 +74,13 @@ impl Seen {
         self.lives += other.lives;
         self.acknowledged += other.acknowledged;
         self.denied += other.denied;
+        self.refusals += other.refusals;
     }
 
     /// Whether everything that can happen has happened.
     pub fn is_eventful(&self) -> bool {
         let lost = [self.power_failures, self.kills, self.lost_changes, self.lost_names];
-        let failed = [self.failed_syncs, self.failed_writes, self.failed_others, self.full, self.denied];
+        let failed = [self.failed_syncs, self.failed_writes, self.failed_others, self.full, self.denied, self.refusals];
         let worked = [self.snapshots, self.merged, self.deleted];
         lost.iter().chain(&failed).chain(&worked).all(|count| *count > 0) && self.acknowledged > 1000
     }

@@ -65,6 +65,11 @@ fn a_start_that_takes_a_torn_object_is_found() {
 }
 
 #[test]
+fn an_orderly_end_without_a_snapshot_is_found() {
+    is_found(Lie::ForgetEnd, |violation| matches!(violation, Violation::Lost { .. }));
+}
+
+#[test]
 fn zeros_that_overwrite_objects_are_found() {
     is_found(Lie::OverwriteObjects, |_| true);
 }

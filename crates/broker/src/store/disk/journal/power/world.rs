@@ -4,11 +4,11 @@ use super::disk::{Disk, Faults, Lie, Seen};
 use super::history::{History, Records, Violation};
 use super::producers::World;
 use crate::Clock;
-use crate::journal::{Journal, JournalConfig, JournalStore, MergeConfig};
+use crate::journal::{FORGETS_END, Journal, JournalConfig, JournalStore, MergeConfig};
 use crate::store::StoreError;
 use crate::store::disk::journal::{DiskJournal, ahead, walk};
 use crate::store::disk::open_files::OpenFiles;
-use crate::store::disk::{Durability, Options};
+use crate::store::disk::{Device, Durability, Options};
 use crate::store::lock::DirLock;
 use crate::store::s3::Layout;
 use rawline_batch::{Checker, Limits as BatchLimits};
@@ -48,9 +48,11 @@ pub fn run(seed: u64, lie: Option<Lie>) -> Told {
     let root = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap();
     walk::TAKES_TORN.set(lie == Some(Lie::TakeTorn));
     ahead::OVERWRITES.set(lie == Some(Lie::OverwriteObjects));
+    FORGETS_END.set(lie == Some(Lie::ForgetEnd));
     let told = runtime.block_on(live(root.path(), seed, lie));
     walk::TAKES_TORN.set(false);
     ahead::OVERWRITES.set(false);
+    FORGETS_END.set(false);
     told
 }
 
@@ -196,6 +198,60 @@ impl World {
                 self.bury(life).await;
             }
             Err(error) => self.violate(Violation::Refused { reason: error.to_string() }),
+        }
+        self.disk.end();
+        self.disk.kill();
+        self.tamper(options, run + 2).await;
+    }
+
+    /// An operator deletes the newest segment after an orderly end, or cuts it where an object begins. No loss is
+    /// silent: a start refuses, or nothing is missing that was known.
+    async fn tamper(&self, options: Options, run: u64) {
+        let device = self.disk.begin(Faults::default(), None);
+        let Life { journal, task, _lock } = match self.open(device, options, run) {
+            Ok(life) => life,
+            Err(error) => return self.violate(Violation::Refused { reason: error.to_string() }),
+        };
+        let ready = journal.ready().await;
+        drop(journal);
+        if ready.is_err() || timeout(CALM, task).await.is_err() {
+            self.violate(Violation::Stuck { what: format!("it doesn't end in order: {ready:?}") });
+        }
+        drop(_lock);
+        self.disk.end();
+        self.disk.kill();
+        let segments = std::fs::read_dir(self.disk.root.join("journal")).unwrap().map(|file| file.unwrap().path());
+        let newest = segments.filter(|path| path.extension().is_some_and(|ending| ending == "seg")).max();
+        let Some(newest) = newest else { return };
+        let bytes = std::fs::read(&newest).unwrap();
+        let frames: Vec<usize> = (0..bytes.len()).step_by(8).filter(|at| bytes[*at..].starts_with(b"RAWF")).collect();
+        let at = self.disk.random(|random| random.usize(0..frames.len().max(1)));
+        self.disk.note(|| format!("{newest:?} is cut before its object {at} of {}", frames.len()));
+        // By way of the simulated disk, which knows what is on it.
+        let device = self.disk.begin(Faults::default(), None);
+        match frames.get(at) {
+            Some(frame) if at > 0 => {
+                let file = std::fs::File::options().write(true).open(&newest).unwrap();
+                device.set_len(&file, *frame as u64).unwrap();
+                device.sync(&file).unwrap();
+            }
+            _ => device.remove(&newest).unwrap(),
+        }
+        device.sync_dir(&self.disk.root.join("journal")).unwrap();
+        self.disk.end();
+        let device = self.disk.begin(Faults::default(), None);
+        if let Ok(life) = self.open(device, options, run + 1) {
+            if life.journal.ready().await.is_ok() {
+                self.check(&life, true).await;
+            } else {
+                self.disk.saw(|seen| seen.refusals += 1);
+            }
+            let Life { journal, task, _lock } = life;
+            drop(journal);
+            task.abort();
+            let _ = task.await;
+        } else {
+            self.disk.saw(|seen| seen.refusals += 1);
         }
         self.disk.end();
     }

@@ -4,7 +4,9 @@
 //! the object in the place of the lost one opens what is missing. A transaction that had begun or ended in a lost
 //! object isn't made up: whether it was committed is lost with it.
 
-use rawline_journal::{Control, Index, State};
+use crate::control::Control;
+use crate::object::Index;
+use crate::state::State;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -1,0 +1,275 @@
+//! Looks whether a journal's store has lost what it had confirmed. Nothing that exists is ever shadowed: before a
+//! number counts as the journal's end, it is certain that nothing after it was acknowledged.
+//!
+//! A look costs one listing. It is confirmed before it counts: what is missing is read once more, and a newer snapshot
+//! may say that it was deleted because no snapshot needs it.
+
+use crate::journal::{Dated, JournalStore, StoredIndex};
+use crate::limits::{JOURNAL_READS_FIRST, LOST_OBJECTS_MAX};
+use crate::store::StoreError;
+use bytes::Bytes;
+use futures_util::future::join_all;
+use futures_util::stream::{self, StreamExt, TryStreamExt};
+use rawline_journal::{Id, Index, Limits, Link, Listing, Lost, Missing, PutResult, Snapshot, Source, State};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What is after a number that is missing.
+pub(super) enum AtEnd {
+    /// Nothing that was acknowledged: it is the end.
+    End,
+    /// Nothing is lost, and it is there now.
+    Sound,
+    /// It is there now. Whether something is lost after it has to be looked at again.
+    Appeared,
+    /// A newer snapshot covers it.
+    Covered,
+    /// It was lost, and a person has given it up.
+    GivenUp(GivenUp),
+    /// Acknowledged objects are lost.
+    Lost(StoreError),
+}
+
+/// Lost objects that a person has given up.
+pub(super) struct GivenUp {
+    pub lost: Range<u64>,
+    /// The objects after them, up to the next that is missing.
+    pub later: Range<u64>,
+}
+
+/// Looks after `end`, the first number that is missing.
+pub(super) async fn at_end(store: Arc<dyn JournalStore>, end: u64) -> Result<AtEnd, StoreError> {
+    if !store.can_lose_objects() {
+        return Ok(AtEnd::End);
+    }
+    let listing = store.list_from(end).await?;
+    // The numbers show some holes, the links of the newest objects the others.
+    let newest = join_all(listing.newest_after(end).into_iter().map(|number| store.index(Source::Journal(number))));
+    let found: Vec<_> = newest.await.into_iter().collect::<Result<_, StoreError>>()?;
+    let links = found.iter().filter_map(|dated| dated.found.as_ref()).map(|stored| stored.index.header.link);
+    let certain = links.map(|link| link.certain_before()).max().unwrap_or(end);
+    let holes = listing.holes(end, end.max(certain));
+    let Some(first) = holes.first().cloned() else {
+        let is_there = listing.objects.iter().any(|key| key.number == end);
+        return Ok(if is_there { AtEnd::Sound } else { AtEnd::End });
+    };
+    if first.start != end || store.index(Source::Journal(end)).await?.found.is_some() {
+        return Ok(AtEnd::Appeared);
+    }
+    let all = store.list().await?.found;
+    if all.snapshots.iter().any(|snapshot| snapshot.number > end) {
+        return Ok(AtEnd::Covered);
+    }
+    let missing = Missing { objects: holes, merged: Vec::new() };
+    if !all.given_up.contains(&Source::Journal(end)) {
+        return Ok(AtEnd::Lost(store.explain_lost(&missing, None)));
+    }
+    let next_hole = missing.objects.get(1).map_or(u64::MAX, |hole| hole.start);
+    let present: BTreeSet<u64> = listing.objects.iter().map(|key| key.number).collect();
+    let later = present.range(first.end..next_hole).zip(first.end..).take_while(|(found, number)| *found == number);
+    let later = first.end..first.end + later.count() as u64;
+    Ok(AtEnd::GivenUp(GivenUp { lost: first, later }))
+}
+
+/// Stores objects in the place of those that a person has given up, with the offsets of their records. `state` is that
+/// before them.
+pub(super) async fn replace(
+    store: Arc<dyn JournalStore>,
+    state: State,
+    given_up: GivenUp,
+) -> Result<AtEnd, StoreError> {
+    let GivenUp { lost, later } = given_up;
+    if lost.end - lost.start > LOST_OBJECTS_MAX {
+        let missing = Missing { objects: vec![lost], merged: Vec::new() };
+        return Ok(AtEnd::Lost(
+            store.explain_lost(&missing, Some("too many are missing to give them up: restore the snapshots")),
+        ));
+    }
+    let read = |number: u64| {
+        let read = store.index(Source::Journal(number));
+        async move {
+            let gone = || StoreError::wait(format!("object {number} of the journal is gone; retry"));
+            Ok::<_, StoreError>((number, read.await?.found.ok_or_else(gone)?.index))
+        }
+    };
+    let later: BTreeMap<u64, Index> =
+        stream::iter(later).map(read).buffered(JOURNAL_READS_FIRST as usize).try_collect().await?;
+    let indexes = later.iter().map(|(number, index)| (*number, index)).collect();
+    let numbers: Vec<u64> = lost.clone().collect();
+    let replaced = Lost::between(state.chain().last(), state.time_us(), &state, &numbers, &indexes);
+    let (mut state, mut objects) = (state, Vec::with_capacity(numbers.len()));
+    for number in lost.start..later.keys().next_back().map_or(lost.end, |newest| newest + 1) {
+        let own = replaced.object(number, &state);
+        let Some(index) = own.as_ref().map(|(index, _)| index).or(later.get(&number)) else {
+            unreachable!("object {number} is neither lost nor there")
+        };
+        if let Err(contradiction) = state.observe(index.header.link, &index.changes()) {
+            let why = format!(
+                "they can't be given up alone: object {number} depends on them ({contradiction}); to give up all that \
+                 was stored from there on, move it and all objects with higher numbers out of the folder too"
+            );
+            let missing = Missing { objects: vec![lost], merged: Vec::new() };
+            return Ok(AtEnd::Lost(store.explain_lost(&missing, Some(&why))));
+        }
+        objects.extend(own.map(|(_, bytes)| (number, Bytes::from(bytes))));
+    }
+    for (number, bytes) in objects {
+        if let PutResult::Unknown = store.create(Source::Journal(number), vec![bytes]).await {
+            return Err(StoreError::wait(format!("object {number} could not be replaced; retry")));
+        }
+    }
+    for (partition, offsets) in replaced.offsets() {
+        tracing::error!(objects = ?lost, ?partition, ?offsets, "these records were given up");
+    }
+    Ok(AtEnd::Appeared)
+}
+
+/// Looks whether the objects are there that the newest snapshot refers to, beginning with the one that was loaded.
+pub(super) async fn referred(
+    store: Arc<dyn JournalStore>,
+    mut next: u64,
+    mut sources: BTreeSet<Source>,
+) -> Result<Option<StoreError>, StoreError> {
+    loop {
+        let listing = store.list().await?.found;
+        let mut missing = listing.lacks(&sources);
+        if missing.is_empty() {
+            return Ok(None);
+        }
+        if listing.snapshots.iter().any(|snapshot| snapshot.number > next)
+            && let Some(bytes) = store.newest_snapshot().await?.found
+            && let Ok(newer) = Snapshot::parse(&bytes)
+            && newer.state.chain().next() > next
+        {
+            (next, sources) = (newer.state.chain().next(), newer.sources());
+            continue;
+        }
+        let given_up = missing.without_given_up(&listing);
+        if !given_up.is_empty() {
+            tracing::error!(objects = ?given_up.objects, merged = ?given_up.merged, "these objects were given up");
+        }
+        return Ok((!missing.is_empty()).then(|| store.explain_lost(&missing, None)));
+    }
+}
+
+/// What a running broker knows to be stored.
+pub(super) struct Known {
+    /// The number in its newest snapshot: all objects from there on exist until a newer one is old.
+    pub from: u64,
+    /// The objects before this one are certain.
+    pub next: u64,
+    /// The newest valid one.
+    pub newest: Option<Link>,
+    /// Whether to list all objects. Otherwise the newest stands for them.
+    pub lists: bool,
+}
+
+/// How the storage of a running broker is.
+pub(super) enum Checked {
+    /// As far as was looked, as it should be.
+    Whole,
+    /// The newest object was deleted because no snapshot needs it.
+    NewestDeleted,
+    /// The snapshots are gone.
+    NoSnapshot,
+    /// Objects are missing.
+    Missing(StoreError),
+    /// It was replaced under the broker.
+    Changed(StoreError),
+}
+
+/// Looks whether a running broker's storage was changed by others.
+pub(super) async fn check(store: Arc<dyn JournalStore>, limits: Limits, known: Known) -> Result<Checked, StoreError> {
+    if let Some(changed) = store.changed().await? {
+        return Ok(Checked::Changed(changed));
+    }
+    if !store.can_lose_objects() {
+        return Ok(Checked::Whole);
+    }
+    let replaced = match known.newest {
+        Some(newest) => match store.index(Source::Journal(newest.number)).await?.found {
+            Some(StoredIndex { index, .. }) if index.header.link.id == newest.id => None,
+            found => Some((newest, found.map(|found| found.index.header.link.id))),
+        },
+        None => None,
+    };
+    if replaced.is_none() && !known.lists {
+        return Ok(Checked::Whole);
+    }
+    if let Some((newest, Some(other))) = replaced {
+        return Ok(Checked::Changed(another(&*store, newest, other)));
+    }
+    let listing = store.list().await?.found;
+    let holes = listing.holes(known.from, known.next);
+    if !holes.is_empty() {
+        return confirm(&*store, &limits, &holes).await;
+    }
+    if replaced.is_some() {
+        return Ok(Checked::NewestDeleted);
+    }
+    let is_there = listing.snapshots.iter().any(|snapshot| snapshot.number >= known.from);
+    Ok(if is_there || known.from == 1 { Checked::Whole } else { Checked::NoSnapshot })
+}
+
+/// Objects that were missing in a listing may have been put since, or deleted because no snapshot needs them.
+async fn confirm(store: &dyn JournalStore, limits: &Limits, holes: &[Range<u64>]) -> Result<Checked, StoreError> {
+    let mut objects = Vec::new();
+    let Dated { found: listing, date } = store.list().await?;
+    let needed_from = listing.decisive(date, limits).unwrap_or(1);
+    for hole in holes.iter().filter(|hole| hole.end > needed_from) {
+        let hole = hole.start.max(needed_from)..hole.end;
+        if store.index(Source::Journal(hole.start)).await?.found.is_none() {
+            objects.push(hole);
+        }
+    }
+    if objects.is_empty() {
+        return Ok(Checked::NewestDeleted);
+    }
+    let missing = Missing { objects, merged: Vec::new() };
+    let why = "the storage was changed while the broker was running, or has lost what it had confirmed";
+    Ok(Checked::Missing(store.explain_lost(&missing, Some(why))))
+}
+
+fn another(store: &dyn JournalStore, newest: Link, other: Id) -> StoreError {
+    let name = store.name_of(Source::Journal(newest.number));
+    StoreError::human(format!(
+        "{name} is another object than it was (it has the id {other:?} instead of {:?}): the storage was replaced \
+         while the broker was running, for example by an older copy. Nothing more is stored; put the storage back, or \
+         restart the broker to use it as it is now",
+        newest.id
+    ))
+}
+
+/// The message about what is missing, in the words of a store that has these names.
+pub(crate) fn explain_lost(
+    missing: &Missing,
+    name: impl Fn(Source) -> String,
+    why: Option<&str>,
+    give_up: impl Fn(Source) -> String,
+) -> StoreError {
+    const NAMES_MAX: usize = 8;
+    let objects = missing.objects.iter().map(|range| (Source::Journal(range.start), Source::Journal(range.end - 1)));
+    let merged = missing.merged.iter().map(|range| (Source::Merged(range.start), Source::Merged(range.end - 1)));
+    let ranges: Vec<(Source, Source)> = objects.chain(merged).collect();
+    let named = ranges.iter().take(NAMES_MAX).map(|(first, newest)| {
+        if first == newest { name(*first) } else { format!("{} to {}", name(*first), name(*newest)) }
+    });
+    let names = named.collect::<Vec<_>>().join(", ");
+    let more = ranges.len().saturating_sub(NAMES_MAX);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
+    let commands: Vec<String> = missing.firsts().take(NAMES_MAX).map(give_up).collect();
+    StoreError::human(format!(
+        "acknowledged records are missing{why}: {names}{more} should exist and can't be found. Nothing is stored in \
+         this journal, so that no other record gets their offsets. Restore what is missing from a copy and restart the \
+         broker; or, to give up these records and keep all others, {} and restart the broker",
+        commands.join("; "),
+    ))
+}
+
+/// Keys of a listing from a number on.
+pub(crate) fn from_number(listing: Listing, number: u64) -> Listing {
+    let objects = listing.objects.into_iter().filter(|key| key.number >= number).collect();
+    Listing { objects, ..listing }
+}
