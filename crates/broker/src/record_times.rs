@@ -218,7 +218,7 @@ impl Partition {
                     self.end.catch_up(error).await.map_err(ReadError::Store)?;
                     continue;
                 }
-                times => times.map_err(ReadError::Store)?,
+                times => times.map_err(|error| ReadError::lost(&found, error))?,
             };
             let records: u64 = times.iter().flatten().map(|batch| u64::from(batch.records)).sum();
             if found.at.first_offset + records != found.next_offset {

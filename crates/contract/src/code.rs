@@ -181,6 +181,8 @@ codes! {
     CONTENT_ENCODING = "content_encoding", FixRequest, 415;
     /// The store returned other bytes than were stored.
     OBJECT_DAMAGED = "object_damaged", TellHuman;
+    /// The store doesn't have records any more that it had confirmed.
+    RECORDS_LOST = "records_lost", TellHuman;
     /// The store failed for good.
     STORE_FAILED = "store_failed", TellHuman;
     /// The topic has stopped after an internal error.

@@ -1,6 +1,7 @@
 //! What a read is asked for, and what it returns.
 
 use crate::Kind;
+use crate::index::Found;
 use crate::object::ObjectError;
 use crate::store::StoreError;
 use bytes::Bytes;
@@ -98,6 +99,19 @@ pub enum ReadError {
         /// The damage.
         error: ObjectError,
     },
+    /// The records are lost.
+    #[error(
+        "the records from offset {first_offset} to {next_offset} are lost: {why}; to go on without them, read from \
+             offset {next_offset}"
+    )]
+    Lost {
+        /// The first of them.
+        first_offset: u64,
+        /// The offset after them.
+        next_offset: u64,
+        /// What is missing.
+        why: String,
+    },
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -108,8 +122,17 @@ impl ReadError {
     pub fn kind(&self) -> Kind {
         match self {
             ReadError::Deleted { .. } | ReadError::TopicDeleted { .. } => Kind::FixRequest,
-            ReadError::Damaged { .. } => Kind::TellHuman,
+            ReadError::Damaged { .. } | ReadError::Lost { .. } => Kind::TellHuman,
             ReadError::Store(error) => error.kind,
         }
+    }
+
+    /// Of an object that isn't there although this broker has seen everything that others have stored: no broker has
+    /// deleted it because its records are elsewhere.
+    pub(crate) fn lost(found: &Found, error: StoreError) -> ReadError {
+        if !error.is_gone {
+            return ReadError::Store(error);
+        }
+        ReadError::Lost { first_offset: found.at.first_offset, next_offset: found.next_offset, why: error.message }
     }
 }

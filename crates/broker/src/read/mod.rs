@@ -80,6 +80,9 @@ impl Partition {
                         has_caught_up = true;
                         self.end.catch_up(error).await?;
                     }
+                    Err(ReadError::Store(error)) => {
+                        return Err(self.or_deleted(request.offset, ReadError::lost(&found, error)));
+                    }
                     read => read.map_err(|error| self.or_deleted(request.offset, error))?,
                 }
                 continue;

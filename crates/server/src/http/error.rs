@@ -300,6 +300,8 @@ impl From<ReadError> for ApiError {
             ReadError::Deleted { .. } => code::OFFSET_OUT_OF_BOUNDS,
             ReadError::TopicDeleted { .. } => code::TOPIC_NOT_FOUND,
             ReadError::Damaged { .. } => code::OBJECT_DAMAGED,
+            ReadError::Lost { .. } => code::RECORDS_LOST,
+            ReadError::Store(ref damaged) if damaged.is_damaged => code::OBJECT_DAMAGED,
             ReadError::Store(error) => return error.into(),
         };
         assert_eq!(code.kind, error.kind(), "{}", code.name);
@@ -378,13 +380,17 @@ mod tests {
             ApiError::from(ReadError::Deleted { offset: 0, first_offset: 1 }),
             ApiError::from(ReadError::TopicDeleted { topic: "t".into() }),
             ApiError::from(ReadError::Damaged { first_offset: 0, error: object }),
+            ApiError::from(ReadError::Lost { first_offset: 0, next_offset: 1, why: "w".into() }),
             ApiError::from(TrimError::AboveEnd { offset: 1, next_offset: 0 }),
             ApiError::from(TrimError::TopicDeleted { topic: "t".into() }),
         ];
         let statuses = errors.map(|error| error.into_response().status().as_u16());
         assert_eq!(
             statuses,
-            [400, 404, 409, 503, 507, 404, 409, 413, 409, 503, 503, 404, 500, 409, 400, 507, 404, 404, 500, 404, 404]
+            [
+                400, 404, 409, 503, 507, 404, 409, 413, 409, 503, 503, 404, 500, 409, 400, 507, 404, 404, 500, 500,
+                404, 404
+            ]
         );
     }
 }

@@ -119,7 +119,9 @@ impl From<ReadError> for Refusal {
         let code = match &error {
             ReadError::Deleted { .. } => ErrorCode::OffsetOutOfRange,
             ReadError::TopicDeleted { .. } => ErrorCode::UnknownTopicOrPartition,
-            ReadError::Damaged { .. } => ErrorCode::KafkaStorageError,
+            // Not a storage error: after one, clients look for another leader again and again, and say nothing.
+            ReadError::Damaged { .. } | ReadError::Lost { .. } => ErrorCode::CorruptMessage,
+            ReadError::Store(error) if error.is_damaged => ErrorCode::CorruptMessage,
             ReadError::Store(error) if error.kind != Kind::TellHuman => ErrorCode::NotLeaderOrFollower,
             ReadError::Store(_) => ErrorCode::KafkaStorageError,
         };

@@ -20,6 +20,7 @@ mod kafka_sasl;
 mod kafka_times;
 mod kafka_topic_ids;
 mod kafka_transactions;
+mod lost;
 mod slow;
 mod small;
 mod subscribe;
