@@ -155,7 +155,7 @@ pub(super) async fn referred(
 
 /// What a running broker knows to be stored.
 pub(super) struct Known {
-    /// The number in its newest snapshot: all objects from there on exist until a newer one is old.
+    /// The number in its newest snapshot.
     pub from: u64,
     /// The objects before this one are certain.
     pub next: u64,
@@ -200,8 +200,12 @@ pub(super) async fn check(store: Arc<dyn JournalStore>, limits: Limits, known: K
     if let Some((newest, Some(other))) = replaced {
         return Ok(Checked::Changed(another(&*store, newest, other)));
     }
-    let listing = store.list().await?.found;
-    let holes = listing.holes(known.from, known.next);
+    let Dated { found: listing, date } = store.list().await?;
+    // What a snapshot that is old enough doesn't cover, nothing deletes. The snapshots may be gone too.
+    let oldest = listing.objects.iter().map(|key| key.number).min().unwrap_or(known.from);
+    let from = listing.decisive(date, &limits).unwrap_or(oldest).min(known.from);
+    let from = replaced.map_or(from, |(newest, _)| from.min(newest.number));
+    let holes = listing.holes(from, known.next);
     if !holes.is_empty() {
         return confirm(&*store, &limits, &holes).await;
     }
@@ -223,10 +227,11 @@ async fn confirm(store: &dyn JournalStore, limits: &Limits, holes: &[Range<u64>]
             objects.push(hole);
         }
     }
-    if objects.is_empty() {
+    let mut missing = Missing { objects, merged: Vec::new() };
+    missing.without_given_up(&listing);
+    if missing.is_empty() {
         return Ok(Checked::NewestDeleted);
     }
-    let missing = Missing { objects, merged: Vec::new() };
     let why = "the storage was changed while the broker was running, or has lost what it had confirmed";
     Ok(Checked::Missing(store.explain_lost(&missing, Some(why))))
 }

@@ -33,7 +33,7 @@ pub(super) enum Noticed {
     /// The storage is whole; this snapshot can be stored.
     Whole(Pending),
     /// The newest object was deleted because no snapshot needs it.
-    NewestDeleted,
+    NewestDeleted(Pending),
     /// The snapshots are gone.
     NoSnapshot(Pending),
     /// The newest snapshot refers to what is there.
@@ -186,7 +186,7 @@ impl Watch {
                 self.check = None;
                 match checked {
                     Ok(Checked::Whole) => Noticed::Whole(snapshot),
-                    Ok(Checked::NewestDeleted) => Noticed::NewestDeleted,
+                    Ok(Checked::NewestDeleted) => Noticed::NewestDeleted(snapshot),
                     Ok(Checked::NoSnapshot) => Noticed::NoSnapshot(snapshot),
                     Ok(Checked::Missing(error)) => Noticed::Missing(error),
                     Ok(Checked::Changed(error)) => Noticed::Lost(error),

@@ -116,6 +116,20 @@ async fn what_a_snapshot_refers_to_stops_the_start_and_can_be_given_up() {
     fs::write(key(&bucket, first), b"").unwrap();
     fs::write(key(&bucket, second), b"").unwrap();
     serves_all_but(&bucket, &[2, 9], 10).await;
+    // What was given up stops no running broker either, nor its snapshots.
+    let machine = Machine::with(&bucket, CACHE_BYTES, |config| config.new_layout = Layout::Journal).await;
+    let mut config = JournalConfig::new(8);
+    (config.limits.batch_wait, config.check_interval) = (Duration::ZERO, Duration::from_millis(5));
+    config.snapshot_objects = 2;
+    let journal = Journal::open(Store::journal(&machine.store).unwrap(), Arc::new(SystemClock), config);
+    let snapshots = || fs::read_dir(key(&bucket, "snapshots")).unwrap().count();
+    let before = snapshots();
+    for number in 0.. {
+        append(&journal, PartitionId { topic: 1, number: 0 }, number).await.unwrap();
+        if number > 20 && snapshots() > before + 2 {
+            break;
+        }
+    }
 }
 
 #[tokio::test]

@@ -1,13 +1,16 @@
 //! Brokers that are killed, started again, and put to sleep.
 
 use crate::settings::small;
-use crate::store::{Connection, SharedStore};
+use crate::store::{Connection, Lie, SharedStore};
 use rawline_broker::Clock;
 use rawline_broker::journal::{Journal, JournalConfig};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
+
+/// Longer than any world.
+const NEVER: Duration = Duration::from_secs(1 << 30);
 
 /// A broker's own clock, which nothing may depend on.
 struct Wrong;
@@ -43,7 +46,11 @@ impl Broker {
         self.store.note(|| format!("broker {number}: starts"));
         let paused_until = Arc::new(Mutex::new(Instant::now()));
         let connection = Connection::new(self.store.clone(), number, paused_until.clone());
-        let config = small(JournalConfig::new(number as u64 * 1000 + self.runs));
+        let mut config = small(JournalConfig::new(number as u64 * 1000 + self.runs));
+        if self.store.lie == Some(Lie::NoCheck) {
+            (config.check_interval, config.snapshot_objects) = (NEVER, u64::MAX);
+            config.snapshot_interval = NEVER;
+        }
         let (journal, task) = Journal::new(Arc::new(connection), Arc::new(Wrong), config);
         self.running = Some((journal, tokio::spawn(task), paused_until));
     }
@@ -55,6 +62,16 @@ impl Broker {
             self.store.note(|| format!("broker {number}: dies"));
             self.store.saw(|seen| seen.crashes += 1);
             task.abort();
+        }
+    }
+
+    /// Ends the broker in order, once all other handles of its journal are gone.
+    pub async fn end(&mut self) {
+        if let Some((journal, task, _)) = self.running.take() {
+            let number = self.number;
+            self.store.note(|| format!("broker {number}: ends"));
+            drop(journal);
+            let _ = task.await;
         }
     }
 

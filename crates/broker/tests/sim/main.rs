@@ -8,12 +8,14 @@
 mod brokers;
 mod cluster;
 mod history;
+mod operator;
 mod producers;
 mod settings;
 mod store;
 mod world;
 
 use history::Violation;
+use operator::{Deed, Failure};
 use rawline_testkit::seeds::{find, seeds};
 use store::Lie;
 use world::{World, run};
@@ -89,6 +91,34 @@ fn a_deletion_before_its_time_is_found() {
 #[test]
 fn a_merge_that_ends_before_its_put_is_found() {
     is_found(Lie::ConfirmMergedFirst, |violation| matches!(violation, Violation::Disagreement { .. }));
+}
+
+#[test]
+fn whatever_an_operator_does_no_loss_is_silent() {
+    for deed in Deed::ALL {
+        let mut lost = 0;
+        for seed in seeds() {
+            let (failures, has_lost) = operator::run(seed, deed, None);
+            assert_eq!(failures, [], "seed {seed}, {deed:?}");
+            lost += usize::from(has_lost);
+        }
+        // A world in which nothing is lost proves nothing.
+        assert!(lost > 0, "{deed:?} has lost nothing");
+    }
+}
+
+#[test]
+fn a_start_that_does_not_look_beyond_the_end_is_found() {
+    let run = |seed| operator::run(seed, Deed::DeleteAfterCrash, Some(Lie::NoLook)).0;
+    find(Lie::NoLook, run, |failure| matches!(failure, Failure::Reused { .. }));
+}
+
+#[test]
+fn a_running_broker_that_does_not_look_at_its_storage_is_found() {
+    for deed in [Deed::DeleteNewest, Deed::Wipe, Deed::Restore] {
+        let run = |seed| operator::run(seed, deed, Some(Lie::NoCheck)).0;
+        find(Lie::NoCheck, run, |failure| matches!(failure, Failure::Unnoticed { .. }));
+    }
 }
 
 /// A world is a few brokers, a store and producers.

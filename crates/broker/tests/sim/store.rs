@@ -55,9 +55,21 @@ pub enum Lie {
     TrustLeaseAndConfirm,
     /// As `StepOverHoles`, of a broker that takes another for the owner.
     FollowOverHoles,
+    /// A broker looks neither beyond the end, nor whether its objects are still there.
+    NoLook,
+    /// A running broker doesn't look whether its objects are still there, nor at its end.
+    NoCheck,
+}
+
+/// A copy of everything.
+#[derive(Default)]
+pub struct Copied {
+    objects: BTreeMap<Source, Stored>,
+    snapshots: BTreeMap<u64, Stored>,
 }
 
 /// An object or a snapshot, with the store's time of its creation.
+#[derive(Clone)]
 struct Stored {
     bytes: Bytes,
     created: u64,
@@ -81,6 +93,7 @@ pub struct SharedStore {
     started: Instant,
     pub lie: Option<Lie>,
     is_calm: AtomicBool,
+    forgets: AtomicBool,
 }
 
 /// One broker's way to the store.
@@ -109,7 +122,13 @@ impl SharedStore {
             trace: Vec::new(),
             seen: Seen::default(),
         };
-        Arc::new(SharedStore { keys: Mutex::new(keys), started: Instant::now(), lie, is_calm: AtomicBool::new(false) })
+        Arc::new(SharedStore {
+            keys: Mutex::new(keys),
+            started: Instant::now(),
+            lie,
+            is_calm: AtomicBool::new(false),
+            forgets: AtomicBool::new(false),
+        })
     }
 
     fn keys(&self) -> MutexGuard<'_, Keys> {
@@ -154,6 +173,37 @@ impl SharedStore {
         self.is_calm.store(true, Ordering::Relaxed);
     }
 
+    /// From now on some PUTs are confirmed and not kept, or none.
+    pub fn forget_some(&self, forgets: bool) {
+        self.forgets.store(forgets, Ordering::Relaxed);
+    }
+
+    /// Every object that is there.
+    pub fn objects(&self) -> Vec<(Source, Bytes)> {
+        self.keys().objects.iter().map(|(source, stored)| (*source, stored.bytes.clone())).collect()
+    }
+
+    pub fn copy(&self) -> Copied {
+        let keys = self.keys();
+        Copied { objects: keys.objects.clone(), snapshots: keys.snapshots.clone() }
+    }
+
+    /// A copy takes the place of everything.
+    pub fn restore(&self, copied: Copied) {
+        let mut keys = self.keys();
+        (keys.objects, keys.snapshots) = (copied.objects, copied.snapshots);
+    }
+
+    /// Deletes a journal object.
+    pub fn delete(&self, number: u64) {
+        self.keys().objects.remove(&Source::Journal(number));
+        self.note(|| format!("operator: deletes object {number}"));
+    }
+
+    pub fn delete_snapshots(&self) {
+        self.keys().snapshots.clear();
+    }
+
     pub fn is_calm(&self) -> bool {
         self.is_calm.load(Ordering::Relaxed)
     }
@@ -182,6 +232,9 @@ impl SharedStore {
         }
         keys.objects.insert(source, Stored { bytes, created: date });
         keys.follow();
+        if self.forgets.load(Ordering::Relaxed) && keys.random.u8(0..100) < 2 {
+            keys.objects.remove(&source);
+        }
         drop(keys);
         self.note(|| format!("store: {source:?} is created"));
         PutResult::Created { date }
@@ -284,6 +337,10 @@ pub async fn within<T>(work: impl Future<Output = Result<T, StoreError>>) -> Res
 impl JournalStore for Connection {
     fn settings(&self, settings: JournalConfig) -> JournalConfig {
         small(settings)
+    }
+
+    fn can_lose_objects(&self) -> bool {
+        self.store.lie != Some(Lie::NoLook)
     }
 
     fn create(&self, source: Source, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult> {
@@ -461,7 +518,7 @@ impl JournalStore for Connection {
 /// An object that belongs to no chain.
 fn void(number: u64) -> Bytes {
     let id = |commit| Id { run: u64::MAX, commit };
-    build_index(Link { number, id: id(number), prev: id(0) }, 0, &[], &[]).into()
+    build_index(Link { number, id: id(number), prev: id(0), in_flight: 0 }, 0, &[], &[]).into()
 }
 
 /// A snapshot with a part of it left out.

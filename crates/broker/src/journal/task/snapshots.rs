@@ -57,8 +57,9 @@ impl Task {
                 self.store_snapshot(snapshot);
                 return Event::Tick;
             }
-            Noticed::NewestDeleted => {
+            Noticed::NewestDeleted(snapshot) => {
                 self.newest = None;
+                self.store_snapshot(snapshot);
                 return Event::Tick;
             }
             Noticed::NoSnapshot(snapshot) => {

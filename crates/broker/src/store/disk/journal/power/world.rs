@@ -226,7 +226,8 @@ impl World {
         let bytes = std::fs::read(&newest).unwrap();
         let frames: Vec<usize> = (0..bytes.len()).step_by(8).filter(|at| bytes[*at..].starts_with(b"RAWF")).collect();
         let at = self.disk.random(|random| random.usize(0..frames.len().max(1)));
-        self.disk.note(|| format!("{newest:?} is cut before its object {at} of {}", frames.len()));
+        let name = newest.file_name().unwrap();
+        self.disk.note(|| format!("{name:?} is cut before its object {at} of {}", frames.len()));
         // By way of the simulated disk, which knows what is on it.
         let device = self.disk.begin(Faults::default(), None);
         match frames.get(at) {
