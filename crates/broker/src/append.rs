@@ -30,6 +30,17 @@ pub enum AppendError {
         /// Number of the request's batches.
         batches: usize,
     },
+    /// A batch is larger than the topic allows.
+    #[error(
+        "a batch of {bytes} bytes is too large for this topic, which takes {limit}; send smaller batches, or set the \
+         topic's max.message.bytes"
+    )]
+    BatchTooLarge {
+        /// Size of the largest batch.
+        bytes: u64,
+        /// The topic's limit.
+        limit: u64,
+    },
     /// Kafka's batches, and the storage has no journal.
     #[error(
         "this storage was written by an earlier version, or is memory, and stores no batches of Kafka's; send batches \
@@ -150,6 +161,7 @@ impl AppendError {
     pub fn kind(&self) -> Kind {
         match self {
             AppendError::TooLarge { .. }
+            | AppendError::BatchTooLarge { .. }
             | AppendError::NoJournal
             | AppendError::Future { .. }
             | AppendError::NoKeys
@@ -198,8 +210,15 @@ impl Partition {
         if let Some(newest_ms) = received.newest_ms().filter(|&newest_ms| is_future(newest_ms, now_ms)) {
             return Err(AppendError::Future { newest_ms, now_ms });
         }
-        if received.batches.kind() == BatchKind::Rawline && self.settings().compaction().is_some() {
+        let settings = self.settings();
+        if received.batches.kind() == BatchKind::Rawline && settings.compaction().is_some() {
             return Err(AppendError::NoKeys);
+        }
+        if let Some(limit) = settings.batch_bytes_max()
+            && let bytes = received.largest_batch_bytes()
+            && bytes > limit
+        {
+            return Err(AppendError::BatchTooLarge { bytes, limit });
         }
         let records = received.records();
         let inbox = match &self.end {

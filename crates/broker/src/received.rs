@@ -123,6 +123,15 @@ impl Received {
         }
     }
 
+    /// Size of the largest batch in bytes.
+    pub(crate) fn largest_batch_bytes(&self) -> u64 {
+        let largest = match &self.batches {
+            Checked::Rawline(batches) => batches.iter().map(|batch| batch.bytes).max(),
+            Checked::Kafka(batches) => batches.iter().map(|batch| batch.header.batch_bytes).max(),
+        };
+        largest.map_or(0, u64::from)
+    }
+
     /// Kafka's batches, whose bytes are exactly `parts`. Those of a producer with an id are appended exactly once.
     pub fn of_record_batches(parts: Vec<Bytes>, batches: Vec<CheckedRecordBatch>) -> Result<Received, ProducerError> {
         let (mut bytes, mut records) = (0, 0);

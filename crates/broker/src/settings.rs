@@ -1,4 +1,4 @@
-//! A topic's settings as they are stored: a JSON object. The broker reads eight of its members and keeps the others.
+//! A topic's settings as they are stored: a JSON object. The broker reads nine of its members and keeps the others.
 
 use crate::limits::{SETTINGS_BYTES_MAX, TOMBSTONE_AGE, TOPIC_PARTITIONS_MAX};
 use crate::store::{SETTINGS_NAME, StoreError};
@@ -30,6 +30,9 @@ const COMPACT: &str = "compact";
 
 /// In a compacted topic, tombstones stay for this many hours.
 const TOMBSTONE_HOURS: &str = "tombstone_hours";
+
+/// Maximum size of a batch in bytes, if it is lower than the broker's.
+const BATCH_BYTES_MAX: &str = "batch_bytes_max";
 
 /// Number of partitions, if there are several. In a journal it isn't among the settings.
 const PARTITIONS: &str = "partitions";
@@ -64,6 +67,7 @@ pub struct Settings {
     tombstone_age: Duration,
     /// Whether records beyond the limits are deleted.
     deletes: bool,
+    batch_bytes_max: Option<u64>,
 }
 
 impl Default for Settings {
@@ -77,6 +81,7 @@ impl Default for Settings {
             compacts: false,
             tombstone_age: TOMBSTONE_AGE,
             deletes: true,
+            batch_bytes_max: None,
         }
     }
 }
@@ -161,6 +166,11 @@ impl Settings {
         self.tombstone_age
     }
 
+    /// Maximum size of a batch in bytes, if the topic has its own.
+    pub fn batch_bytes_max(&self) -> Option<u64> {
+        self.batch_bytes_max
+    }
+
     /// The limits that have an effect.
     pub(crate) fn expiry(&self) -> Retention {
         if self.deletes { self.retention } else { Retention::default() }
@@ -204,7 +214,8 @@ impl Settings {
         let retention = retention(topic, &members);
         let (compacts, deletes) = policy(topic, &members);
         let tombstone_age = tombstone_age(topic, &members);
-        Settings { members, retention, compacts, tombstone_age, deletes, ..Settings::default() }
+        let batch_bytes_max = member(&members, BATCH_BYTES_MAX).and_then(Value::as_u64);
+        Settings { members, retention, compacts, tombstone_age, deletes, batch_bytes_max, ..Settings::default() }
     }
 
     /// These settings with another number of partitions.

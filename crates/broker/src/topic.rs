@@ -325,10 +325,22 @@ impl Topic {
 
     /// Changes settings: a member that is null is removed, one that isn't mentioned stays as it is. They may have
     /// [`SETTINGS_BYTES_MAX`](crate::limits::SETTINGS_BYTES_MAX) bytes. The number of partitions can only grow.
-    pub async fn change_settings(&self, mut changes: Map<String, Value>) -> Result<(), TopicError> {
+    pub async fn change_settings(&self, changes: Map<String, Value>) -> Result<(), TopicError> {
+        self.change_settings_by(|_| Ok(changes)).await
+    }
+
+    /// The same with changes that depend on the settings before: no other change comes in between.
+    pub async fn change_settings_by<E: From<TopicError>>(
+        &self,
+        change: impl FnOnce(&Settings) -> Result<Map<String, Value>, E>,
+    ) -> Result<(), E> {
         let _one_at_a_time = self.changing.lock().await;
         if !self.is_live() {
-            return Err(TopicError::NotFound { name: self.topic.name.clone() });
+            return Err(TopicError::NotFound { name: self.topic.name.clone() }.into());
+        }
+        let mut changes = change(&self.settings())?;
+        if changes.is_empty() {
+            return Ok(());
         }
         let wanted = Settings::take_partitions(&mut changes);
         self.store_changes(wanted, changes).await?;

@@ -255,7 +255,7 @@ impl From<OffsetError> for ApiError {
 impl From<AppendError> for ApiError {
     fn from(error: AppendError) -> Self {
         let code = match error {
-            AppendError::TooLarge { .. } => code::APPEND_TOO_LARGE,
+            AppendError::TooLarge { .. } | AppendError::BatchTooLarge { .. } => code::APPEND_TOO_LARGE,
             AppendError::NoJournal => code::JOURNAL_MISSING,
             AppendError::Future { .. } | AppendError::NoTransactions { .. } | AppendError::InTransaction { .. } => {
                 code::RECORD_BATCH_INVALID
@@ -369,6 +369,7 @@ mod tests {
             ApiError::from(TopicError::NoPartition { name: "t".into(), number: 1, partitions: 1 }),
             ApiError::from(TopicError::FewerPartitions { name: "t".into(), partitions: 2, wanted: 1 }),
             ApiError::from(AppendError::TooLarge { bytes: 1, batches: 1 }),
+            ApiError::from(AppendError::BatchTooLarge { bytes: 2, limit: 1 }),
             ApiError::from(AppendError::NoJournal),
             ApiError::from(AppendError::Busy),
             ApiError::from(AppendError::Closed),
@@ -388,8 +389,8 @@ mod tests {
         assert_eq!(
             statuses,
             [
-                400, 404, 409, 503, 507, 404, 409, 413, 409, 503, 503, 404, 500, 409, 400, 507, 404, 404, 500, 500,
-                404, 404
+                400, 404, 409, 503, 507, 404, 409, 413, 413, 409, 503, 503, 404, 500, 409, 400, 507, 404, 404, 500,
+                500, 404, 404
             ]
         );
     }

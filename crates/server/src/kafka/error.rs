@@ -81,6 +81,7 @@ impl From<AppendError> for Refusal {
     fn from(error: AppendError) -> Refusal {
         let code = match &error {
             AppendError::TooLarge { .. } => ErrorCode::RecordListTooLarge,
+            AppendError::BatchTooLarge { .. } => ErrorCode::MessageTooLarge,
             AppendError::Future { .. } => ErrorCode::InvalidTimestamp,
             AppendError::NoJournal => ErrorCode::UnsupportedForMessageFormat,
             AppendError::NoKeys => ErrorCode::InvalidRecord,

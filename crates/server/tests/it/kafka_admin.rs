@@ -1,7 +1,7 @@
 //! Kafka's requests that create, change, delete and describe topics, and describe the broker.
 
-use crate::support::kafka::{Client, batch, produce_body, produced, served};
-use crate::support::{exchange, get};
+use crate::support::kafka::{Client, batch, produce_body, produced, served, served_in};
+use crate::support::{exchange, get, http};
 use rawline_batch::record_batch::RecordCodec;
 use rawline_broker::limits::TOPIC_PARTITIONS_MAX;
 use rawline_kafka::messages::*;
@@ -14,6 +14,7 @@ const TOPIC: i8 = 2;
 const BROKER: i8 = 4;
 const FROM_TOPIC: i8 = 1;
 const FROM_DEFAULT: i8 = 5;
+const LINES: &str = "content-type: application/x-ndjson";
 const MAX: &str = "9223372036854775807";
 
 macro_rules! call {
@@ -161,7 +162,11 @@ async fn topics_that_cannot_be_are_not_created() {
         (config("cleanup.policy", "none"), ErrorCode::InvalidConfig, "use delete, compact or"),
         (config("delete.retention.ms", "-1"), ErrorCode::InvalidConfig, "0 or more"),
         (config("message.timestamp.type", "LogAppendTime"), ErrorCode::InvalidConfig, "producers' times"),
-        (config("max.message.bytes", "1000"), ErrorCode::InvalidConfig, "33554432"),
+        (config("max.message.bytes", "33554433"), ErrorCode::InvalidConfig, "at most 33554432 bytes"),
+        (config("max.message.bytes", "-1"), ErrorCode::InvalidConfig, "up to 33554432"),
+        (config("segment.bytes", "1000"), ErrorCode::InvalidConfig, "1048576 or more"),
+        (config("min.compaction.lag.ms", "1000"), ErrorCode::InvalidConfig, "compacts"),
+        (config("remote.storage.enable", "true"), ErrorCode::InvalidConfig, "no second storage"),
         (config("retention.ms", "0"), ErrorCode::InvalidConfig, "1 or more"),
         (config("retention.ms", "-2"), ErrorCode::InvalidConfig, "1 or more"),
         (config("retention.bytes", "1e9"), ErrorCode::InvalidConfig, "1 or more"),
@@ -331,8 +336,7 @@ async fn settings_are_described() {
                 assert_eq!(found.value.as_deref(), Some(value));
                 let source = if name == "retention.bytes" { FROM_TOPIC } else { FROM_DEFAULT };
                 assert_eq!((found.config_source, found.is_sensitive), (source, false), "{name}");
-                let is_fixed = !["retention.bytes", "cleanup.policy"].contains(&name);
-                assert_eq!(found.read_only, is_fixed, "{name}");
+                assert_eq!(found.read_only, result == 2, "{name}");
                 assert_eq!(found.synonyms, []);
             }
         }
@@ -437,14 +441,17 @@ async fn some_settings_are_changed() {
     let (config, request) = (ErrorCode::InvalidConfig, ErrorCode::InvalidRequest);
     for (resource, wanted, code, part) in [
         (topic, (set, "cleanup.policy", Some("compact, none")), config, "use delete, compact or"),
-        (topic, (append, "cleanup.policy", Some("compact")), config, "whole list"),
-        (topic, (subtract, "cleanup.policy", Some("delete")), config, "whole list"),
+        (topic, (append, "cleanup.policy", Some("none")), config, "use delete, compact or"),
+        (topic, (append, "cleanup.policy", None), config, "has no value"),
+        (topic, (subtract, "cleanup.policy", Some("delete")), config, "use delete, compact or"),
+        (topic, (append, "leader.replication.throttled.replicas", Some("all")), config, "PARTITION:BROKER"),
         (topic, (set, "delete.retention.ms", Some("-1")), config, "0 or more"),
         (topic, (append, "retention.ms", Some("1")), config, "isn't a list"),
         (topic, (subtract, "retention.ms", Some("1")), config, "isn't a list"),
         (topic, (set, "retention.ms", None), config, "has no value"),
         (topic, (set, "retention.ms", Some("week")), config, "1 or more"),
-        (topic, (set, "segment.ms", Some("1")), config, "604800000"),
+        (topic, (set, "segment.ms", Some("0")), config, "1 or more"),
+        (topic, (set, "max.compaction.lag.ms", Some("1")), config, MAX),
         (topic, (set, "no.such", Some("1")), config, "no setting"),
         (topic, (delete, "no.such", None), config, "no setting"),
         (topic, (4, "retention.ms", Some("1")), request, "no operation"),
@@ -505,6 +512,114 @@ async fn all_settings_are_replaced() {
         assert_refused((found.error_code, &found.error_message), ErrorCode::InvalidRequest, "more than once");
     }
     assert_eq!(setting(&mut client, "t", "retention.ms").await, ("3000".to_owned(), FROM_TOPIC));
+}
+
+/// Each of Kafka's settings that a topic only keeps: they are described as they were set, also after a restart.
+#[tokio::test]
+async fn settings_without_an_effect_are_kept_and_described() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = served_in(dir.path()).await;
+    let mut client = Client::connect(&server).await;
+    let kept = [
+        ("compression.gzip.level", "3"),
+        ("compression.lz4.level", "5"),
+        ("compression.type", "zstd"),
+        ("compression.zstd.level", "-7"),
+        ("file.delete.delay.ms", "0"),
+        ("flush.messages", "1"),
+        ("flush.ms", "0"),
+        ("follower.replication.throttled.replicas", "*"),
+        ("index.interval.bytes", "1"),
+        ("leader.replication.throttled.replicas", "0:1,1:1"),
+        ("local.retention.bytes", "1"),
+        ("local.retention.ms", "1"),
+        ("max.message.bytes", "1048588"),
+        ("min.cleanable.dirty.ratio", "0.01"),
+        ("min.insync.replicas", "2"),
+        ("preallocate", "true"),
+        ("remote.log.copy.disable", "true"),
+        ("remote.log.delete.on.disable", "true"),
+        // As Kafka Streams creates its topics.
+        ("segment.bytes", "52428800"),
+        ("segment.index.bytes", "1024"),
+        ("segment.jitter.ms", "1"),
+        ("segment.ms", "1"),
+        ("unclean.leader.election.enable", "true"),
+    ];
+    let wanted = kept.iter().fold(topic("t", 1), |topic, (name, value)| with_config(topic, name, Some(value)));
+    let created = create(&mut client, vec![wanted], false).await.remove(0);
+    assert_eq!((created.error_code, &created.error_message), (0, &None));
+    drop(client);
+    server.stop().await;
+
+    let server = served_in(dir.path()).await;
+    let mut client = Client::connect(&server).await;
+    for (name, value) in kept {
+        assert_eq!(setting(&mut client, "t", name).await, (value.to_owned(), FROM_TOPIC), "{name}");
+        assert_eq!(change(&mut client, 1, (TOPIC, "t"), &[(1, name, None)], false).await, (0, None));
+        let (default, source) = setting(&mut client, "t", name).await;
+        assert!(default != value && source == FROM_DEFAULT, "{name}: {default}");
+        // A value that is set is the topic's, even if it is the default.
+        assert_eq!(change(&mut client, 1, (TOPIC, "t"), &[(0, name, Some(&default))], false).await, (0, None));
+        assert_eq!(setting(&mut client, "t", name).await, (default, FROM_TOPIC), "{name}");
+    }
+    // What replaces all settings takes these back.
+    let replaced = AlterConfigsResource { resource_type: TOPIC, resource_name: "t".to_owned(), configs: Vec::new() };
+    let request = AlterConfigsRequest { resources: vec![replaced], validate_only: false };
+    assert_eq!(call!(client, AlterConfigs, 2, request).responses[0].error_code, 0);
+    assert_eq!(setting(&mut client, "t", "segment.bytes").await.1, FROM_DEFAULT);
+}
+
+#[tokio::test]
+async fn lists_are_changed_by_elements() {
+    let (server, _dir) = served().await;
+    let mut client = Client::connect(&server).await;
+    created(&mut client, "t", 1).await;
+    let (append, subtract) = (2, 3);
+    let (policy, replicas) = ("cleanup.policy", "leader.replication.throttled.replicas");
+    for (operation, name, value, expected) in [
+        (append, policy, "compact", "compact,delete"),
+        (append, policy, "compact", "compact,delete"),
+        (subtract, policy, "delete", "compact"),
+        (subtract, policy, "delete", "compact"),
+        (append, policy, "delete,compact", "compact,delete"),
+        (subtract, policy, "compact", "delete"),
+        (append, replicas, "0:1", "0:1"),
+        (append, replicas, "1:1,0:1", "0:1,1:1"),
+        (subtract, replicas, "0:1", "1:1"),
+        (subtract, replicas, "1:1,2:1", ""),
+    ] {
+        for validate_only in [true, false] {
+            let changed = [(operation, name, Some(value))];
+            assert_eq!(change(&mut client, 1, (TOPIC, "t"), &changed, validate_only).await, (0, None));
+        }
+        assert_eq!(setting(&mut client, "t", name).await.0, expected, "{operation} {value}");
+    }
+}
+
+#[tokio::test]
+async fn a_topic_takes_batches_up_to_its_own_limit() {
+    let (server, _dir) = served().await;
+    let mut client = Client::connect(&server).await;
+    let sent = batch(RecordCodec::None, 100, None);
+    let limit = sent.len().to_string();
+    let wanted = with_config(topic("t", 1), "max.message.bytes", Some(&limit));
+    assert_eq!(create(&mut client, vec![wanted], false).await[0].error_code, 0);
+    let body = client.exchange(Api::Produce, 3, &produce_body("t", -1, &sent)).await;
+    assert_eq!(produced(&body, "t"), (0, 0));
+    // Two that are small enough are, whatever their sum is.
+    let body = client.exchange(Api::Produce, 3, &produce_body("t", -1, &[&sent[..], &sent].concat())).await;
+    assert_eq!(produced(&body, "t"), (0, 100));
+    let large = batch(RecordCodec::None, 101, None);
+    let body = client.exchange(Api::Produce, 3, &produce_body("t", -1, &large)).await;
+    assert_eq!(produced(&body, "t").0, i16::from(ErrorCode::MessageTooLarge));
+    let large = vec![b'-'; sent.len()];
+    let (status, _, text) = http(&server, "POST", "/records?topic-name=t", LINES, &large).await;
+    let text = String::from_utf8(text).unwrap();
+    assert!(status == 413 && text.contains("max.message.bytes"), "{status} {text}");
+    assert_eq!(change(&mut client, 1, (TOPIC, "t"), &[(1, "max.message.bytes", None)], false).await, (0, None));
+    let (status, _, _) = http(&server, "POST", "/records?topic-name=t", LINES, &large).await;
+    assert_eq!(status, 201);
 }
 
 /// What clients may do: everything.

@@ -1,12 +1,13 @@
 //! AlterConfigs, which replaces all settings of a topic, and IncrementalAlterConfigs, which changes some.
 
 use super::configs::Resource;
-use super::settings::{self, Change};
+use super::settings::{self, Change, Edit};
 use super::{Subjects, each, outcome};
 use crate::kafka::error::{ConnectionError, Refusal};
 use crate::kafka::{Client, KafkaConfig};
+use rawline_broker::Settings;
 use rawline_kafka::messages::{
-    AlterConfigsRequest, AlterConfigsResource, AlterConfigsResourceResponse, AlterConfigsResponse,
+    AlterConfigsRequest, AlterConfigsResource, AlterConfigsResourceResponse, AlterConfigsResponse, AlterableConfig,
     IncrementalAlterConfigsRequest, IncrementalAlterConfigsResource, IncrementalAlterConfigsResponse,
     IncrementalAlterableConfig,
 };
@@ -23,19 +24,25 @@ const SUBTRACT: i8 = 3;
 struct Alteration {
     resource_type: i8,
     resource_name: String,
-    /// Of a topic's settings.
-    changes: Result<Map<String, Value>, Refusal>,
+    wanted: Wanted,
+}
+
+/// What is to become of a topic's settings.
+enum Wanted {
+    /// These replace all of them.
+    All(Vec<AlterableConfig>),
+    /// These change some.
+    Some(Vec<IncrementalAlterableConfig>),
 }
 
 pub(super) async fn replace(
     client: &Client,
     request: AlterConfigsRequest,
 ) -> Result<AlterConfigsResponse, ConnectionError> {
-    let config = &client.kafka.config;
     let wanted = |resource: AlterConfigsResource| Alteration {
-        changes: replacing(config, &resource),
         resource_type: resource.resource_type,
         resource_name: resource.resource_name,
+        wanted: Wanted::All(resource.configs),
     };
     let all = request.resources.into_iter().map(wanted).collect();
     let responses = alter(client, Api::AlterConfigs, all, request.validate_only).await?;
@@ -43,8 +50,8 @@ pub(super) async fn replace(
 }
 
 /// What isn't mentioned gets its default.
-fn replacing(config: &KafkaConfig, resource: &AlterConfigsResource) -> Result<Map<String, Value>, Refusal> {
-    let values = resource.configs.iter().map(|wanted| (wanted.name.as_str(), wanted.value.as_deref()));
+fn replacing(config: &KafkaConfig, configs: &[AlterableConfig]) -> Result<Map<String, Value>, Refusal> {
+    let values = configs.iter().map(|wanted| (wanted.name.as_str(), wanted.value.as_deref()));
     let mut changes = settings::defaults();
     changes.extend(settings::changes(config, values)?);
     Ok(changes)
@@ -54,24 +61,24 @@ pub(super) async fn change(
     client: &Client,
     request: IncrementalAlterConfigsRequest,
 ) -> Result<IncrementalAlterConfigsResponse, ConnectionError> {
-    let config = &client.kafka.config;
     let wanted = |resource: IncrementalAlterConfigsResource| Alteration {
-        changes: settings::merged(resource.configs.iter().map(|one| (one.name.as_str(), changing(config, one)))),
         resource_type: resource.resource_type,
         resource_name: resource.resource_name,
+        wanted: Wanted::Some(resource.configs),
     };
     let all = request.resources.into_iter().map(wanted).collect();
     let responses = alter(client, Api::IncrementalAlterConfigs, all, request.validate_only).await?;
     Ok(IncrementalAlterConfigsResponse { responses, ..IncrementalAlterConfigsResponse::default() })
 }
 
-fn changing(config: &KafkaConfig, wanted: &IncrementalAlterableConfig) -> Result<Change, Refusal> {
+/// What one change is in a topic with these settings.
+fn changing(config: &KafkaConfig, settings: &Settings, wanted: &IncrementalAlterableConfig) -> Result<Change, Refusal> {
     let IncrementalAlterableConfig { name, config_operation, value } = wanted;
     match *config_operation {
         SET => settings::set(config, name, value.as_deref()),
         DELETE => settings::unset(name),
-        APPEND => settings::add(config, name, value.as_deref()),
-        SUBTRACT => settings::remove(config, name, value.as_deref()),
+        APPEND => settings::edit(config, settings, name, Edit::Add, value.as_deref()),
+        SUBTRACT => settings::edit(config, settings, name, Edit::Remove, value.as_deref()),
         unknown => {
             let message = format!("{unknown} is no operation on a setting; use {SET} (set) or {DELETE} (delete)");
             Err(Refusal::new(ErrorCode::InvalidRequest, message))
@@ -96,10 +103,10 @@ async fn alter_one(
     subjects: &Subjects<(i8, String)>,
     validate_only: bool,
 ) -> AlterConfigsResourceResponse {
-    let Alteration { resource_type, resource_name, changes } = wanted;
+    let Alteration { resource_type, resource_name, wanted } = wanted;
     let resource = (resource_type, resource_name);
     let changed = match subjects.check(&resource) {
-        Ok(()) => try_alter(client, api, &resource, changes, validate_only).await,
+        Ok(()) => try_alter(client, api, &resource, &wanted, validate_only).await,
         Err(refusal) => Err(refusal),
     };
     let changed = if validate_only { changed } else { client.audited("topic.alter", &resource.1, changed) };
@@ -112,16 +119,22 @@ async fn try_alter(
     client: &Client,
     api: Api,
     (kind, name): &(i8, String),
-    changes: Result<Map<String, Value>, Refusal>,
+    wanted: &Wanted,
     validate_only: bool,
 ) -> Result<(), Refusal> {
     let Resource::Topic(topic) = Resource::find(client, api, *kind, name).await? else {
         let message = "a broker's settings can't be changed while it runs; start it with others";
         return Err(Refusal::new(ErrorCode::InvalidRequest, message));
     };
-    let changes = changes?;
-    if !validate_only && !changes.is_empty() {
-        topic.change_settings(changes).await?;
+    let config = &client.kafka.config;
+    let change = |settings: &Settings| match wanted {
+        Wanted::All(configs) => replacing(config, configs),
+        Wanted::Some(configs) => {
+            settings::merged(configs.iter().map(|one| (one.name.as_str(), changing(config, settings, one))))
+        }
+    };
+    if validate_only {
+        return change(&topic.settings()).map(drop);
     }
-    Ok(())
+    topic.change_settings_by(change).await
 }

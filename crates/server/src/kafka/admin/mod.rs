@@ -9,7 +9,9 @@ mod log_dirs;
 mod partitions;
 mod producers;
 mod records;
+mod setting_values;
 mod settings;
+mod topic_settings;
 mod topics;
 mod transactions;
 
