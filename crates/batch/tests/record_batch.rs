@@ -18,7 +18,8 @@ struct Made {
 
 impl Made {
     fn new(count: i32) -> Made {
-        let records = (0..count * 7).map(|n| n as u8).collect();
+        // Each has a null key and no value or headers; up to 64 of them can be read.
+        let records = (0..count).flat_map(|n| [12, 0, 0, (n * 2) as u8, 1, 0, 0]).collect();
         Made { attributes: 0, last_offset_delta: count - 1, producer: (-1, -1, -1), count, records }
     }
 
@@ -53,7 +54,7 @@ fn check(bytes: &[u8], step: usize) -> Result<Vec<CheckedRecordBatch>, RecordBat
 #[test]
 fn batches_are_found_wherever_the_pieces_are_cut() {
     let producer = Made { producer: (7, 3, i32::MAX), attributes: 4 | 1 << 4, ..Made::new(200) };
-    let made = [Made::new(1), producer, Made { records: Vec::new(), ..Made::new(3) }];
+    let made = [Made::new(1), producer, Made { records: Vec::new(), attributes: 1, ..Made::new(3) }];
     let bytes = made.iter().flat_map(Made::bytes).collect::<Vec<_>>();
     for step in (1..100).chain([bytes.len()]) {
         let found = check(&bytes, step).unwrap();

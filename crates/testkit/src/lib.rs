@@ -26,3 +26,5 @@ pub mod served;
 pub mod server;
 #[cfg(feature = "broker")]
 pub mod stores;
+#[cfg(feature = "broker")]
+pub mod unreadable;

@@ -1,7 +1,8 @@
 //! The checks of RecordBatches that arrive in pieces of any length.
 
 use super::header::CRC_FROM;
-use super::{RECORD_BATCH_HEADER_BYTES, RecordBatchError, RecordBatchHeader};
+use super::structure::RecordsCheck;
+use super::{RECORD_BATCH_HEADER_BYTES, RecordBatchError, RecordBatchHeader, RecordCodec, RecordError};
 use crate::{Crc32c, Limits};
 
 /// A batch that was checked.
@@ -13,8 +14,8 @@ pub struct CheckedRecordBatch {
     pub header: RecordBatchHeader,
 }
 
-/// Checks RecordBatches that follow each other in a stream of bytes, up to their checksums; the records in them are the
-/// consumers' affair.
+/// Checks RecordBatches that follow each other in a stream of bytes: their headers and checksums and, of a producer's
+/// batch that isn't compressed, that its records can be read. Those in compressed ones are the consumers' affair.
 ///
 /// It keeps the headers and none of the other bytes. After an error every further call returns that error.
 #[derive(Debug, Clone)]
@@ -28,6 +29,8 @@ pub struct RecordBatchChecker {
     /// The current batch once its header is whole, and how many of its bytes are missing.
     body: Option<(RecordBatchHeader, u64)>,
     crc: Crc32c,
+    /// The check of the current batch's records, or what is wrong with them, which matters if the checksum is right.
+    records: Option<Result<RecordsCheck, RecordError>>,
     /// Bytes of the batches that are whole.
     position: u64,
     batches: Vec<CheckedRecordBatch>,
@@ -44,6 +47,7 @@ impl RecordBatchChecker {
             have: 0,
             body: None,
             crc: Crc32c::new(),
+            records: None,
             position: 0,
             batches: Vec::new(),
             failed: None,
@@ -109,6 +113,8 @@ impl RecordBatchChecker {
             self.crc.reset();
             self.crc.update(self.held.split_at(CRC_FROM).1);
             self.have = 0;
+            let is_checked = !self.is_stored && header.codec == RecordCodec::None;
+            self.records = is_checked.then(|| Ok(RecordsCheck::new(&header)));
             self.goes_on(header, u64::from(header.batch_bytes) - RECORD_BATCH_HEADER_BYTES as u64)?;
         }
         Ok(taken)
@@ -116,7 +122,13 @@ impl RecordBatchChecker {
 
     fn take_body(&mut self, header: RecordBatchHeader, left: u64, piece: &[u8]) -> Result<usize, RecordBatchError> {
         let taken = (piece.len() as u64).min(left) as usize;
-        self.crc.update(piece.split_at(taken).0);
+        let piece = piece.split_at(taken).0;
+        self.crc.update(piece);
+        if let Some(Ok(records)) = &mut self.records
+            && let Err(error) = records.push(piece)
+        {
+            self.records = Some(Err(error));
+        }
         self.goes_on(header, left - taken as u64)?;
         Ok(taken)
     }
@@ -130,6 +142,9 @@ impl RecordBatchChecker {
         let (found, expected) = (header.crc32c, self.crc.value());
         if found != expected {
             return Err(RecordBatchError::Checksum { found, expected });
+        }
+        if let Some(checked) = self.records.take() {
+            checked.and_then(|records| records.finish()).map_err(RecordBatchError::Content)?;
         }
         self.body = None;
         self.batches.push(CheckedRecordBatch { position: self.position, header });

@@ -6,7 +6,7 @@ use thiserror::Error;
 
 /// Why the records of a batch can't be read. Records are numbered from 0.
 ///
-/// The broker stores batches without a look at their records, so that readers are the first to notice.
+/// The broker stores compressed batches without a look at their records, so that readers are the first to notice.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RecordError {

@@ -1,6 +1,6 @@
 //! The 61 bytes at the start of a RecordBatch.
 
-use super::RECORD_BATCH_HEADER_BYTES;
+use super::{RECORD_BATCH_HEADER_BYTES, RecordError};
 use crate::{Codec, Crc32c, Kind, Limits};
 use thiserror::Error;
 use zerocopy::big_endian::{I16, I32, I64, U32};
@@ -227,6 +227,9 @@ pub enum RecordBatchError {
         /// Its first offset.
         first_offset: u64,
     },
+    /// Records that no consumer could read.
+    #[error("{0}")]
+    Content(RecordError),
     /// Changed on the way.
     #[error(
         "the checksum is {found:08x}, the bytes have {expected:08x}; they were damaged on the way: send them again"

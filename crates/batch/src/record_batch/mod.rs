@@ -37,6 +37,7 @@ mod marker;
 mod pack;
 mod records;
 mod stored;
+mod structure;
 mod timeless;
 mod unpack;
 mod varint;

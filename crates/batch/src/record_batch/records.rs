@@ -92,6 +92,29 @@ impl RecordCursor {
         }
     }
 
+    /// The number of the next record in the batch.
+    pub(super) fn number(&self) -> u32 {
+        self.next
+    }
+
+    /// Checks the next record, of which these are the bytes after its length, and goes to the one after it.
+    pub(super) fn check(&mut self, bytes: &[u8]) -> Result<(), RecordError> {
+        let record = self.next;
+        let mut fields = Fields { record, bytes };
+        self.fields(&mut fields)?;
+        if !fields.bytes.is_empty() {
+            return Err(RecordError::Unused { record, count: fields.bytes.len() as u64 });
+        }
+        self.pass();
+        Ok(())
+    }
+
+    /// Goes to the record after the next one, in a batch of which no record was removed.
+    pub(super) fn pass(&mut self) {
+        self.next += 1;
+        self.next_delta = self.next;
+    }
+
     /// Where the next record begins in the section.
     pub fn position(&self) -> usize {
         self.position

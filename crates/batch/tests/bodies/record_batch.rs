@@ -45,9 +45,47 @@ pub fn mutate(input: &[u8]) {
     }
     let found = unpacked(&header, &section, LIMITS.raw_bytes_max);
     assert!(section != whole || found == Some(header.records), "{found:?} of {header:?}");
+    arrives(&header, &section, &mut random);
     section.truncate(random.usize(..=section.len()));
+    arrives(&header, &section, &mut random);
     let found = unpacked(&header, &section, LIMITS.raw_bytes_max);
     assert!(section.len() < whole.len() || changes.len() >= 3 || found.is_some(), "{found:?} of {header:?}");
+}
+
+/// A broker takes an uncompressed batch, in pieces, exactly if its records can be read.
+fn arrives(header: &RecordBatchHeader, section: &[u8], random: &mut Rng) {
+    if header.codec != RecordCodec::None {
+        return;
+    }
+    let mut batch = whole(header, section);
+    let crc = crc32c(&batch[21..]);
+    batch[17..21].copy_from_slice(&crc.to_be_bytes());
+    let mut checker = RecordBatchChecker::new(LIMITS);
+    let mut left = &batch[..];
+    let mut pushed = Ok(());
+    while !left.is_empty() && pushed.is_ok() {
+        let bytes_max = left.len().min(1 << random.u8(0..8));
+        let (piece, rest) = left.split_at(random.usize(1..=bytes_max));
+        pushed = checker.push(piece);
+        left = rest;
+    }
+    let taken = pushed.and_then(|()| checker.finish());
+    let read = walk(header, section);
+    assert_eq!(taken.is_ok(), read.is_ok(), "{taken:?}, and {read:?} of {header:?}");
+}
+
+/// A batch without its checksum, as a producer sends it.
+fn whole(header: &RecordBatchHeader, section: &[u8]) -> Vec<u8> {
+    let mut batch = vec![0; 8];
+    batch.extend((49 + section.len() as u32).to_be_bytes());
+    batch.extend([0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0]);
+    batch.extend((header.records - 1).to_be_bytes());
+    batch.extend(header.base_timestamp_ms.to_be_bytes());
+    batch.extend(header.max_timestamp_ms.to_be_bytes());
+    batch.extend([0xff; 14]);
+    batch.extend(header.records.to_be_bytes());
+    batch.extend_from_slice(section);
+    batch
 }
 
 /// A valid batch: its header, and what follows it.
