@@ -54,7 +54,10 @@ pub fn client_error(error: ClientError) -> PyErr {
         ClientError::Refused { .. } | ClientError::NoPartition { .. } => "RefusedError",
         ClientError::Fenced { .. } => "FencedError",
         ClientError::Answer { .. } => "AnswerError",
-        ClientError::Batch(_) | ClientError::RecordBatch(_) | ClientError::Records(_) => "BatchError",
+        ClientError::Batch(_)
+        | ClientError::RecordBatch(_)
+        | ClientError::Records(_)
+        | ClientError::Unreadable { .. } => "BatchError",
         ClientError::Stopped { .. } => "StoppedError",
         _ => "RawlineError",
     };
@@ -63,6 +66,7 @@ pub fn client_error(error: ClientError) -> PyErr {
         // As the broker names them.
         ClientError::RecordBatch(RecordBatchError::Checksum { .. }) => Some("record_batch_damaged".to_owned()),
         ClientError::RecordBatch(_) | ClientError::Records(_) => Some("record_batch_invalid".to_owned()),
+        ClientError::Unreadable { .. } => Some("unpack_failed".to_owned()),
         error => error.code().map(str::to_owned),
     };
     let retry_after = error.retry_after().map(|wait| wait.as_secs_f64());

@@ -6,7 +6,8 @@ export interface Row {
   topic: string;
   partition: number;
   offset: number;
-  time: string;
+  /** Null if a record of Kafka's has none. */
+  time: string | null;
   key: string | undefined;
   /** Header names and values. */
   headers: [string, string | null][];
@@ -46,7 +47,7 @@ export function parseRow(line: string, topic: string, partition: number): Row {
     topic: found.topic ?? topic,
     partition: found.partition ?? partition,
     offset: found.offset,
-    time: found.time,
+    time: found.time ?? "",
     key: found.key ?? (found.key_base64 === undefined ? undefined : `base64:${found.key_base64}`),
     headers: (found.headers ?? []).map((header) => [
       header.key ?? `base64:${header.key_base64}`,

@@ -98,6 +98,16 @@ pub enum ClientError {
     /// The records of one of Kafka's batches can't be read, or made.
     #[error("bad batch: {0}")]
     Records(#[from] RecordError),
+    /// The records of a received batch can't be read. The reader goes on after them if it is asked again.
+    #[error("the records from offset {first_offset} on, before {next_offset}, can't be read: {reason}")]
+    Unreadable {
+        /// Offset of the first record that can't be read.
+        first_offset: u64,
+        /// Offset after the batch.
+        next_offset: u64,
+        /// What is wrong with the batch.
+        reason: String,
+    },
     /// The producer stopped after an earlier failure. The records in its buffer were not sent.
     #[error("the producer has stopped: {reason}; create a new one and send the records again that have no offset")]
     Stopped {
@@ -110,9 +120,10 @@ impl ClientError {
     /// What a caller can do about it.
     pub fn kind(&self) -> Kind {
         match self {
-            ClientError::Config { .. } | ClientError::NoPartition { .. } | ClientError::Fenced { .. } => {
-                Kind::FixRequest
-            }
+            ClientError::Config { .. }
+            | ClientError::NoPartition { .. }
+            | ClientError::Fenced { .. }
+            | ClientError::Unreadable { .. } => Kind::FixRequest,
             ClientError::Connect { .. } => Kind::Wait,
             ClientError::Broken { .. } | ClientError::Timeout { .. } => Kind::TryAgain,
             ClientError::Refused { status, .. } => kind_of_status(*status),

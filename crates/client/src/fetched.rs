@@ -325,8 +325,8 @@ struct Current<'a> {
 }
 
 impl FetchedRecords<'_> {
-    /// The next record; `None` at the end. Fails if a compressed batch can't be decompressed, or if the records of one
-    /// of Kafka's batches are damaged, which nobody before the consumer notices.
+    /// The next record; `None` at the end. Fails with [`ClientError::Unreadable`] if a compressed batch can't be
+    /// decompressed or holds no records, which the broker doesn't notice; the next call goes on after that batch.
     ///
     /// Not called `next`, since this is not an iterator.
     #[inline]
@@ -396,7 +396,11 @@ impl FetchedRecords<'_> {
         // A batch that ends before the requested offset need not be decompressed.
         let wanted = self.next_batch_offset > self.requested_offset;
         if wanted && header.codec != Codec::None {
-            decompress_into(header.codec, batch.data(), header.raw_bytes, self.unpacked)?;
+            if let Err(error) = decompress_into(header.codec, batch.data(), header.raw_bytes, self.unpacked) {
+                self.current = None;
+                let (first_offset, next_offset) = (offset.max(self.requested_offset), self.next_batch_offset);
+                return Err(ClientError::Unreadable { first_offset, next_offset, reason: error.to_string() });
+            }
             let bytes = self.unpacked.len();
             assert_eq!(bytes, header.raw_bytes as usize, "the batch at offset {offset} unpacks to {bytes} bytes");
         }
@@ -484,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_records_are_an_error_and_the_end() {
+    fn records_that_cannot_be_read_are_an_error_and_the_next_batch_follows() {
         let mut batch = record_batch(RecordCodec::None, 0);
         batch.extend(record_batch(RecordCodec::None, 10));
         // The length of the second record's key.
@@ -498,8 +502,9 @@ mod tests {
         let mut records = fetched.records();
         assert_eq!(records.next_record().unwrap().unwrap().key(), Some(&b"key 0"[..]));
         let error = records.next_record().unwrap_err();
-        assert!(matches!(error, ClientError::Records(_)), "{error}");
-        assert_eq!(records.next_record(), Ok(None));
+        let ClientError::Unreadable { first_offset, next_offset, .. } = error else { panic!("{error}") };
+        assert_eq!((first_offset, next_offset), (1, 10));
+        assert_eq!(records.next_record().unwrap().unwrap().offset, 10);
     }
 
     #[test]

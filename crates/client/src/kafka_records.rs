@@ -2,7 +2,7 @@
 
 use crate::ClientError;
 use rawline_batch::record_batch::{
-    CheckedRecordBatch, RECORD_BATCH_HEADER_BYTES, Record, RecordCodec, RecordCursor, unpack,
+    CheckedRecordBatch, RECORD_BATCH_HEADER_BYTES, Record, RecordCodec, RecordCursor, RecordError, unpack,
 };
 use std::ops::Range;
 
@@ -24,6 +24,8 @@ struct Current {
     cursor: RecordCursor,
     /// The offset of the batch.
     first_offset: u64,
+    /// The lowest offset that its next record can have.
+    next_offset: u64,
 }
 
 impl Current {
@@ -43,8 +45,8 @@ impl<'a> KafkaRecords<'a> {
         KafkaRecords { batches: batches.iter(), raw_bytes_max, next_batch_offset: first_offset, current: None }
     }
 
-    /// The next record from the offset `from` on, with its offset; `None` at the end, and after an error. The arguments
-    /// must be the same each time.
+    /// The next record from the offset `from` on, with its offset; `None` at the end. After an error it goes on with
+    /// the next batch. The arguments must be the same each time.
     pub(crate) fn next<'r>(
         &mut self,
         received: &'r [u8],
@@ -70,10 +72,14 @@ impl<'a> KafkaRecords<'a> {
         let Some(current) = &mut self.current else { unreachable!("a record of no batch") };
         let section = current.section(received, unpacked);
         match current.cursor.read(section) {
-            Some(Ok(record)) => Ok((current.first_offset + u64::from(record.offset_delta), record)),
+            Some(Ok(record)) => {
+                let offset = current.first_offset + u64::from(record.offset_delta);
+                current.next_offset = offset + 1;
+                Ok((offset, record))
+            }
             Some(Err(error)) => {
-                self.abandon();
-                Err(error.into())
+                let next_offset = current.next_offset;
+                Err(self.unreadable(next_offset, error))
             }
             None => unreachable!("a batch has no record, and has a next one"),
         }
@@ -92,21 +98,23 @@ impl<'a> KafkaRecords<'a> {
         };
         let begin = batch.position as usize + RECORD_BATCH_HEADER_BYTES;
         let end = batch.position as usize + batch.header.batch_bytes as usize;
-        let mut current =
-            Current { received: Some(begin..end), cursor: RecordCursor::new(&batch.header), first_offset: offset };
+        let mut current = Current {
+            received: Some(begin..end),
+            cursor: RecordCursor::new(&batch.header),
+            first_offset: offset,
+            next_offset: offset.max(from),
+        };
         if batch.header.codec != RecordCodec::None {
             let section = current.section(received, &[]);
             if let Err(error) = unpack(batch.header.codec, section, self.raw_bytes_max, unpacked) {
-                self.abandon();
-                return Err(error.into());
+                return Err(self.unreadable(current.next_offset, error));
             }
             current.received = None;
         }
         let section = current.section(received, unpacked);
         let skipped = from.checked_sub(offset).map(|before| current.cursor.skip_before(before, section));
         if let Some(Err(error)) = skipped {
-            self.abandon();
-            return Err(error.into());
+            return Err(self.unreadable(current.next_offset, error));
         }
         self.current = Some(current);
         Ok(true)
@@ -117,17 +125,15 @@ impl<'a> KafkaRecords<'a> {
         let Some(mut current) = self.current.take() else { unreachable!("the end of no batch") };
         match current.cursor.read(current.section(received, unpacked)) {
             None => Ok(()),
-            Some(Err(error)) => {
-                self.abandon();
-                Err(error.into())
-            }
+            Some(Err(error)) => Err(self.unreadable(self.next_batch_offset, error)),
             Some(Ok(record)) => unreachable!("{record:?} after the last record"),
         }
     }
 
-    /// Returns no more records.
-    fn abandon(&mut self) {
-        self.batches = [].iter();
+    /// Ends the current batch, whose records from this offset on can't be read.
+    fn unreadable(&mut self, first_offset: u64, error: RecordError) -> ClientError {
         self.current = None;
+        let next_offset = self.next_batch_offset;
+        ClientError::Unreadable { first_offset, next_offset, reason: error.to_string() }
     }
 }

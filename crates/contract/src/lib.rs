@@ -28,7 +28,7 @@ pub use group::{
 pub use media_type::MediaType;
 pub use partitions::{PARTITIONS_MAX, Partitions};
 pub use rawline_batch::Kind;
-pub use record::{JsonRecord, timestamp};
+pub use record::{JsonRecord, timestamp, timestamp_ms};
 pub use retention::Hours;
 pub use topic::{CleanupPolicy, Extent, Payload, Settings, TopicInfo, TopicList};
 

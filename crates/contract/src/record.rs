@@ -18,8 +18,9 @@ pub struct JsonRecord<'a> {
     pub partition: Option<u32>,
     /// Its offset in the partition.
     pub offset: u64,
-    /// When its batch was made, or by its producer the record: a [`timestamp`] as text.
-    pub time: &'a str,
+    /// When its batch was made, or by its producer the record: a [`timestamp`] as text. Null if a record of Kafka's has
+    /// none.
+    pub time: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -40,10 +41,11 @@ impl<'a> JsonRecord<'a> {
         let (text, record_base64) = text_or_base64(bytes);
         let record = text.map(Some);
         let (key, key_base64, headers) = (None, None, None);
+        let time = Some(time);
         JsonRecord { topic: None, partition: None, offset, time, key, key_base64, headers, record, record_base64 }
     }
 
-    /// The same of a record of Kafka's, with its key and headers.
+    /// The same of a record of Kafka's, with its key and headers. The time is its [`timestamp_ms`] as text.
     pub fn of_kafka(offset: u64, time: &'a str, record: &Record<'a>) -> Self {
         let plain = match record.value {
             Some(value) => JsonRecord::new(offset, time, value),
@@ -51,7 +53,8 @@ impl<'a> JsonRecord<'a> {
         };
         let (key, key_base64) = record.key.map_or((None, None), text_or_base64);
         let headers = (record.headers.len() > 0).then_some(JsonHeaders(record.headers));
-        JsonRecord { key, key_base64, headers, ..plain }
+        let time = plain.time.filter(|_| record.timestamp_ms != NO_TIME_MS);
+        JsonRecord { time, key, key_base64, headers, ..plain }
     }
 
     /// The maximum size of the JSON that a record's key and headers take, in bytes.
@@ -139,6 +142,16 @@ impl Serialize for Base64<'_> {
 pub fn timestamp(time_us: u64) -> Timestamp {
     let time = i64::try_from(time_us).ok().and_then(|us| Timestamp::from_microsecond(us).ok());
     time.unwrap_or(Timestamp::MAX)
+}
+
+/// What a record of Kafka's has in place of a time.
+const NO_TIME_MS: i64 = -1;
+
+/// The time of a record of Kafka's, from milliseconds since the Unix epoch, also before it. As [`timestamp`], one that
+/// RFC 3339 can't write is shown as the nearest that it can.
+pub fn timestamp_ms(time_ms: i64) -> Timestamp {
+    let nearest = if time_ms < 0 { Timestamp::MIN } else { Timestamp::MAX };
+    Timestamp::from_millisecond(time_ms).unwrap_or(nearest)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::bucket::store;
 use crate::support::{config, merging};
 use fastrand::Rng;
 use rawline_batch::Limits;
-use rawline_batch::record_batch::{RecordBatchHeader, RecordCodec, Records, check_stored, unpack};
+use rawline_batch::record_batch::{RecordBatchHeader, RecordCodec, Records, STAMPED_BYTES, check_stored, unpack};
 use rawline_broker::journal::{CompactLimits, Journal, JournalConfig, MemoryJournal, MergeConfig};
 use rawline_broker::store::Store;
 use rawline_broker::store::disk::{DiskStore, Durability, Options};
@@ -14,6 +14,7 @@ use rawline_broker::{Clock, SystemClock};
 use rawline_journal::{Control, MergeLimits, PartitionId};
 use rawline_testkit::batches::{keyed_batch, received_record_batches};
 use rawline_testkit::s3_server::bucket;
+use rawline_testkit::unreadable;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -82,8 +83,10 @@ async fn kept(journal: &Journal, partition: PartitionId) -> BTreeMap<u64, Keyed>
             let (batch, rest) = left.split_at(header.batch_bytes as usize);
             check_stored(batch, at).unwrap();
             let mut unpacked = Vec::new();
-            for record in Records::new(&header, unpack(header.codec, &batch[61..], 1 << 20, &mut unpacked).unwrap()) {
-                let record = record.unwrap();
+            let section = unpack(header.codec, &batch[61..], 1 << 20, &mut unpacked);
+            let records = section.and_then(|section| Records::new(&header, section).collect::<Result<Vec<_>, _>>());
+            // Some are sent so that they can't be read.
+            for record in records.unwrap_or_default() {
                 let found = (record.key.unwrap().to_vec(), record.value.map(<[u8]>::to_vec));
                 kept.insert(at + u64::from(record.offset_delta), found);
             }
@@ -154,6 +157,28 @@ async fn a_partition_keeps_the_newest_record_of_each_key_and_its_offsets() {
     }
     let left = kept(&journal, partition).await;
     assert!(old.iter().all(|offset| !left.contains_key(offset)), "tombstones go after a day");
+}
+
+/// They stay as they are, and are passed over: the topic may have had another policy when they arrived.
+#[tokio::test(start_paused = true)]
+async fn batches_that_cannot_be_read_do_not_stop_the_compaction() {
+    let clock = Arc::new(Virtual(Instant::now()));
+    let store = Arc::new(MemoryJournal::new(clock.clone()));
+    let journal = Journal::open(store, clock, compacting(merging(1)));
+    let partition = create(&journal, COMPACT).await;
+    let (mut appended, mut random) = (Appended::default(), Rng::with_seed(4));
+    let mut sent = Vec::new();
+    for (_, batch) in unreadable::compressed() {
+        appended.append(&journal, partition, &mut random).await;
+        let found = journal.append(partition, None, received_record_batches(&batch)).await.unwrap();
+        sent.push((found.first_offset, batch));
+    }
+    until_compacted(&journal, partition, &mut appended, &mut random).await;
+    for (offset, batch) in sent {
+        let piece = journal.read(partition, offset).await.unwrap().unwrap();
+        let is_there = piece.batches.windows(batch.len()).any(|found| found[STAMPED_BYTES..] == batch[STAMPED_BYTES..]);
+        assert!(is_there, "the batch at {offset}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -18,6 +18,7 @@ mod requests;
 mod subscriptions;
 #[path = "../support/mod.rs"]
 mod support;
+mod unreadable;
 
 use rawline_batch::{Builder, Codec, Limits};
 use rawline_client::{Client, ClientConfig, Fetched, ReadOptions};

@@ -91,11 +91,15 @@ fn convert_all(read: ReadAnswer, from: u64, bytes_max: u64, limit: u32) -> Resul
     let mut bytes = 0;
     let mut all: Vec<Converted> = Vec::new();
     for batch in batches(read.first_offset, read.pieces) {
-        let (first_offset, _, batch) = batch?;
+        let (first_offset, header, batch) = batch?;
         let converted = match convert_one(first_offset, &batch, from, limit) {
             Ok(converted) => converted,
             // The read that begins there reports it.
             Err(_) if !all.is_empty() => return Ok(all),
+            Err(ConvertError::Records(error)) => {
+                let next_offset = first_offset + u64::from(header.offsets);
+                return Err(ConvertError::Unreadable { first_offset, next_offset, error });
+            }
             Err(error) => return Err(error),
         };
         for converted in converted {

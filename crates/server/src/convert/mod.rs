@@ -25,6 +25,9 @@ pub(crate) enum ConvertError {
     RecordBatch(#[from] RecordBatchError),
     #[error(transparent)]
     Records(#[from] RecordError),
+    /// A batch that no reader can read: the next one begins at `next_offset`.
+    #[error("the records from offset {first_offset} to {} can't be read: {error}", next_offset - 1)]
+    Unreadable { first_offset: u64, next_offset: u64, error: RecordError },
     #[error(transparent)]
     Pool(#[from] PoolError),
     #[error("the conversion was aborted ({0}); retry")]

@@ -3,7 +3,7 @@
 
 use crate::http::response::{self, ApiResponse};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, header};
-use rawline_contract::header::{FIRST_OFFSET, NEXT_OFFSET};
+use rawline_contract::header::{FIRST_OFFSET, NEXT_OFFSET, RESUME_OFFSET};
 use std::str::FromStr;
 
 /// The origin of a web app, as browsers write it in `Origin`.
@@ -42,7 +42,7 @@ impl FromStr for AllowedOrigin {
 const REQUEST_HEADERS: &str = "authorization, content-type, last-event-id";
 
 /// What an app may read besides the headers that are always exposed.
-const RESPONSE_HEADERS: [HeaderName; 3] = [FIRST_OFFSET, NEXT_OFFSET, header::RETRY_AFTER];
+const RESPONSE_HEADERS: [HeaderName; 4] = [FIRST_OFFSET, NEXT_OFFSET, RESUME_OFFSET, header::RETRY_AFTER];
 
 /// How long a browser remembers what it may send, in seconds: two hours, the longest that browsers accept.
 const MAX_AGE: &str = "7200";

@@ -28,7 +28,27 @@ impl ApiError {
     /// An error with the status of its code. One whose kind is to wait says for how long.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         let retry_after = || (header::RETRY_AFTER, HeaderValue::from_static("1"));
-        ApiError { code, message: message.into(), header: (code.kind == Kind::Wait).then(retry_after) }
+        let header = (code.kind == Kind::Wait).then(retry_after);
+        ApiError { code, message: message.into(), header }
+    }
+
+    /// Of a batch of which no reader can read the records before `next_offset`: what the producer sent, not the
+    /// reader's request, is wrong, and the broker doesn't decompress what it stores.
+    pub fn unreadable(next_offset: u64, reason: impl std::fmt::Display) -> Self {
+        let [batch, record_batch] = [MediaType::Batch, MediaType::RecordBatch].map(MediaType::name);
+        let message = format!(
+            "{reason}; read from offset {next_offset} to go on, or accept \"{batch}, {record_batch}\" to get the batch \
+             as it was sent"
+        );
+        let name = rawline_contract::header::RESUME_OFFSET;
+        ApiError::new(code::UNPACK_FAILED, message).with(name, HeaderValue::from(next_offset))
+    }
+
+    /// Where a reader goes on after a batch that it can't read.
+    pub fn next_offset(&self) -> Option<u64> {
+        let (name, value) = self.header.as_ref()?;
+        let text = value.to_str().ok().filter(|_| name == rawline_contract::header::RESUME_OFFSET)?;
+        text.parse().ok()
     }
 
     /// What programs know it by.
@@ -171,6 +191,7 @@ impl From<ConvertError> for ApiError {
         match error {
             ConvertError::Pool(error) => error.into(),
             ConvertError::Aborted(_) => ApiError::new(code::STORE_UNAVAILABLE, error.to_string()),
+            ConvertError::Unreadable { next_offset, .. } => ApiError::unreadable(next_offset, error),
             error => {
                 let [batch, record_batch] = [MediaType::Batch, MediaType::RecordBatch].map(MediaType::name);
                 let message = format!(
@@ -197,7 +218,7 @@ impl From<KeysError> for ApiError {
 impl From<TopicError> for ApiError {
     fn from(error: TopicError) -> Self {
         let code = match error {
-            TopicError::Name { .. } => code::TOPIC_NAME,
+            TopicError::Name { .. } | TopicError::Reserved { .. } => code::TOPIC_NAME,
             TopicError::NotFound { .. } => code::TOPIC_NOT_FOUND,
             TopicError::NoPartition { .. } => code::PARTITION_NOT_FOUND,
             TopicError::FewerPartitions { .. } => code::PARTITIONS_FEWER,

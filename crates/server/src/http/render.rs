@@ -10,7 +10,7 @@ use http::{HeaderValue, StatusCode};
 use rawline_batch::record_batch::Record;
 use rawline_broker::limits::BLOCK_BYTES;
 use rawline_broker::pool::{Gathered, PoolError, Reservation};
-use rawline_contract::{JsonRecord, MediaType, Payload, code, timestamp};
+use rawline_contract::{JsonRecord, MediaType, Payload, code, timestamp, timestamp_ms};
 use rawline_value::json::plain;
 use std::io::Write;
 
@@ -108,8 +108,7 @@ impl RecordJson<'_> {
     pub fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
         let RecordJson { offset, time, bytes, payload, fields } = self;
         if let Some(fields) = fields {
-            let time_us = u64::try_from(fields.timestamp_ms).unwrap_or_default().saturating_mul(1000);
-            let time = timestamp(time_us).to_string();
+            let time = timestamp_ms(fields.timestamp_ms).to_string();
             return Ok(serde_json::to_writer(out, &JsonRecord::of_kafka(*offset, &time, fields))?);
         }
         // A record that isn't a structured value is written like any other.

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use rawline_batch::record_batch::Record;
 use rawline_batch::{Batch, BatchError, Codec, HEADER_BYTES, Header, Limits};
 use rawline_broker::{BatchKind, Piece, ReadAnswer};
-use rawline_contract::{MediaType, code};
+use rawline_contract::code;
 use std::ops::Range;
 use std::sync::Arc;
 use tokio::sync::SemaphorePermit;
@@ -273,9 +273,22 @@ impl Part {
             rawline_batch::decompress_into(batch.header().codec, batch.data(), batch.header().raw_bytes, &mut data)?;
             Ok::<_, BatchError>(Bytes::from(data))
         });
-        let unpacked = unpacked.await.map_err(unpack_failed)?.map_err(unpack_failed)?;
+        let unpacked = unpacked.await.map_err(unpack_failed)?.map_err(|error| {
+            let offsets = self.batch_offsets();
+            let (first, last) = (offsets.start, offsets.end - 1);
+            ApiError::unreadable(
+                offsets.end,
+                format!("the records from offset {first} to {last} can't be read: {error}"),
+            )
+        })?;
         assert_eq!(unpacked.len() as u64, u64::from(self.header.raw_bytes), "bytes of a decompressed batch");
         Ok(Data { bytes: unpacked, _permit: permit })
+    }
+
+    /// The offsets of all records of the batch.
+    fn batch_offsets(&self) -> Range<u64> {
+        let first_offset = self.first_offset - u64::from(self.numbers.start);
+        first_offset..first_offset + u64::from(self.header.records)
     }
 
     fn data_position(&self) -> usize {
@@ -283,11 +296,8 @@ impl Part {
     }
 }
 
-/// The error of data that the producer sent, not of the reader's request: the broker doesn't decompress what it stores.
-fn unpack_failed(error: impl std::fmt::Display) -> ApiError {
-    let batch = MediaType::Batch.name();
-    let message = format!("a batch can't be decompressed: {error}; accept {batch} to get it as it was sent");
-    ApiError::new(code::UNPACK_FAILED, message)
+fn unpack_failed(error: tokio::task::JoinError) -> ApiError {
+    ApiError::new(code::STORE_UNAVAILABLE, format!("a batch was not decompressed ({error}); retry"))
 }
 
 fn parse(batch: &[u8]) -> Result<Batch<'_>, BatchError> {

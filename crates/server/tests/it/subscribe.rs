@@ -25,7 +25,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 /// A stream of server-sent events.
-struct Events {
+pub struct Events {
     stream: TcpStream,
     /// What has arrived in chunks, and the text that they hold.
     chunks: Vec<u8>,
@@ -37,10 +37,10 @@ struct Events {
 }
 
 /// An event: its type and its data.
-type Event = (String, Value);
+pub type Event = (String, Value);
 
 impl Events {
-    async fn open(server: &Served, query: &str, header: &str) -> Events {
+    pub async fn open(server: &Served, query: &str, header: &str) -> Events {
         let mut stream = TcpStream::connect(server.address).await.unwrap();
         let request = format!("GET /subscribe?{query} HTTP/1.1\r\nhost: localhost\r\n{header}\r\n");
         stream.write_all(request.as_bytes()).await.unwrap();
@@ -100,7 +100,7 @@ impl Events {
     }
 
     /// The next event with data; `None` at the end.
-    async fn next(&mut self) -> Option<Event> {
+    pub async fn next(&mut self) -> Option<Event> {
         loop {
             let lines = self.block().await?;
             let field = |name: &str| lines.iter().find_map(|line| line.strip_prefix(name));

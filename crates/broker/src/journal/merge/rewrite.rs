@@ -100,7 +100,7 @@ pub(super) fn note_keys(
         }
         if batch.kind == BatchKind::Kafka {
             let (header, section) = open(&bytes, &mut scratch)?;
-            let section = if header.is_control || aborted.have(&header) { None } else { Some(section) };
+            let section = section.filter(|_| !header.is_control && !aborted.have(&header));
             for record in section.into_iter().flat_map(|section| Records::new(&header, section)) {
                 let record = record?;
                 let at = first_offset + u64::from(record.offset_delta);
@@ -139,6 +139,11 @@ pub(super) fn rewrite(group: &Group, removal: &Removal) -> Result<Option<Made>, 
             if removal.aborted.have(&header) {
                 continue;
             }
+            let Some(section) = section else {
+                tracing::warn!(?partition, first_offset, "a batch whose records can't be read stays as it is");
+                writer.copy(first_offset, *batch, bytes.clone())?;
+                continue;
+            };
             for record in Records::new(&header, section) {
                 let record = record?;
                 let offset = first_offset + u64::from(record.offset_delta);
@@ -169,7 +174,7 @@ fn changes(group: &Group, removal: &Removal) -> Result<bool, RewriteError> {
         if removal.aborted.have(&header) {
             return Ok(true);
         }
-        for record in Records::new(&header, section) {
+        for record in section.into_iter().flat_map(|section| Records::new(&header, section)) {
             let record = record?;
             if removal.changes(&header, first_offset + u64::from(record.offset_delta), &record) {
                 return Ok(true);
@@ -198,14 +203,15 @@ fn batches_of<'a>(
     })
 }
 
-/// The header of one of Kafka's batches, and its records, unpacked into `scratch` if they are compressed.
-fn open<'a>(batch: &'a [u8], scratch: &'a mut Vec<u8>) -> Result<(RecordBatchHeader, &'a [u8]), RewriteError> {
+/// The header of one of Kafka's batches, and its records, unpacked into `scratch` if they are compressed. `None` stands
+/// for records that can't be read: their keys can't be known, so they all stay.
+fn open<'a>(batch: &'a [u8], scratch: &'a mut Vec<u8>) -> Result<(RecordBatchHeader, Option<&'a [u8]>), RewriteError> {
     let Some((front, section)) = batch.split_first_chunk::<RECORD_BATCH_HEADER_BYTES>() else {
         unreachable!("{} bytes of a batch that was checked", batch.len())
     };
     let header = RecordBatchHeader::parse_stored(front, &Limits::FORMAT)?;
-    let section = unpack(header.codec, section, COMPACT_RAW_BYTES_MAX, scratch)?;
-    Ok((header, section))
+    let section = unpack(header.codec, section, COMPACT_RAW_BYTES_MAX, scratch).ok();
+    Ok((header, section.filter(|section| Records::new(&header, section).all(|record| record.is_ok()))))
 }
 
 /// Makes the batches of a piece.

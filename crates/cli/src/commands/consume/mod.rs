@@ -9,7 +9,8 @@ use super::{BrokerArgs, CommandError, parse_bytes, parse_duration, stdout_failed
 use clap::ValueEnum;
 use jiff::Timestamp;
 use rawline_client::{
-    Client, Consumer, ConsumerConfig, Fetched, PartitionRange, Record, RetryPolicy, Start, TopicInfo, TopicPartition,
+    Client, ClientError, Consumer, ConsumerConfig, Fetched, PartitionRange, Record, RetryPolicy, Start, TopicInfo,
+    TopicPartition,
 };
 use rawline_contract::JsonRecord;
 use std::collections::HashMap;
@@ -319,7 +320,17 @@ impl Output {
         let partition = self.shows_partitions.then_some(fetched.partition());
         let topic = self.shows_topics.then(|| fetched.topic().to_owned());
         let mut records = fetched.records();
-        while let Some(record) = records.next_record()? {
+        loop {
+            let record = match records.next_record() {
+                Ok(Some(record)) => record,
+                Ok(None) => break,
+                Err(error @ ClientError::Unreadable { next_offset: after, .. }) => {
+                    eprintln!("warning: {error}; they are left out");
+                    next_offset = after.min(end_offset);
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            };
             let Record { offset, created_us, bytes, .. } = record;
             if offset >= end_offset || self.records_left == 0 {
                 break;
@@ -345,10 +356,9 @@ impl Output {
                 OutputFormat::Value | OutputFormat::ValueTyped => unreachable!("a value is shown in the background"),
                 OutputFormat::Avro => self.write_avro(offset, bytes)?,
                 OutputFormat::Json => {
-                    let time = time.of(created_us);
                     let record = match record.kafka() {
-                        Some(record) => JsonRecord::of_kafka(offset, time, record),
-                        None => JsonRecord::new(offset, time, bytes),
+                        Some(record) => JsonRecord::of_kafka(offset, time.of_kafka(record.timestamp_ms), record),
+                        None => JsonRecord::new(offset, time.of(created_us), bytes),
                     };
                     write_json(&mut self.gathered, &record.of_topic(topic.as_deref()).of_partition(partition))?;
                 }
@@ -408,6 +418,7 @@ fn flush(stdout: &mut File, gathered: &mut Vec<u8>) -> Result<(), Stop> {
 #[derive(Default)]
 struct BatchTime {
     created_us: Option<u64>,
+    timestamp_ms: Option<i64>,
     text: String,
 }
 
@@ -415,7 +426,16 @@ impl BatchTime {
     fn of(&mut self, created_us: u64) -> &str {
         if self.created_us != Some(created_us) {
             self.created_us = Some(created_us);
+            self.timestamp_ms = None;
             self.text = rawline_contract::timestamp(created_us).to_string();
+        }
+        &self.text
+    }
+
+    fn of_kafka(&mut self, timestamp_ms: i64) -> &str {
+        if self.timestamp_ms != Some(timestamp_ms) {
+            (self.created_us, self.timestamp_ms) = (None, Some(timestamp_ms));
+            self.text = rawline_contract::timestamp_ms(timestamp_ms).to_string();
         }
         &self.text
     }

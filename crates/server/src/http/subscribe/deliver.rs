@@ -115,6 +115,20 @@ fn has_nothing(read: &ReadAnswer, has_gaps: bool) -> Result<bool, ApiError> {
     Ok(read.pieces.is_empty() || (!has_gaps && is_gap(read)?))
 }
 
+/// Says that the records before an offset are skipped.
+pub(super) fn skipped(api: &Api, records: &Records, next_offset: u64) -> ControlMessage<'static> {
+    let count = next_offset - records.offset;
+    api.metrics.subscriptions.skipped(count);
+    let (topic, partition) = (records.topic.to_string().into(), records.number);
+    ControlMessage::Skipped { topic, partition, records: count, next_offset }
+}
+
+/// Notes why records are skipped: subscribers learn only that they are.
+pub(super) fn unreadable(records: &Records, error: &ApiError) {
+    let (topic, partition) = (&*records.topic, records.number);
+    tracing::warn!(topic, partition, %error, "a subscription skips a batch that can't be read");
+}
+
 /// All that was read.
 pub(super) fn all(offset: u64, unpacked_bytes_max: u64) -> select::Wanted {
     select::Wanted { offset, records_max: u64::MAX, bytes_max: u64::MAX, unpacked_bytes_max, spans_gaps: true }

@@ -142,8 +142,16 @@ impl Events {
                 Step::End(error) => return self.end(&error),
                 Step::Records(records, read) => match self.render(&records, read).await {
                     Ok(()) => {}
-                    Err(error) if error.code() == code::ANSWER_TOO_LARGE => self.pass_over(&records),
-                    Err(error) => return self.end(&error),
+                    Err(error) if error.code() == code::ANSWER_TOO_LARGE => {
+                        self.pass_over(&records, records.offset + 1)
+                    }
+                    Err(error) => match error.next_offset() {
+                        Some(next_offset) => {
+                            deliver::unreadable(&records, &error);
+                            self.pass_over(&records, next_offset);
+                        }
+                        None => return self.end(&error),
+                    },
                 },
             }
         }
@@ -154,12 +162,10 @@ impl Events {
         self.is_over = true;
     }
 
-    /// Passes over a record for which there are not enough buffers in this form.
-    fn pass_over(&mut self, records: &Records) {
-        self.api.metrics.subscriptions.skipped(1);
-        let next_offset = records.offset + 1;
-        let (topic, partition) = (records.topic.to_string().into(), records.number);
-        let skipped = ControlMessage::Skipped { topic, partition, records: 1, next_offset };
+    /// Passes over records before an offset: one for which there are not enough buffers in this form, or a batch that
+    /// can't be read.
+    fn pass_over(&mut self, records: &Records, next_offset: u64) {
+        let skipped = deliver::skipped(&self.api, records, next_offset);
         self.pieces.push_back(control::event(&skipped).into());
         let end = records.partition.stable_offset().max(next_offset);
         self.wanted.subscription.delivered(records, next_offset, end);
@@ -177,7 +183,12 @@ impl Events {
         let (mut end, mut count) = (records.offset, 0);
         let mut is_full = false;
         for part in &selected.parts {
-            let data = part.data(api).await?;
+            let data = match part.data(api).await {
+                Ok(data) => data,
+                // The next group begins with what can't be read.
+                Err(error) if error.next_offset().is_some() && end > records.offset => break,
+                Err(error) => return Err(error),
+            };
             let mut fields = part.fields();
             let time = timestamp(part.created_us()).to_string();
             for (offset, range) in (part.first_offset..).zip(part.ranges()?) {

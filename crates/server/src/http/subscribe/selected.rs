@@ -55,8 +55,16 @@ pub(super) async fn find(
     let mut frames = Buffer(Gathered::new(render::reserve(api, peer, bytes_max).await?));
     let (mut count, mut end_offset) = (0, read_end);
     for part in &selected.parts {
+        let data = match part.data(api).await {
+            Ok(data) => data,
+            // The next message begins with what can't be read.
+            Err(error) if error.next_offset().is_some() && part.first_offset > records.offset => {
+                end_offset = part.first_offset;
+                break;
+            }
+            Err(error) => return Err(error),
+        };
         end_offset = part.first_offset + part.records();
-        let data = part.data(api).await?;
         let runs = runs(part, |range| filter.matches(data.get(range)))?;
         let last = runs.len().saturating_sub(1);
         for (number, Run { time_us, entries, ranges }) in runs.into_iter().enumerate() {

@@ -178,7 +178,14 @@ async fn filtered(
     let next_offset = read.next_offset;
     let found = match selected::find(api, peer, filter, records, read, FILTERED.bytes_max).await {
         Ok(found) => found,
-        Err(error) => return Some(Err(error)),
+        Err(error) => {
+            let Some(next_offset) = error.next_offset() else { return Some(Err(error)) };
+            deliver::unreadable(records, &error);
+            say(socket, Some(deliver::skipped(api, records, next_offset))).await?;
+            let end = records.partition.stable_offset().max(next_offset);
+            wanted.subscription.delivered(records, next_offset, end);
+            return Some(Ok(()));
+        }
     };
     if found.records > 0 {
         socket.send_frames(found.frames, true).await.ok()?;

@@ -195,11 +195,14 @@ async fn deliver(
         unpacked_bytes_max: wanted.bytes_max,
         spans_gaps: true,
     };
-    let selected = select::select(api, read, &selection).await?;
+    let selected = match select::select(api, read, &selection).await {
+        Ok(selected) => selected,
+        Err(error) => return pass_over(socket, feed, records, error).await,
+    };
     let Some(topic) = topic::decode(&records.topic) else { unreachable!("{records:?} is of no topic of Zeek's") };
     let head = message::head_of(&topic);
     let last = selected.parts.last();
-    let next = last.map_or(read_end, |last| last.first_offset + last.records());
+    let mut next = last.map_or(read_end, |last| last.first_offset + last.records());
     let (count, bytes) =
         selected.parts.iter().fold((0, 0), |(records, bytes), part| (records + part.records(), bytes + part.bytes()));
     // A header has at most ten bytes.
@@ -207,7 +210,16 @@ async fn deliver(
     let mut frames = Buffer(Gathered::new(render::reserve(api, peer, frames_bytes).await?));
     let (mut text, mut header) = (Vec::new(), Vec::new());
     for part in &selected.parts {
-        let data = part.data(api).await?;
+        let data = match part.data(api).await {
+            Ok(data) => data,
+            Err(error) if part.first_offset == offset => return pass_over(socket, feed, records, error).await,
+            // The next turn begins with what can't be read.
+            Err(error) if error.next_offset().is_some() => {
+                next = part.first_offset;
+                break;
+            }
+            Err(error) => return Err(error),
+        };
         for (number, range) in part.ranges()?.enumerate() {
             let record = data.get(&range);
             text.clear();
@@ -230,6 +242,21 @@ async fn deliver(
     let is_open = socket.send_frames(frames.0.freeze(), true).await.is_ok();
     // Without progress there is nothing more: the next commit wakes it.
     feed.delivered(records, next, if next > offset { next_offset.max(next) } else { next });
+    Ok(is_open)
+}
+
+/// Says that a batch can't be read, and passes over it; false if the connection has ended.
+async fn pass_over(
+    socket: &mut WebSocket,
+    feed: &mut Feed,
+    records: &Records,
+    unreadable: ApiError,
+) -> Result<bool, ApiError> {
+    let Some(next) = unreadable.next_offset() else { return Err(unreadable) };
+    let context = format!("records of {} before offset {next}", records.topic);
+    let text = error("unreadable", &context, &unreadable.to_string());
+    let is_open = socket.send(FrameKind::Text, vec![text.into()], false).await.is_ok();
+    feed.delivered(records, next, records.partition.stable_offset().max(next));
     Ok(is_open)
 }
 
