@@ -248,6 +248,7 @@ bench: full ## Run a short benchmark: write, read, latency, limits of the machin
 	target/release/rawline bench latency --rate 500 --seconds 5
 
 fuzz: ## Fuzz every driver for a minute (needs a nightly toolchain and cargo-fuzz)
+	RAWLINE_FUZZ_ROUNDS=400 RAWLINE_FUZZ_SEED=$$(date +%s) $(CARGO) test -p rawline-server --test it kafka_random
 	@for target in $$(cd fuzz && cargo +nightly fuzz list); do \
 		(cd fuzz && cargo +nightly fuzz run $$target -- -max_total_time=60) || exit 1; done
 

@@ -261,7 +261,7 @@ def test_topics_are_administered(kafka: Broker) -> None:
     assert [partition.id for partition in described.partitions] == [0, 1, 2, 3, 4]
     assert len(described.authorized_operations) == 8
     cluster = admin.describe_cluster(include_authorized_operations=True).result(30)
-    assert (cluster.cluster_id, cluster.controller.id, len(cluster.nodes)) == ("rawline", 1, 1)
+    assert (len(cluster.cluster_id), cluster.controller.id, len(cluster.nodes)) == (32, 1, 1)
 
     with rawline.Client(kafka.url) as client:
         client.append("t", [b"one", b"two", b"three"])
@@ -332,7 +332,7 @@ def test_clients_authenticate_with_an_api_key(start_broker: Callable[..., Broker
     settings = {**settings["settings"], "bootstrap.servers": broker.kafka}
     for mechanism, key in [("PLAIN", "SECRET"), ("SCRAM-SHA-256", "other"), ("SCRAM-SHA-512", "SECRET")]:
         with_key = {**settings, "sasl.mechanism": mechanism, "sasl.password": key}
-        assert AdminClient(with_key).list_topics(timeout=30).cluster_id == "rawline"
+        assert AdminClient(with_key).list_topics(timeout=30).cluster_id
     errors: list[KafkaError] = []
     wrong = AdminClient({**settings, "sasl.password": "wrong", "error_cb": errors.append})
     wrong.poll(30)

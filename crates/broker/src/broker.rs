@@ -13,9 +13,10 @@ use crate::journals::Journals;
 use crate::limits::{COMMIT_BYTES, OBJECT_BYTES_MAX, RETENTION_INTERVAL, TOPICS_MAX, TOPICS_RECOVERING_MAX};
 use crate::partition::{Missing, Partition, Shared, Status};
 use crate::retention::{self, RetentionTask};
+use crate::storage_id::StorageId;
 use crate::store::{Mappings, Store, StoreError};
 use crate::subscriptions::Registry;
-use crate::topic::{Topic, TopicError, check_name};
+use crate::topic::{Topic, TopicError, check_name, check_new_name};
 use crate::topic_id::TopicId;
 use futures_util::future::try_join_all;
 use futures_util::{StreamExt, stream};
@@ -332,6 +333,7 @@ impl Broker {
     pub async fn topic_or_create(&self, name: &str) -> Result<Arc<Topic>, TopicError> {
         match self.topic(name).await {
             Err(TopicError::NotFound { .. }) if self.shared.config.create_topics => match self.journals.of(name) {
+                _ if check_new_name(name).is_err() => Err(TopicError::Reserved { name: name.to_owned() }),
                 None => self.open_topic(name, Missing::Create).await,
                 Some(journal) => match self.create_in(journal, name, Map::new()).await {
                     // Another request was first.
@@ -441,6 +443,12 @@ impl Broker {
         drop((topics, journals, shared, sources));
         // Nobody sends: this returns when the last task has ended.
         let _ = ended.recv().await;
+    }
+
+    /// What tells the storage from others: drawn when it was created. Memory gets another with each run.
+    pub fn storage_id(&self) -> StorageId {
+        let of_run = || StorageId::of_run(self.shared.config.writer_id);
+        self.shared.store.id().unwrap_or_else(of_run)
     }
 
     /// The mapped files of which reads return parts, if the store maps files: they can be sent without being read.

@@ -3,7 +3,7 @@
 use crate::broker::Broker;
 use crate::partition::Missing;
 use crate::settings::Settings;
-use crate::topic::{Topic, TopicError, check_name};
+use crate::topic::{Topic, TopicError, check_new_name};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ impl Broker {
     /// Creates a topic with these settings, which are stored. Fails if the topic exists. Unlike an append, a request to
     /// create a topic needs no permission by [`Config::create_topics`](crate::Config::create_topics).
     pub async fn create_topic(&self, name: &str, settings: Map<String, Value>) -> Result<Arc<Topic>, TopicError> {
-        check_name(name)?;
+        check_new_name(name)?;
         if let Some(journal) = self.journals.of(name) {
             return self.create_in(journal, name, settings).await;
         }

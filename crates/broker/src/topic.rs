@@ -38,6 +38,11 @@ impl Deref for Topic {
     }
 }
 
+/// Topics that Kafka keeps for itself. Here groups and transactions are in no topic, and tools would take one of these
+/// names for Kafka's.
+const RESERVED_NAMES: [&str; 4] =
+    ["__cluster_metadata", "__consumer_offsets", "__share_group_state", "__transaction_state"];
+
 /// Why a topic isn't available.
 #[derive(Debug, Clone, Error)]
 pub enum TopicError {
@@ -47,6 +52,15 @@ pub enum TopicError {
          beginning with '.'"
     )]
     Name {
+        /// The name asked for.
+        name: String,
+    },
+    /// A new topic can't have the name.
+    #[error(
+        "{name:?} is the name of a topic that Kafka keeps for itself, where tools expect groups or transactions; use \
+         another name"
+    )]
+    Reserved {
         /// The name asked for.
         name: String,
     },
@@ -115,6 +129,7 @@ impl TopicError {
     pub fn kind(&self) -> Kind {
         match self {
             TopicError::Name { .. }
+            | TopicError::Reserved { .. }
             | TopicError::NotFound { .. }
             | TopicError::NoPartition { .. }
             | TopicError::FewerPartitions { .. }
@@ -132,6 +147,12 @@ pub fn check_name(name: &str) -> Result<(), TopicError> {
     let valid =
         !name.is_empty() && name.len() <= TOPIC_NAME_BYTES_MAX && !name.starts_with('.') && name.bytes().all(plain);
     if valid { Ok(()) } else { Err(TopicError::Name { name: name.chars().take(TOPIC_NAME_BYTES_MAX).collect() }) }
+}
+
+/// Checks the name of a topic that is to be created. [`check_name`] is for those that may exist.
+pub fn check_new_name(name: &str) -> Result<(), TopicError> {
+    check_name(name)?;
+    if RESERVED_NAMES.contains(&name) { Err(TopicError::Reserved { name: name.to_owned() }) } else { Ok(()) }
 }
 
 impl Topic {

@@ -66,6 +66,9 @@ apis! {
     AddPartitionsToTxn = 24, reads 0..=3, advertises None, flexible from Some(3);
     EndTxn = 26, reads 0..=5, advertises Some(0..=5), flexible from Some(3);
     TxnOffsetCommit = 28, reads 0..=5, advertises Some(5..=5), flexible from Some(3);
+    DescribeAcls = 29, reads 1..=3, advertises Some(1..=3), flexible from Some(2);
+    CreateAcls = 30, reads 1..=3, advertises Some(1..=3), flexible from Some(2);
+    DeleteAcls = 31, reads 1..=3, advertises Some(1..=3), flexible from Some(2);
     DescribeConfigs = 32, reads 1..=4, advertises Some(1..=4), flexible from Some(4);
     AlterConfigs = 33, reads 0..=2, advertises Some(0..=2), flexible from Some(2);
     DescribeLogDirs = 35, reads 1..=4, advertises Some(1..=4), flexible from Some(2);
@@ -81,6 +84,7 @@ apis! {
     ListTransactions = 66, reads 0..=2, advertises Some(0..=2), flexible from Some(0);
     ConsumerGroupHeartbeat = 68, reads 0..=1, advertises Some(0..=1), flexible from Some(0);
     ConsumerGroupDescribe = 69, reads 0..=1, advertises Some(0..=1), flexible from Some(0);
+    ListConfigResources = 74, reads 0..=1, advertises Some(0..=1), flexible from Some(0);
     DescribeTopicPartitions = 75, reads 0..=0, advertises Some(0..=0), flexible from Some(0);
 }
 

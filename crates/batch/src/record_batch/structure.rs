@@ -1,8 +1,8 @@
 //! Checks the records of an uncompressed RecordBatch as its bytes arrive, in pieces of any length.
 //!
 //! One pass over the records' numbers; keys, values and headers are passed over. This accepts what [`super::Records`]
-//! reads without an error: the records of a producer, whose offsets are 0, 1, 2, … Records that lie whole in a piece are
-//! read by the same code, which is four times as fast as field by field.
+//! reads without an error: the records of a producer, whose offsets are 0, 1, 2, … Records that lie whole in a piece
+//! are read by the same code, which is faster than field by field.
 
 use super::varint::{self, Broken};
 use super::{RecordBatchHeader, RecordCursor, RecordError};
@@ -181,7 +181,7 @@ impl RecordsCheck {
         }
     }
 
-    /// Goes to the next header, or to the next record if there is none.
+    /// Goes to the next header, or to the next record after the last header.
     fn next_header(&mut self) -> Result<(), RecordError> {
         if self.headers > 0 {
             return self.goes_to(Field::HeaderKey);

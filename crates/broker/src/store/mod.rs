@@ -22,6 +22,7 @@ use crate::cluster::MemberStore;
 use crate::journal::JournalStore;
 use crate::limits::INDEX_BYTES_GUESS;
 use crate::object::{Object, index_bytes};
+use crate::storage_id::StorageId;
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, ready};
 use rawline_journal::{BatchKind, Place};
@@ -137,6 +138,11 @@ pub trait Store: Send + Sync + 'static {
     /// Waits until it is known that the store can be used. It can be read before, and nothing may be stored.
     fn ready(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(ready(Ok(())))
+    }
+
+    /// What tells this storage from others, if it keeps an id.
+    fn id(&self) -> Option<StorageId> {
+        None
     }
 
     /// The names of all topics that have an object or settings, in no order.

@@ -87,9 +87,11 @@ async fn a_directory_keeps_its_layout() {
     assert!(store.journal().is_some());
     let broker = broker(store).await;
     assert_eq!(records(&broker.partition("t", 0).await.unwrap()).await, ["one more"; 3]);
+    let id = broker.storage_id();
     broker.close().await;
     let storage = journal.path().join("storage.json");
-    assert_eq!(fs::read_to_string(&storage).unwrap(), r#"{"format":2,"journals":1}"#);
+    let content = fs::read_to_string(&storage).unwrap();
+    assert_eq!(content, format!(r#"{{"format":2,"journals":1,"id":"{id}"}}"#));
     // An earlier version finds no directory for its topics.
     assert!(journal.path().join("topics").is_file());
     for other in [r#"{"format":3,"journals":1}"#, r#"{"format":2,"journals":1,"more":1}"#, "no JSON"] {

@@ -116,4 +116,23 @@ structures! {
         throttle_time_ms: i32 [0..],
         responses: Vec<AlterConfigsResourceResponse> [0..],
     }
+
+    /// Asks what has settings.
+    struct ListConfigResourcesRequest {
+        /// Kafka's numbers of kinds; all if there are none.
+        resource_types: Vec<i8> [1..],
+    }
+
+    /// What has settings.
+    struct ListConfigResourcesResponse {
+        throttle_time_ms: i32 [0..],
+        error_code: i16 [0..],
+        config_resources: Vec<ConfigResource> [0..],
+    }
+
+    /// A topic, a broker or the like.
+    struct ConfigResource {
+        resource_name: String [0..],
+        resource_type: i8 [1..] = 16,
+    }
 }

@@ -1,6 +1,7 @@
 //! All requests and responses but Produce's and Fetch's: structures that are read and written as a whole. Names are
 //! Kafka's.
 
+mod acls;
 mod body;
 mod configs;
 mod consumer_groups;
@@ -18,6 +19,7 @@ mod structure;
 mod topics;
 mod versions;
 
+pub use acls::*;
 pub use configs::*;
 pub use consumer_groups::*;
 pub use consumer_protocol::*;
@@ -142,4 +144,8 @@ messages! {
     TxnOffsetCommit: TxnOffsetCommitRequest, TxnOffsetCommitResponse;
     ConsumerGroupHeartbeat: ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse;
     ConsumerGroupDescribe: ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse;
+    DescribeAcls: DescribeAclsRequest, DescribeAclsResponse;
+    CreateAcls: CreateAclsRequest, CreateAclsResponse;
+    DeleteAcls: DeleteAclsRequest, DeleteAclsResponse;
+    ListConfigResources: ListConfigResourcesRequest, ListConfigResourcesResponse;
 }

@@ -64,7 +64,7 @@ pub(super) async fn serve(client: Arc<Client>, place: Place, stream: Paced<Strea
             Ok(()) => tracing::debug!(%address, "a connection ended"),
             Err(ConnectionError::Io(error)) => tracing::debug!(%address, %error, "a connection ended"),
             Err(error @ ConnectionError::Unacknowledged { .. }) => {
-                tracing::info!(%address, %error, "closed a Kafka client's connection, so that it looks up the leaders again");
+                tracing::info!(%address, %error, "closed a Kafka client's connection: it looks up the leaders again");
             }
             Err(error) => tracing::warn!(%address, %error, "closed a Kafka client's connection"),
         },
@@ -302,7 +302,7 @@ impl<S: AsyncRead + Unpin> Requests<S> {
             }
             Request::EndTxn(request) => Box::pin(transactions::end(client, header.version, &request)).await.into(),
             // On the heap: an idle connection has no room for its state.
-            request => match Box::pin(admin::respond(client, request, &mut building)).await? {
+            request => match Box::pin(admin::respond(client, header.version, request, &mut building)).await? {
                 Some(response) => response,
                 None => return Err(ConnectionError::NotServed { api: header.api, version: header.version }),
             },

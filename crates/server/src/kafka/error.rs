@@ -63,7 +63,7 @@ impl Refusal {
 impl From<TopicError> for Refusal {
     fn from(error: TopicError) -> Refusal {
         let code = match &error {
-            TopicError::Name { .. } => ErrorCode::InvalidTopicException,
+            TopicError::Name { .. } | TopicError::Reserved { .. } => ErrorCode::InvalidTopicException,
             TopicError::NotFound { .. } | TopicError::NoPartition { .. } => ErrorCode::UnknownTopicOrPartition,
             TopicError::Exists { .. } => ErrorCode::TopicAlreadyExists,
             TopicError::FewerPartitions { .. } => ErrorCode::InvalidPartitions,

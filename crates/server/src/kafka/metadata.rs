@@ -16,9 +16,6 @@ use std::sync::Arc;
 /// The epoch of each partition's leader: logs are never truncated, whoever leads.
 pub(super) const EPOCH: i32 = 0;
 
-/// What all brokers on one storage are together.
-pub(super) const CLUSTER: &str = "rawline";
-
 /// What a client asks for, and what was found.
 struct Found {
     name: String,
@@ -82,7 +79,7 @@ pub(super) async fn respond(
         |Node { id, host, port }: Node| MetadataResponseBroker { node_id: id, host, port: port.into(), rack: None };
     MetadataResponse {
         brokers: client.nodes().into_iter().map(broker).collect(),
-        cluster_id: Some(CLUSTER.to_owned()),
+        cluster_id: Some(client.kafka.broker.storage_id().to_string()),
         controller_id: client.leader(CONTROLLING),
         topics,
         cluster_authorized_operations: operations::asked(

@@ -51,6 +51,8 @@ const fn need(api: Api) -> Need {
         Api::ApiVersions | Api::SaslHandshake | Api::SaslAuthenticate | Api::DescribeCluster => NOTHING,
         // What they list is limited to what the client may see.
         Api::ListGroups | Api::ListTransactions => NOTHING,
+        // There are none, whoever asks.
+        Api::DescribeAcls | Api::CreateAcls | Api::DeleteAcls => NOTHING,
         Api::Produce => Need { producer: true, ..topics(Operation::Write) },
         Api::Fetch | Api::DescribeProducers => topics(Operation::Read),
         Api::ListOffsets | Api::Metadata | Api::OffsetForLeaderEpoch | Api::DescribeTopicPartitions => SEEN,
@@ -66,7 +68,7 @@ const fn need(api: Api) -> Need {
         // Without a transactional id, that some topic can be written to.
         Api::InitProducerId | Api::EndTxn | Api::DescribeTransactions => PRODUCER,
         Api::AddPartitionsToTxn => Need { producer: true, ..topics(Operation::Write) },
-        Api::DescribeLogDirs | Api::ListPartitionReassignments => MONITOR,
+        Api::DescribeLogDirs | Api::ListPartitionReassignments | Api::ListConfigResources => MONITOR,
     }
 }
 

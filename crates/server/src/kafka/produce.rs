@@ -136,7 +136,7 @@ impl<'a> Receiver<'a> {
         };
         let batches = match &self.head {
             Some(head) if head.transactional_id.is_some() && !self.has_transactions => {
-                let code = ErrorCode::TransactionalIdAuthorizationFailed;
+                let code = ErrorCode::UnsupportedVersion;
                 let message = "this broker has transactions of KIP-890 only; use a client that has them, such as \
                                kafka-clients 4.0, or an idempotent producer";
                 Err(Refusal::new(code, message))

@@ -38,8 +38,8 @@ async fn transactional(
     request: &InitProducerIdRequest,
 ) -> InitProducerIdResponse {
     if !is_known_kind("InitProducerId", version, TRANSACTIONS_FROM) {
-        // This code ends the producer; others would make it try for minutes.
-        return refused(ErrorCode::TransactionalIdAuthorizationFailed);
+        // Clients take it for final, and their users read that the version isn't supported.
+        return refused(ErrorCode::UnsupportedVersion);
     }
     if client.is_led_elsewhere(name) {
         return refused(ErrorCode::NotCoordinator);

@@ -3,8 +3,8 @@
 use crate::support::kafka::{Client, Fetched, TIME_MS, batch, fetch_body, produce_body, produced, served, served_with};
 use crate::support::{exchange, http};
 use rawline_batch::record_batch::{
-    RECORD_BATCH_HEADER_BYTES, RecordBatchHeader, RecordCodec, RecordProducer, Records, STAMPED_BYTES, check_stored,
-    stamp, unpack,
+    RECORD_BATCH_HEADER_BYTES, RecordBatchBuilder, RecordBatchHeader, RecordCodec, RecordProducer, Records,
+    STAMPED_BYTES, check_stored, stamp, unpack,
 };
 use rawline_batch::{Batches, Builder, Codec, Limits};
 use rawline_broker::CommitThread;
@@ -97,6 +97,30 @@ async fn every_reader_finds_the_records() {
         let target = format!("/record?topic-name={topic}&offset=51");
         assert_eq!(http(&server, "GET", &target, "accept: */*", b"").await.2, b"value 1 -");
     }
+}
+
+/// Times before 1970 are shown, and none is null.
+#[tokio::test]
+async fn times_before_1970_and_missing_ones_are_shown_as_such() {
+    let (server, _dir) = served().await;
+    let mut builder = RecordBatchBuilder::new(RecordCodec::None, Limits::default());
+    let expected = [
+        (-1000, "1969-12-31T23:59:59Z".into()),
+        (-1, serde_json::Value::Null),
+        (0, "1970-01-01T00:00:00Z".into()),
+        (i64::MIN, "-009999-01-02T01:59:59Z".into()),
+    ];
+    for (time_ms, _) in &expected[..3] {
+        builder.push(*time_ms, Some(b"key"), Some(b"value"), []).unwrap();
+    }
+    let first = builder.finish(None).unwrap().to_vec();
+    builder.push(i64::MIN, None, Some(b"value"), []).unwrap();
+    let sent = [&first, builder.finish(None).unwrap()].concat();
+    assert_eq!(append(&server, "t", RECORD_BATCH, &sent).await.0, 201);
+    let (_, _, json) = read(&server, "t", 0, "application/json").await;
+    let found: Vec<serde_json::Value> = serde_json::from_slice(&json).unwrap();
+    let found: Vec<_> = found.into_iter().map(|mut record| record["time"].take()).collect();
+    assert_eq!(found, expected.map(|(_, time)| time));
 }
 
 #[tokio::test]
@@ -274,7 +298,7 @@ async fn a_client_learns_what_there_is() {
     let (error, one) = id(&mut client, None).await;
     assert!(error == 0 && one >= 0);
     assert_ne!(id(&mut client, None).await.1, one);
-    assert_eq!(id(&mut client, Some("t".into())).await.0, i16::from(ErrorCode::TransactionalIdAuthorizationFailed));
+    assert_eq!(id(&mut client, Some("t".into())).await.0, i16::from(ErrorCode::UnsupportedVersion));
 }
 
 #[tokio::test]

@@ -24,6 +24,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 const TOPIC: i16 = ErrorCode::TopicAuthorizationFailed as i16;
 const GROUP: i16 = ErrorCode::GroupAuthorizationFailed as i16;
 const CLUSTER: i16 = ErrorCode::ClusterAuthorizationFailed as i16;
+const NO_ACLS: i16 = ErrorCode::SecurityDisabled as i16;
 const TRANSACTION: i16 = ErrorCode::TransactionalIdAuthorizationFailed as i16;
 
 fn patterns(texts: &[&str]) -> Patterns {
@@ -344,7 +345,7 @@ async fn every_api_refuses_a_key_without_grants() {
             bodies::Body::Bytes(..) => assert_eq!(client.fetch("secret", 0, 1 << 20).await.error, TOPIC),
             bodies::Body::Request(request) => {
                 let response = format!("{:?}", client.call(*api.versions().end(), request).await);
-                let codes = [TOPIC, GROUP, CLUSTER, TRANSACTION].map(|code| format!("error_code: {code}"));
+                let codes = [TOPIC, GROUP, CLUSTER, TRANSACTION, NO_ACLS].map(|code| format!("error_code: {code}"));
                 assert!(codes.iter().any(|code| response.contains(code)), "{}: {response}", api.name());
             }
         }
@@ -412,6 +413,10 @@ mod bodies {
                 let topics = vec![OffsetForLeaderTopic { topic, partitions: vec![d()] }];
                 OffsetForLeaderEpochRequest { topics, ..d() }.into()
             }
+            Api::DescribeAcls => DescribeAclsRequest::default().into(),
+            Api::CreateAcls => CreateAclsRequest { creations: vec![d()] }.into(),
+            Api::DeleteAcls => DeleteAclsRequest { filters: vec![d()] }.into(),
+            Api::ListConfigResources => ListConfigResourcesRequest::default().into(),
             Api::DescribeConfigs => {
                 let resources =
                     vec![DescribeConfigsResource { resource_type: 2, resource_name: topic, configuration_keys: None }];

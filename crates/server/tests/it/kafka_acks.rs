@@ -6,7 +6,7 @@ use rawline_broker::CommitThread;
 use rawline_kafka::Api;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// Sends a request with acks=1 for topic `t`, one with acks=0 and what `refused` is, and expects one response and the end.
+/// Sends a request with acks=1 for topic `t`, then `refused` with acks=0, and expects one response and the end.
 async fn expect_closed(client: &mut Client, refused: &[u8]) {
     let good = produce_body("t", 1, &batch(RecordCodec::None, 1, None));
     let mut requests = client.request(Api::Produce.key(), 3, &good);

@@ -7,6 +7,7 @@ use rawline_broker::limits::TOPIC_PARTITIONS_MAX;
 use rawline_kafka::messages::*;
 use rawline_kafka::{Api, ErrorCode, Response};
 use rawline_testkit::served::Served;
+use std::collections::BTreeSet;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -149,6 +150,8 @@ async fn topics_that_cannot_be_are_not_created() {
     let twice = with_config(config("retention.ms", "1"), "retention.ms", Some("2"));
     for (wanted, code, part) in [
         (topic("/", 1), ErrorCode::InvalidTopicException, "can't be a topic's name"),
+        (topic("__consumer_offsets", 1), ErrorCode::InvalidTopicException, "keeps for itself"),
+        (topic("__transaction_state", 1), ErrorCode::InvalidTopicException, "keeps for itself"),
         (topic("t", 0), ErrorCode::InvalidPartitions, "use 1 to 1024"),
         (topic("t", -2), ErrorCode::InvalidPartitions, "use 1 to 1024"),
         (topic("t", 1025), ErrorCode::InvalidPartitions, "use 1 to 1024"),
@@ -630,6 +633,7 @@ const BROKER_OPERATIONS: i32 = 0b1_1111_1010_0000;
 async fn the_broker_describes_itself() {
     let (server, _dir) = served().await;
     let mut client = Client::connect(&server).await;
+    let mut ids = BTreeSet::new();
     for version in 0..=2 {
         for (is_asked, operations) in [(false, i32::MIN), (true, BROKER_OPERATIONS)] {
             let request = DescribeClusterRequest {
@@ -638,7 +642,9 @@ async fn the_broker_describes_itself() {
             };
             let found = call!(client, DescribeCluster, version, request);
             assert_eq!((found.error_code, found.controller_id, found.endpoint_type), (0, 1, 1));
-            assert_eq!((found.cluster_id.as_str(), found.cluster_authorized_operations), ("rawline", operations));
+            let operations_found = found.cluster_authorized_operations;
+            assert_eq!((found.cluster_id.len(), operations_found), (32, operations), "{}", found.cluster_id);
+            ids.insert(found.cluster_id.clone());
             let broker = &found.brokers[0];
             assert_eq!((broker.broker_id, broker.host.as_str()), (1, "127.0.0.1"));
             assert_eq!((broker.port, found.brokers.len()), (server.kafka.port().into(), 1));
@@ -649,6 +655,7 @@ async fn the_broker_describes_itself() {
         let found = call!(client, DescribeCluster, 1, request);
         assert_refused((found.error_code, &found.error_message), code, "clients connect to brokers");
     }
+    assert_eq!(ids.len(), 1, "{ids:?}");
     // Metadata says the same.
     created(&mut client, "t", 1).await;
     for (is_asked, of_topics, of_brokers) in [(false, i32::MIN, i32::MIN), (true, TOPIC_OPERATIONS, BROKER_OPERATIONS)]
@@ -661,10 +668,29 @@ async fn the_broker_describes_itself() {
         let found = call!(client, Metadata, 9, request);
         assert_eq!(found.topics[0].topic_authorized_operations, of_topics);
         assert_eq!(found.cluster_authorized_operations, of_brokers);
+        assert_eq!(ids.iter().next(), found.cluster_id.as_ref());
     }
     // Nothing moves between brokers.
     let found = call!(client, ListPartitionReassignments, 0, ListPartitionReassignmentsRequest::default());
     assert_eq!((found.error_code, found.topics.len()), (0, 0));
+}
+
+/// Clients that see two clusters tell them apart, and know one again after a restart.
+#[tokio::test]
+async fn each_storage_has_its_own_cluster_id() {
+    let id = async |server: &Served| {
+        let mut client = Client::connect(server).await;
+        call!(client, DescribeCluster, 2, DescribeClusterRequest::default()).cluster_id
+    };
+    let (other, _dir) = served().await;
+    let dir = tempfile::tempdir().unwrap();
+    let mut seen = BTreeSet::from([id(&other).await]);
+    for _ in 0..2 {
+        let server = served_in(dir.path()).await;
+        seen.insert(id(&server).await);
+        server.stop().await;
+    }
+    assert_eq!(seen.len(), 2, "{seen:?}");
 }
 
 /// A page: names with errors and numbers of partitions, and where the next page begins.

@@ -150,7 +150,8 @@ async fn what_is_no_transaction_of_this_kind_is_refused() {
     let mut client = Client::connect(&server).await;
     client.create("t").await;
     let refused = |code: ErrorCode| i16::from(code);
-    let older = refused(ErrorCode::TransactionalIdAuthorizationFailed);
+    let older = refused(ErrorCode::UnsupportedVersion);
+    let unnamed = refused(ErrorCode::TransactionalIdAuthorizationFailed);
     assert_eq!(open(&mut client, 4, 60_000).await.0, older);
     let timeout = refused(ErrorCode::InvalidTransactionTimeout);
     assert_eq!(open(&mut client, 5, 15 * 60_000 + 1).await.0, timeout);
@@ -160,7 +161,7 @@ async fn what_is_no_transaction_of_this_kind_is_refused() {
     let unmapped = refused(ErrorCode::InvalidProducerIdMapping);
     for (version, name, records, code) in [
         (11, Some(NAME), &records, older),
-        (FIRST_WITH_TRANSACTIONS, None, &records, older),
+        (FIRST_WITH_TRANSACTIONS, None, &records, unnamed),
         (FIRST_WITH_TRANSACTIONS, Some(NAME), &transactional((7, 0), 0, 3), unmapped),
         (FIRST_WITH_TRANSACTIONS, Some(NAME), &marked(records.clone(), 1 << 5), refused(ErrorCode::InvalidRecord)),
         (FIRST_WITH_TRANSACTIONS, Some(NAME), &[&records[..], &records].concat(), refused(ErrorCode::InvalidRecord)),

@@ -16,6 +16,7 @@ mod kafka_admin;
 mod kafka_consumer_groups;
 mod kafka_fetch;
 mod kafka_groups;
+mod kafka_random;
 mod kafka_sasl;
 mod kafka_times;
 mod kafka_topic_ids;
@@ -26,4 +27,5 @@ mod small;
 mod subscribe;
 #[path = "../support/mod.rs"]
 mod support;
+mod unreadable;
 mod zeek;

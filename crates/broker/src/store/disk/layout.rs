@@ -1,6 +1,7 @@
 //! How a directory is laid out: `DIR/storage.json` says so if it has a journal.
 
 use super::{Durability, io_error, sys};
+use crate::storage_id::StorageId;
 use crate::store::StoreError;
 use crate::store::s3::Layout;
 use serde::{Deserialize, Serialize};
@@ -21,21 +22,26 @@ const TOPICS_NOTE: &str =
     "The topics of this storage are in its journal. Use the version of Rawline that wrote it, or a newer one.\n";
 
 /// What the file says. A member that this version doesn't know may change what is safe, so it is refused.
-#[derive(Serialize, Deserialize, PartialEq, Eq)]
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Storage {
     format: u32,
     journals: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    id: Option<StorageId>,
 }
 
-/// The directory's layout. An empty directory gets `new`.
-pub(super) fn find_or_decide(dir: &Path, new: Layout, durability: Durability) -> Result<Layout, StoreError> {
+/// The directory's layout, and its id if it has one. An empty directory gets `new`.
+pub(super) fn find_or_decide(
+    dir: &Path,
+    new: Layout,
+    durability: Durability,
+) -> Result<(Layout, Option<StorageId>), StoreError> {
     let path = dir.join(STORAGE);
-    let known = Storage { format: FORMAT, journals: JOURNALS };
     match std::fs::read(&path) {
         Ok(content) => {
             return match serde_json::from_slice::<Storage>(&content) {
-                Ok(storage) if storage == known => Ok(Layout::Journal),
+                Ok(Storage { format: FORMAT, journals: JOURNALS, id }) => Ok((Layout::Journal, id)),
                 _ => Err(StoreError::human(format!(
                     "{} says {:?}; this version reads storages of format {FORMAT} with {JOURNALS} journal: use the \
                      version that wrote it, or a newer one",
@@ -49,8 +55,10 @@ pub(super) fn find_or_decide(dir: &Path, new: Layout, durability: Durability) ->
     }
     let topics = dir.join("topics");
     if new == Layout::Topics || has_topics(&topics)? {
-        return Ok(Layout::Topics);
+        return Ok((Layout::Topics, None));
     }
+    let id = Some(StorageId::draw());
+    let decided = Storage { format: FORMAT, journals: JOURNALS, id };
     let create = || {
         // An earlier version may have been started here, without a topic.
         match std::fs::remove_dir(&topics) {
@@ -61,7 +69,7 @@ pub(super) fn find_or_decide(dir: &Path, new: Layout, durability: Durability) ->
         }
         std::fs::write(&topics, TOPICS_NOTE)?;
         let mut draft = tempfile::NamedTempFile::new_in(dir)?;
-        draft.write_all(&serde_json::to_vec(&known)?)?;
+        draft.write_all(&serde_json::to_vec(&decided)?)?;
         if durability == Durability::Fsync {
             sys::sync(draft.as_file())?;
         }
@@ -72,7 +80,7 @@ pub(super) fn find_or_decide(dir: &Path, new: Layout, durability: Durability) ->
     if durability == Durability::Fsync {
         sys::sync_dir(dir)?;
     }
-    Ok(Layout::Journal)
+    Ok((Layout::Journal, id))
 }
 
 /// Whether there is a topic, or anything else.

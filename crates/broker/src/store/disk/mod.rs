@@ -40,6 +40,7 @@ use crate::Kind;
 use crate::journal::JournalStore;
 use crate::limits::SEGMENT_BYTES;
 use crate::object::Object;
+use crate::storage_id::StorageId;
 use crate::tasks;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
@@ -88,6 +89,7 @@ pub struct DiskStore {
     inner: Arc<Inner>,
     /// If it has the topics.
     journal: Option<DiskJournal>,
+    id: Option<StorageId>,
 }
 
 struct Inner {
@@ -125,7 +127,8 @@ impl DiskStore {
         let lock = Arc::new(DirLock::acquire(&dir)?);
         let topics_dir = dir.join("topics");
         let files = Arc::new(OpenFiles::on(device));
-        let journal = match layout::find_or_decide(&dir, options.new_layout, options.durability)? {
+        let (layout, id) = layout::find_or_decide(&dir, options.new_layout, options.durability)?;
+        let journal = match layout {
             Layout::Journal => Some(DiskJournal::open(&dir, options, &files, &lock)?),
             Layout::Topics => {
                 create_dir(&topics_dir, options.durability)?;
@@ -137,7 +140,7 @@ impl DiskStore {
         let logs = RwLock::default();
         let (deletions, storing) = (AtomicU64::new(0), RwLock::default());
         let inner = Inner { topics_dir, logs, shared, deletions, storing, _lock: lock };
-        Ok(DiskStore { inner: Arc::new(inner), journal })
+        Ok(DiskStore { inner: Arc::new(inner), journal, id })
     }
 
     /// Runs `work` on a thread that may block.
@@ -153,6 +156,10 @@ impl DiskStore {
 }
 
 impl Store for DiskStore {
+    fn id(&self) -> Option<StorageId> {
+        self.id
+    }
+
     fn topics(&self) -> BoxFuture<'_, Result<Vec<String>, StoreError>> {
         Box::pin(self.blocking(Inner::topics))
     }

@@ -6,6 +6,7 @@ use super::failed::Failed;
 use super::listing::parse_key;
 use super::probe::Probe;
 use crate::limits::{DELETION_DELAY, DELETION_DELAY_MIN};
+use crate::storage_id::StorageId;
 use crate::store::{SETTINGS_NAME, Setting, StoreError};
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -43,6 +44,8 @@ pub(super) enum Laid {
         deletion_delay: Duration,
         /// Number of journals. All brokers must agree on it too.
         journals: u32,
+        /// What tells the storage from others, if it says so.
+        id: Option<StorageId>,
     },
     /// As [`Layout::Topics`].
     Topics,
@@ -56,6 +59,8 @@ struct Storage {
     journals: u32,
     #[serde(default = "hour")]
     deletion_delay_s: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    id: Option<StorageId>,
 }
 
 /// What applies to a storage that doesn't say it.
@@ -98,13 +103,14 @@ pub(super) async fn find_or_decide(bucket: &Bucket, probe: &Probe, config: &S3Co
         let message = format!("a deletion delay of {delay:?} is impossible; use whole seconds, at least {least}");
         return Err(StoreError::human(message).about(Setting::DeletionDelay));
     }
-    let storage = Storage { format: FORMAT, journals, deletion_delay_s: delay.as_secs() };
+    let id = Some(StorageId::draw());
+    let storage = Storage { format: FORMAT, journals, deletion_delay_s: delay.as_secs(), id };
     let content = serde_json::to_string(&storage).map_err(|error| StoreError::human(error.to_string()))?;
     probe.passed().await?;
     let mut tries = bucket.tries();
     loop {
         match bucket.create(&path, Bytes::from(content.clone()).into()).await {
-            Ok(_) => return Ok(Laid::Journal { deletion_delay: delay, journals }),
+            Ok(_) => return Ok(Laid::Journal { deletion_delay: delay, journals, id }),
             // Another broker starts at the same time, or the response to an earlier try was lost.
             Err(Failed::Exists { in_progress: false }) => {
                 let found = bucket.small(&path).await?;
@@ -155,7 +161,7 @@ fn check(bucket: &Bucket, path: &Path, content: &[u8], asked: Asked) -> Result<L
         ))
     };
     let storage: Storage = serde_json::from_value(found.clone()).map_err(|_| other())?;
-    let Storage { format, journals, deletion_delay_s } = storage;
+    let Storage { format, journals, deletion_delay_s, id } = storage;
     let deletion_delay = Duration::from_secs(deletion_delay_s);
     if format != FORMAT || !(1..=JOURNALS_MAX).contains(&journals) || deletion_delay < DELETION_DELAY_MIN {
         return Err(other());
@@ -169,7 +175,7 @@ fn check(bucket: &Bucket, path: &Path, content: &[u8], asked: Asked) -> Result<L
         return Err(StoreError::human(message).about(Setting::Journals));
     }
     match asked.deletion_delay.filter(|asked| *asked != deletion_delay) {
-        None => Ok(Laid::Journal { deletion_delay, journals }),
+        None => Ok(Laid::Journal { deletion_delay, journals, id }),
         Some(asked) => Err(StoreError::human(format!(
             "the storage was created with a deletion delay of {deletion_delay:?}, which can't change: brokers that \
              disagree on it could lose records; omit the delay of {asked:?}, or use another storage"

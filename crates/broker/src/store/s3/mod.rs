@@ -31,6 +31,7 @@ use crate::cluster::MemberStore;
 use crate::journal::JournalStore;
 use crate::limits::{NEWEST_CHECK_INTERVAL, PREFETCH_OBJECTS_MAX, SETTINGS_BYTES_MAX};
 use crate::object::{HEADER_BYTES, Object};
+use crate::storage_id::StorageId;
 pub use address::{Address, Service};
 use bucket::Bucket;
 use bytes::Bytes;
@@ -111,6 +112,7 @@ impl S3Config {
 
 /// Topics in a bucket.
 pub struct S3Store {
+    id: Option<StorageId>,
     bucket: Arc<Bucket>,
     /// What the broker's card waits for, and whoever wants a store that is ready.
     card_probe: Probe,
@@ -173,13 +175,16 @@ impl S3Store {
                 Err(error) => return Err(probe.passed().await.err().unwrap_or(error)),
             }
         };
-        let journals = match layout {
-            Laid::Journal { journals, .. } => (0..journals)
-                .map(|number| S3Journal::new(number, bucket.clone(), probe.clone(), config.cache.clone(), layout))
-                .collect(),
-            Laid::Topics => Vec::new(),
+        let (journals, id) = match layout {
+            Laid::Journal { journals, id, .. } => {
+                let journal =
+                    |number| S3Journal::new(number, bucket.clone(), probe.clone(), config.cache.clone(), layout);
+                ((0..journals).map(journal).collect(), id)
+            }
+            Laid::Topics => (Vec::new(), None),
         };
         Ok(S3Store {
+            id,
             bucket,
             card_probe,
             journals,
@@ -340,6 +345,10 @@ impl S3Store {
 }
 
 impl Store for S3Store {
+    fn id(&self) -> Option<StorageId> {
+        self.id
+    }
+
     fn ready(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(self.card_probe.passed())
     }

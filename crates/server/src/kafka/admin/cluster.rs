@@ -2,7 +2,6 @@
 
 use super::outcome;
 use crate::kafka::error::Refusal;
-use crate::kafka::metadata::CLUSTER;
 use crate::kafka::nodes::{CONTROLLING, Node};
 use crate::kafka::{Client, operations};
 use rawline_kafka::ErrorCode;
@@ -25,7 +24,7 @@ pub(super) fn describe(client: &Client, request: &DescribeClusterRequest) -> Des
     };
     DescribeClusterResponse {
         endpoint_type: request.endpoint_type,
-        cluster_id: CLUSTER.to_owned(),
+        cluster_id: client.kafka.broker.storage_id().to_string(),
         controller_id: client.leader(CONTROLLING),
         brokers: client.nodes().into_iter().map(broker).collect(),
         cluster_authorized_operations: operations::asked(

@@ -7,8 +7,9 @@ use crate::kafka::building::Building;
 use crate::kafka::error::{ConnectionError, Refusal};
 use rawline_broker::Topic;
 use rawline_kafka::messages::{
-    DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResourceResult, DescribeConfigsResponse,
-    DescribeConfigsResult, DescribeConfigsSynonym,
+    ConfigResource, DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResourceResult,
+    DescribeConfigsResponse, DescribeConfigsResult, DescribeConfigsSynonym, ListConfigResourcesRequest,
+    ListConfigResourcesResponse,
 };
 use rawline_kafka::{Api, ErrorCode};
 use std::sync::Arc;
@@ -16,6 +17,12 @@ use std::sync::Arc;
 /// Kafka's numbers of what has settings.
 const TOPIC: i8 = 2;
 const BROKER: i8 = 4;
+const BROKER_LOGGER: i8 = 8;
+const CLIENT_METRICS: i8 = 16;
+const GROUP: i8 = 32;
+
+/// From this version on, ListConfigResources asks for other kinds than [`CLIENT_METRICS`].
+const KINDS_FROM: i16 = 1;
 
 /// Roughly how many settings a topic or a broker has.
 const SETTINGS: usize = 50;
@@ -79,6 +86,38 @@ pub(super) async fn describe(
         results.push(DescribeConfigsResult { error_code, error_message, resource_type, resource_name, configs });
     }
     Ok(DescribeConfigsResponse { results, ..DescribeConfigsResponse::default() })
+}
+
+/// Lists what has settings. Here these are topics and brokers; the other kinds that Kafka knows have none.
+pub(super) async fn list(
+    client: &Client,
+    version: i16,
+    request: ListConfigResourcesRequest,
+    building: &mut Building<'_>,
+) -> ListConfigResourcesResponse {
+    let refused = |code: ErrorCode| ListConfigResourcesResponse { error_code: code.into(), ..Default::default() };
+    if let Err(Refusal { code, .. }) = client.may_monitor(Api::ListConfigResources) {
+        return refused(code);
+    }
+    let wanted = request.resource_types;
+    let is_known = |kind: &i8| [TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP].contains(kind);
+    if !wanted.iter().all(is_known) {
+        return refused(ErrorCode::UnsupportedVersion);
+    }
+    let is_wanted = |kind| version >= KINDS_FROM && (wanted.is_empty() || wanted.contains(&kind));
+    let named = |resource_type, resource_name| ConfigResource { resource_name, resource_type };
+    let mut config_resources = Vec::new();
+    if is_wanted(TOPIC) {
+        let topics = client.kafka.broker.topics();
+        building.begin(topics.len()).await;
+        let caller = client.caller();
+        let seen = topics.iter().map(|topic| topic.topic_name()).filter(|name| caller.grants().sees(name));
+        config_resources.extend(seen.map(|name| named(TOPIC, name.to_owned())));
+    }
+    if is_wanted(BROKER) {
+        config_resources.extend(client.nodes().into_iter().map(|node| named(BROKER, node.id.to_string())));
+    }
+    ListConfigResourcesResponse { config_resources, ..Default::default() }
 }
 
 /// Those of its settings that are asked for.

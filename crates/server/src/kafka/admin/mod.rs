@@ -1,5 +1,6 @@
 //! Requests that create, change, delete and describe topics, or describe the broker: one file for each purpose.
 
+mod acls;
 mod alter;
 mod cluster;
 mod configs;
@@ -32,6 +33,7 @@ const CHANGES_MAX: usize = 64;
 /// The response; `None` if the request belongs to another API.
 pub(super) async fn respond(
     client: &Client,
+    version: i16,
     request: Request,
     building: &mut Building<'_>,
 ) -> Result<Option<Response>, ConnectionError> {
@@ -41,6 +43,10 @@ pub(super) async fn respond(
         Request::CreatePartitions(request) => partitions::create(client, request).await?.into(),
         Request::DeleteRecords(request) => records::delete(client, request).await.into(),
         Request::DescribeConfigs(request) => configs::describe(client, request, building).await?.into(),
+        Request::ListConfigResources(request) => configs::list(client, version, request, building).await.into(),
+        Request::DescribeAcls(_) => acls::describe().into(),
+        Request::CreateAcls(request) => acls::create(&request).into(),
+        Request::DeleteAcls(request) => acls::delete(&request).into(),
         Request::AlterConfigs(request) => alter::replace(client, request).await?.into(),
         Request::IncrementalAlterConfigs(request) => alter::change(client, request).await?.into(),
         Request::DescribeCluster(request) => cluster::describe(client, &request).into(),

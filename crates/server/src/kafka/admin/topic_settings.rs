@@ -101,6 +101,9 @@ const WHY_TIMES: &str =
     "it isn't checked per topic: a record may be up to an hour ahead of the broker's time, and of any age";
 const WHY_CREATE_TIME: &str = "batches are stored as producers send them, with the producers' times";
 
+const TIMES_AFTER: Means = Means::Fixed("3600000", WHY_TIMES);
+const TIMES_BEFORE: Means = Means::Fixed(NEVER, WHY_TIMES);
+const CREATE_TIME: Means = Means::Fixed("CreateTime", WHY_CREATE_TIME);
 const CODECS: Check = Check::OneOf(&["uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"]);
 const FLAG: Check = Check::OneOf(&["true", "false"]);
 const GZIP_LEVEL: Check = Check::Int(-1, 9);
@@ -131,9 +134,9 @@ pub(super) const OF_TOPICS: &[TopicSetting] = &[
     setting("local.retention.ms", Kind::Long, "log.local.retention.ms", kept("-2", Check::Long(-2))),
     setting("max.compaction.lag.ms", Kind::Long, "log.cleaner.max.compaction.lag.ms", Means::Fixed(NEVER, WHY_LAG)),
     setting("max.message.bytes", Kind::Int, "message.max.bytes", Means::BatchBytes),
-    setting("message.timestamp.after.max.ms", Kind::Long, "log.message.timestamp.after.max.ms", Means::Fixed("3600000", WHY_TIMES)),
-    setting("message.timestamp.before.max.ms", Kind::Long, "log.message.timestamp.before.max.ms", Means::Fixed(NEVER, WHY_TIMES)),
-    setting("message.timestamp.type", Kind::Text, "log.message.timestamp.type", Means::Fixed("CreateTime", WHY_CREATE_TIME)),
+    setting("message.timestamp.after.max.ms", Kind::Long, "log.message.timestamp.after.max.ms", TIMES_AFTER),
+    setting("message.timestamp.before.max.ms", Kind::Long, "log.message.timestamp.before.max.ms", TIMES_BEFORE),
+    setting("message.timestamp.type", Kind::Text, "log.message.timestamp.type", CREATE_TIME),
     setting("min.cleanable.dirty.ratio", Kind::Double, "log.cleaner.min.cleanable.ratio", kept("0.5", Check::Ratio)),
     setting("min.compaction.lag.ms", Kind::Long, "log.cleaner.min.compaction.lag.ms", Means::Fixed("0", WHY_LAG)),
     setting("min.insync.replicas", Kind::Int, "min.insync.replicas", kept("1", int(1))),
@@ -278,8 +281,8 @@ impl TopicSetting {
         match value.parse::<u32>().map(u64::from) {
             Ok(bytes) if bytes <= of_broker => Ok(bytes.into()),
             Ok(_) => Err(invalid(format!(
-                "{} can't be {value}: the broker takes batches of at most {of_broker} bytes; use less, or start it with a \
-                 larger batch-bytes-max",
+                "{} can't be {value}: the broker takes batches of at most {of_broker} bytes; use less, or start it \
+                 with a larger batch-bytes-max",
                 self.name
             ))),
             Err(_) => {
@@ -357,7 +360,7 @@ mod tests {
         let rows = text.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` | "));
         let mut documented = BTreeMap::new();
         for (names, rest) in rows {
-            names.split("`, `").for_each(|name| drop(documented.insert(name, rest)));
+            documented.extend(names.split("`, `").map(|name| (name, rest)));
         }
         for setting in OF_TOPICS {
             let row = documented.get(setting.name).copied().unwrap_or_default();

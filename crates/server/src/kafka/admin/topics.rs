@@ -4,7 +4,7 @@ use super::{Subjects, each, outcome, partitions, settings};
 use crate::kafka::Client;
 use crate::kafka::error::{ConnectionError, Refusal};
 use crate::kafka::lookup::{NO_ID, id_of, no_such_id, topic_with_id};
-use rawline_broker::{Settings, TopicError, TopicId, check_name};
+use rawline_broker::{Settings, TopicError, TopicId, check_new_name};
 use rawline_kafka::messages::{
     CreatableTopic, CreatableTopicConfigs, CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse,
     DeletableTopicResult, DeleteTopicState, DeleteTopicsRequest, DeleteTopicsResponse, Uuid,
@@ -72,7 +72,7 @@ async fn try_create(
     let (name, config) = (&topic.name, &client.kafka.config);
     subjects.check(name)?;
     client.may_use_topic(Api::CreateTopics, name)?;
-    check_name(name)?;
+    check_new_name(name)?;
     let partitions = partitions_of(client, topic)?;
     let values = topic.configs.iter().map(|wanted| (wanted.name.as_str(), wanted.value.as_deref()));
     let changes = settings::changes(config, values)?;

@@ -40,7 +40,10 @@ pub(super) async fn respond(client: &Arc<Client>, header: &RequestHeader, reques
     let version = header.version;
     if !matches!(request, Request::FindCoordinator(_)) {
         let groups = names_in(&request);
-        let code = if groups.iter().any(|group| client.is_led_elsewhere(group)) {
+        let code = if is_for_members(&request) && groups.iter().any(|group| group.is_empty()) {
+            // Before all else, as in Kafka.
+            Some(ErrorCode::InvalidGroupId)
+        } else if groups.iter().any(|group| client.is_led_elsewhere(group)) {
             Some(ErrorCode::NotCoordinator)
         } else {
             (!client.coordinates(&groups).await).then_some(ErrorCode::CoordinatorLoadInProgress)
@@ -75,6 +78,11 @@ pub(super) async fn respond(client: &Arc<Client>, header: &RequestHeader, reques
         other => unreachable!("{:?} is not an API of groups", other.api()),
     };
     Pending::Ready(Ok(Some(reply(header, response.api(), &response))))
+}
+
+/// Whether a request is one of members of classic groups, which needs a group with a name.
+fn is_for_members(request: &Request) -> bool {
+    matches!(request, Request::JoinGroup(_) | Request::SyncGroup(_) | Request::Heartbeat(_) | Request::LeaveGroup(_))
 }
 
 /// The groups that a request is about; none if it is about all. Clients put those of one coordinator in a request.
