@@ -1,4 +1,4 @@
-//! Whether the first bytes of a connection have a whole request: how those without a place are told apart.
+//! Whether the first bytes of a connection have a whole request, which decides who gets the next place.
 
 use http::header;
 

@@ -53,7 +53,7 @@ pub(crate) struct Listener {
     crowd: Arc<Crowd>,
     lobby: Lobby,
     lobby_max: usize,
-    /// Number of idle connections that make room and whose places nobody has got yet.
+    /// Number of idle connections that make room and whose places are not given away yet.
     leaving: usize,
     /// When to look for idle connections if others wait for a place.
     check_at: Instant,
