@@ -125,6 +125,8 @@ codes! {
     WEBSOCKET_NEEDED = "websocket_needed", FixRequest;
     /// No key, or a wrong one.
     UNAUTHORIZED = "unauthorized", FixRequest, 401;
+    /// The request is for brokers only, or says that a broker sends it, and this broker doesn't know that one.
+    PEER_UNKNOWN = "peer_unknown", FixRequest, 401;
     /// A web page sends a request to a broker that has no key.
     ORIGIN_REFUSED = "origin_refused", FixRequest, 403;
     /// A request to a broker without a key by a name that isn't this machine's own.
@@ -209,8 +211,6 @@ codes! {
     CONNECTIONS_TOO_MANY = "connections_too_many", Wait;
     /// The store doesn't respond, or is full.
     STORE_UNAVAILABLE = "store_unavailable", Wait;
-    /// The request is another broker's, and not for this one.
-    PEER_UNKNOWN = "peer_unknown", Wait;
     /// The broker that appends for all went away while it had the request.
     OWNER_LOST = "owner_lost", Wait;
     /// The broker stores nothing, and reaches none that does.

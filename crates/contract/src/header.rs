@@ -12,5 +12,7 @@ pub const RESUME_OFFSET: HeaderName = HeaderName::from_static("rawline-resume-of
 pub const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// Where the broker is that has handled a forwarded request: clients may send the next one there.
 pub const OWNER: HeaderName = HeaderName::from_static("rawline-owner");
-/// The key by which a broker knows that another one sends a request.
+/// Shows that another broker sends a request: its number on the connection, and a code that authenticates it.
 pub const PEER: HeaderName = HeaderName::from_static("rawline-peer");
+/// The client for whom another broker sends a request.
+pub const CALLER: HeaderName = HeaderName::from_static("rawline-caller");

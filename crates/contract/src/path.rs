@@ -38,6 +38,10 @@ pub const MEASUREMENT_TAGS: &str = "/measurements/tags";
 pub const MEASUREMENT_QUERY: &str = "/measurements/query";
 /// The brokers on the storage.
 pub const BROKERS: &str = "/brokers";
+/// The first step by which two brokers recognize each other on a connection.
+pub const BROKER_HELLO: &str = "/brokers/hello";
+/// The second step.
+pub const BROKER_PROOF: &str = "/brokers/proof";
 /// What a broker has stored: from one broker to another.
 pub const BROKER_CHANGES: &str = "/brokers/changes";
 /// The files of the console, each below this path.

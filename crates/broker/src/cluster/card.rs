@@ -1,6 +1,6 @@
 //! What a broker says of itself to the others on its storage: the content of `.brokers/ID.json`.
 
-use super::Fingerprint;
+use super::{Fingerprint, PublicKey};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -61,8 +61,9 @@ pub struct Endpoint {
     pub port: u16,
 }
 
-/// A broker as the others know it. Versions that come later may add members.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// A broker as the others know it. Nothing in it is a secret: everyone who can read the storage can read it. Versions
+/// that come later may add members.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Card {
     /// The broker.
     pub id: BrokerId,
@@ -72,8 +73,10 @@ pub struct Card {
     /// Where Kafka's clients reach it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kafka: Option<Endpoint>,
-    /// What brokers send each other in place of a client's key. Who can read the storage can read all records anyway.
-    pub peer_key: String,
+    /// With what others check that a connection is this broker's. A card without one is of a broker that asks the others
+    /// for nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub public_key: Option<PublicKey>,
     /// The certificates that it presents, if its address begins with `https`: one, or two while it changes them. Others
     /// accept no other one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -106,17 +109,6 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-impl fmt::Debug for Card {
-    /// Everything but the key.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut card = f.debug_struct("Card");
-        card.field("id", &self.id).field("url", &self.url).field("kafka", &self.kafka);
-        card.field("is_read_only", &self.is_read_only).field("is_leaving", &self.is_leaving);
-        card.field("next_object", &self.next_object).field("next_objects", &self.next_objects);
-        card.field("owns", &self.owns).finish_non_exhaustive()
-    }
-}
-
 impl Card {
     /// The card of a broker that nobody reaches.
     pub(crate) fn new(id: BrokerId) -> Card {
@@ -124,7 +116,7 @@ impl Card {
             id,
             url: None,
             kafka: None,
-            peer_key: String::new(),
+            public_key: None,
             certificates: Vec::new(),
             is_read_only: false,
             is_leaving: false,
@@ -163,6 +155,7 @@ impl Card {
             of(&self).max(of(before))
         };
         Card {
+            public_key: before.public_key.or(self.public_key),
             is_leaving: before.is_leaving || self.is_leaving,
             next_object: before.next_object.max(self.next_object),
             next_objects: (0..self.next_objects.len().max(before.next_objects.len())).map(one).collect(),
@@ -196,7 +189,7 @@ mod tests {
             id: BrokerId(0xAB),
             url: Some("http://127.0.0.1:1".into()),
             kafka: Some(Endpoint { host: "::1".into(), port: 9092 }),
-            peer_key: "secret".into(),
+            public_key: Some(PublicKey([9; 32])),
             certificates: vec![Fingerprint([7; 32])],
             is_read_only: false,
             is_leaving: true,
@@ -212,12 +205,12 @@ mod tests {
         let several = Card { next_objects: vec![8, 1], owns: vec![0, 2], owns_changes: 3, ..card.clone() };
         assert_eq!(Card::decode(&several.encode()).unwrap(), several);
         assert_eq!(several.next_objects().collect::<Vec<_>>(), [7, 8, 1]);
-        let later = br#"{"id":"00000000000000ab","peer_key":"k","color":"blue"}"#;
+        let later = br#"{"id":"00000000000000ab","color":"blue"}"#;
         assert_eq!(Card::decode(later).unwrap().id, card.id);
-        for wrong in [&b"{}"[..], br#"{"id":"ab","peer_key":"k"}"#, br#"{"id":"+0000000000000ab","peer_key":"k"}"#] {
+        let key = br#"{"id":"00000000000000ab","public_key":"09"}"#;
+        for wrong in [&b"{}"[..], br#"{"id":"ab"}"#, br#"{"id":"+0000000000000ab"}"#, key] {
             assert!(Card::decode(wrong).is_err());
         }
-        assert!(!format!("{card:?}").contains("secret"));
     }
 
     #[test]
@@ -228,6 +221,9 @@ mod tests {
         let seen = older.clone().after(&newer);
         assert_eq!(seen, Card { next_objects: vec![2, 9], ..newer.clone() });
         assert_eq!(newer.clone().after(&older), seen);
+        let of_key = |byte| Card { public_key: Some(PublicKey([byte; 32])), ..card.clone() };
+        assert_eq!(of_key(2).after(&of_key(1)).public_key, of_key(1).public_key, "a run has one key");
+        assert_eq!(of_key(2).after(&card).public_key, of_key(2).public_key);
         let leaving = Card { is_leaving: true, ..newer.clone() };
         assert!(newer.after(&leaving).is_leaving);
     }

@@ -1,7 +1,8 @@
 //! By what brokers recognize each other's certificates.
 
+use super::hex;
 use serde::{Deserialize, Serialize};
-use std::fmt::{self, Write};
+use std::fmt;
 use std::str::FromStr;
 
 /// The SHA-256 of a certificate (DER). Its text is 64 hexadecimal digits.
@@ -11,17 +12,13 @@ pub struct Fingerprint(pub [u8; 32]);
 
 impl fmt::Display for Fingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        hex::write(&self.0, f)
     }
 }
 
 impl From<Fingerprint> for String {
     fn from(fingerprint: Fingerprint) -> String {
-        let mut text = String::with_capacity(64);
-        if write!(text, "{fingerprint}").is_err() {
-            unreachable!("a text takes more digits");
-        }
-        text
+        fingerprint.to_string()
     }
 }
 
@@ -34,13 +31,7 @@ impl FromStr for Fingerprint {
     type Err = FingerprintInvalid;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let digits: Option<Vec<u8>> =
-            text.chars().map(|digit| digit.to_digit(16).and_then(|digit| u8::try_from(digit).ok())).collect();
-        let bytes = digits.map(|digits| {
-            digits.chunks(2).map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | digit)).collect::<Vec<u8>>()
-        });
-        let bytes = bytes.filter(|_| text.len() == 64).and_then(|bytes| bytes.try_into().ok());
-        bytes.map(Fingerprint).ok_or_else(|| FingerprintInvalid(text.to_owned()))
+        hex::read(text).map(Fingerprint).ok_or_else(|| FingerprintInvalid(text.to_owned()))
     }
 }
 

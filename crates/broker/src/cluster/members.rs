@@ -151,14 +151,9 @@ impl Members {
         }
     }
 
-    /// A broker has no card any more. A read-only one may never have had one: it has told this broker of itself.
-    pub fn gone(&mut self, id: BrokerId, now: Duration) {
-        let lease = self.lease;
-        let is_known =
-            |other: &Other| other.card.is_read_only && !other.card.is_leaving && other.silent_for(now) < lease;
-        if self.others.get(&id).is_none_or(|other| !is_known(other)) {
-            self.others.remove(&id);
-        }
+    /// A broker has no card any more.
+    pub fn gone(&mut self, id: BrokerId) {
+        self.others.remove(&id);
     }
 
     /// A broker didn't respond to this one.
@@ -228,7 +223,7 @@ mod tests {
             id: BrokerId(id),
             url: Some(format!("http://b{id}")),
             kafka: None,
-            peer_key: String::new(),
+            public_key: None,
             certificates: Vec::new(),
             is_read_only: false,
             is_leaving: false,
@@ -332,7 +327,7 @@ mod tests {
         seen.heard(card(ids[0]), s(1), s(2));
         assert_eq!(seen.brokers(s(2)).owner(0), Some(BrokerId(ids[1])));
         assert_eq!(seen.forgotten(s(100), s(60)), [BrokerId(ids[0])]);
-        seen.gone(BrokerId(ids[0]), s(0));
+        seen.gone(BrokerId(ids[0]));
         assert_eq!(seen.others().count(), 0);
     }
 
@@ -356,21 +351,6 @@ mod tests {
         }
         assert_eq!(left.other_owner(owned[1][0]).map(|card| card.id), Some(BrokerId(2)));
         assert!(left.other_owner(owned[0][0]).is_none());
-    }
-
-    #[test]
-    fn a_read_only_broker_without_a_card_is_known_while_it_asks() {
-        let mut seen = members(&[1], s(0));
-        let follower = Card { is_read_only: true, ..card(2) };
-        seen.heard(follower.clone(), s(0), s(100));
-        seen.gone(BrokerId(2), s(109));
-        assert_eq!(seen.brokers(s(109)).live().count(), 2);
-        seen.gone(BrokerId(2), s(110));
-        assert_eq!(seen.others().count(), 0, "it is silent");
-        seen.heard(follower, s(0), s(120));
-        seen.responded(Card { is_read_only: true, is_leaving: true, ..card(2) }, s(121));
-        seen.gone(BrokerId(2), s(122));
-        assert_eq!(seen.others().count(), 0, "it has said that it leaves");
     }
 
     #[test]

@@ -11,7 +11,10 @@ mod card;
 mod exchange;
 mod fingerprint;
 mod forward;
+mod hex;
 mod members;
+mod public_key;
+mod strangers;
 mod takeover;
 mod task;
 
@@ -20,6 +23,7 @@ pub use exchange::{Peers, Unanswered};
 pub use fingerprint::Fingerprint;
 pub use forward::{Forwarded, OwnerLost, Sent};
 pub use members::{Brokers, Member, MemberState};
+pub use public_key::{PublicKey, PublicKeyInvalid};
 pub use task::Cluster;
 
 use crate::store::StoreError;

@@ -1,8 +1,9 @@
 //! Keeps this broker's card in the storage, reads those of the others, and follows what they store.
 
 use crate::cluster::members::Members;
+use crate::cluster::strangers::Strangers;
 use crate::cluster::takeover::Takeover;
-use crate::cluster::{BrokerId, Brokers, Card, Fingerprint, MemberStore};
+use crate::cluster::{BrokerId, Brokers, Card, Fingerprint, MemberStore, PublicKey};
 use crate::journal::{Journal, JournalError};
 use crate::journals::Journals;
 use crate::limits::{
@@ -25,8 +26,8 @@ pub struct Cluster {
     journals: Vec<Followed>,
     members: Mutex<Members>,
     brokers: watch::Sender<Arc<Brokers>>,
-    /// What the others send in place of a client's key.
-    peer_key: String,
+    /// Looks for the cards of brokers that connect and aren't known.
+    strangers: Mutex<Strangers>,
     /// Whether this broker stores nothing but its card.
     is_read_only: bool,
     /// When the members' time began.
@@ -73,7 +74,7 @@ impl Cluster {
         journals: Journals,
         card: Card,
     ) -> Result<Arc<Cluster>, StoreError> {
-        let (peer_key, is_read_only) = (card.peer_key.clone(), card.is_read_only);
+        let is_read_only = card.is_read_only;
         let followed = |journal: &Journal| Followed {
             journal: journal.clone(),
             is_acting: watch::Sender::new(false),
@@ -87,7 +88,7 @@ impl Cluster {
             journals,
             members: Mutex::new(members),
             brokers: watch::Sender::new(Arc::new(brokers)),
-            peer_key,
+            strangers: Mutex::default(),
             is_read_only,
             epoch: Instant::now(),
             running: Mutex::default(),
@@ -101,8 +102,8 @@ impl Cluster {
             }
             tracing::warn!(
                 %error,
-                "this broker's card can't be stored: the others know this read-only broker while it reaches them, and \
-                 it looks into the bucket for what they store in any case"
+                "this broker's card can't be stored, so the others don't know this read-only broker: it looks into the \
+                 bucket for what they store, and sends them requests with the keys of the clients"
             );
         }
         // What was stored while this broker read the cards.
@@ -133,9 +134,23 @@ impl Cluster {
         card
     }
 
-    /// What other brokers send this one in place of a client's key.
-    pub fn peer_key(&self) -> &str {
-        &self.peer_key
+    /// The public key in another broker's card, as this broker has read it from the storage.
+    pub fn known_key(&self, id: BrokerId) -> Option<PublicKey> {
+        let brokers = self.brokers();
+        brokers.card(id).filter(|_| id != brokers.me)?.public_key
+    }
+
+    /// The same, with a look into the storage if the broker isn't known yet, as often as looks are admitted.
+    pub async fn find_key(&self, id: BrokerId) -> Option<PublicKey> {
+        if let Some(known) = self.known_key(id) {
+            return Some(known);
+        }
+        let now = self.epoch.elapsed();
+        let is_admitted = self.strangers.lock().unwrap_or_else(PoisonError::into_inner).admit(now);
+        if is_admitted {
+            self.read_card(id).await;
+        }
+        self.known_key(id)
     }
 
     /// Waits until this broker would read an object next whose number is greater than that of its journal here.
@@ -191,7 +206,7 @@ impl Cluster {
         self.follow_to(id, &next_objects);
     }
 
-    /// A broker has sent its card. Whether this broker reaches it isn't known by that.
+    /// A broker has sent its card, on a connection that is its own. Whether this broker reaches it isn't known by that.
     pub fn asked(&self, card: Card) {
         let (id, next_objects): (_, Vec<u64>) = (card.id, card.next_objects().collect());
         self.change(|members, now| members.heard(card, Duration::ZERO, now));
@@ -308,7 +323,7 @@ impl Cluster {
 
     async fn read_card(&self, id: BrokerId) {
         match self.store.get(id).await {
-            Ok(None) => self.change(|members, now| members.gone(id, now)),
+            Ok(None) => self.change(|members, _| members.gone(id)),
             Ok(Some((bytes, age))) => match Card::decode(&bytes) {
                 Ok(card) if self.members().is_former(&card) => {
                     // It was killed, and nobody else deletes its card.
@@ -343,7 +358,7 @@ impl Cluster {
         let forgotten = self.members().forgotten(self.epoch.elapsed(), CARD_FORGOTTEN_AFTER);
         for id in forgotten {
             match self.store.delete(id).await {
-                Ok(()) => self.change(|members, now| members.gone(id, now)),
+                Ok(()) => self.change(|members, _| members.gone(id)),
                 Err(error) => tracing::debug!(broker = %id, %error, "can't delete the card of a broker that is gone"),
             }
         }

@@ -272,7 +272,9 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     }
     let kafka_address = kafka_listener.as_ref().map(TcpListener::local_addr).transpose().map_err(failed)?;
     let tls = http_config.tls.as_ref();
-    let joined = broker.join(|card| described(&args, card, address, kafka_address, tls)).await;
+    let public_key = Some(http_config.peer_key.public());
+    let describe = |card| described(&args, Card { public_key, ..card }, address, kafka_address, tls);
+    let joined = broker.join(describe).await;
     joined.map_err(|error| explain::storage(&error, &args.storage))?;
     // From here on a signal stops the broker gracefully. Whoever has read its address may rely on that.
     let interrupt = Interrupt::new()?;
@@ -323,7 +325,7 @@ fn described(args: &Args, card: Card, http: SocketAddr, kafka: Option<SocketAddr
     };
     let url = args.advertise.clone().or_else(|| is_one(&http).then(|| format!("{}://{http}", scheme(args))));
     let certificates = tls.map(Tls::certificate).into_iter().collect();
-    Card { url, kafka, peer_key: format!("{:032x}", rand::random::<u128>()), certificates, ..card }
+    Card { url, kafka, certificates, ..card }
 }
 
 /// Says who else is on the storage.

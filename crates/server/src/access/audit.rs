@@ -24,6 +24,9 @@ pub(crate) struct Event<'a> {
     pub key: Option<&'a str>,
     /// Where the client connects from.
     pub peer: Option<IpAddr>,
+    /// The broker that has forwarded the client's request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub through: Option<&'a str>,
     pub action: &'a str,
     /// What it concerns.
     pub resource: &'a str,
@@ -32,6 +35,13 @@ pub(crate) struct Event<'a> {
     /// Refusals before this one that were not noted.
     #[serde(skip_serializing_if = "is_zero")]
     pub left_out: u64,
+}
+
+impl<'a> Event<'a> {
+    /// What no client does.
+    pub fn of_broker(action: &'a str, resource: &'a str, outcome: &'a str) -> Event<'a> {
+        Event { protocol: "broker", key: None, peer: None, through: None, action, resource, outcome, left_out: 0 }
+    }
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -83,9 +93,12 @@ impl Audit {
     pub(crate) fn note(&self, event: &Event<'_>) {
         match &self.sink {
             Sink::Log => {
-                let Event { protocol, key, peer, action, resource, outcome, left_out } = *event;
+                let Event { protocol, key, peer, through, action, resource, outcome, left_out } = *event;
                 let peer = peer.map(tracing::field::display);
-                tracing::info!(target: "audit", protocol, key, peer, action, resource, outcome, left_out, "audit");
+                tracing::info!(
+                    target: "audit",
+                    protocol, key, peer, through, action, resource, outcome, left_out, "audit"
+                );
             }
             Sink::File(path) => {
                 let written = line(event, self.clock.now_us()).and_then(|line| open(path)?.write_all(&line));
@@ -111,8 +124,7 @@ impl Audit {
     pub(crate) fn tick(&self) {
         let left_out = self.limiter().left_out(self.began.elapsed());
         if let Some(left_out) = left_out {
-            let (action, resource, outcome) = ("refusals", "", "left_out");
-            self.note(&Event { protocol: "broker", key: None, peer: None, action, resource, outcome, left_out });
+            self.note(&Event { left_out, ..Event::of_broker("refusals", "", "left_out") });
         }
     }
 
@@ -197,6 +209,7 @@ mod tests {
             protocol: "http",
             key: Some("k"),
             peer: Some(IpAddr::from([127, 0, 0, 1])),
+            through: None,
             action: "topic.delete",
             resource: "two\nlines \"",
             outcome: "ok",

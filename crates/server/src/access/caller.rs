@@ -5,6 +5,7 @@ use super::hashes::Hashes;
 use super::key_file::KeyEntry;
 use super::quota::{Direction, Quota};
 use rawline_broker::Visible;
+use ring::digest;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,6 +30,8 @@ pub struct Caller {
     identity: Identity,
     /// What is kept of its key, if that is one of the file.
     hashes: Option<Hashes>,
+    /// See [`Caller::key_digest`].
+    key_digest: Option<[u8; digest::SHA256_OUTPUT_LEN]>,
     grants: Grants,
     /// The topics that it sees.
     visible: Arc<Visible>,
@@ -50,21 +53,24 @@ pub(crate) struct ConnectionsTooMany(pub u32);
 
 impl Caller {
     fn new(identity: Identity, grants: Grants) -> Caller {
-        let (hashes, quota, visible) = (None, Quota::default(), grants.visible().into());
-        Caller { identity, hashes, grants, visible, quota, began: Instant::now(), ended: watch::Sender::new(false) }
+        let (hashes, key_digest, quota, visible) = (None, None, Quota::default(), grants.visible().into());
+        let (began, ended) = (Instant::now(), watch::Sender::new(false));
+        Caller { identity, hashes, key_digest, grants, visible, quota, began, ended }
     }
 
     pub(super) fn anyone() -> Arc<Caller> {
         Arc::new(Caller::new(Identity::Anyone, Grants::all()))
     }
 
-    pub(super) fn fixed() -> Arc<Caller> {
-        Arc::new(Caller::new(Identity::Fixed, Grants::all()))
+    pub(super) fn fixed(key: &str) -> Arc<Caller> {
+        let key_digest = Some(digest_of(b"rawline --api-key\0", key));
+        Arc::new(Caller { key_digest, ..Caller::new(Identity::Fixed, Grants::all()) })
     }
 
     pub(super) fn named(entry: &KeyEntry) -> Arc<Caller> {
         let caller = Caller::new(Identity::Named(entry.name.clone()), entry.grants.clone());
-        Arc::new(Caller { hashes: Some(entry.hashes.clone()), quota: Quota::new(entry.quota), ..caller })
+        let key_digest = Some(digest_of(b"rawline --keys\0", &entry.hashes.sha_256.to_string()));
+        Arc::new(Caller { hashes: Some(entry.hashes.clone()), key_digest, quota: Quota::new(entry.quota), ..caller })
     }
 
     /// Who may do nothing.
@@ -79,6 +85,12 @@ impl Caller {
 
     pub(crate) fn identity(&self) -> &Identity {
         &self.identity
+    }
+
+    /// The same at two brokers if they know the same key, and at no others: of what is kept of the key. It must not leave
+    /// the process, since it allows to guess weak keys.
+    pub(crate) fn key_digest(&self) -> Option<&[u8]> {
+        self.key_digest.as_ref().map(|digest| &digest[..])
     }
 
     /// The name of its key, if it has one.
@@ -163,6 +175,15 @@ impl Caller {
         if self.quota.has(direction) {
             self.quota.take(direction, self.began.elapsed(), bytes);
         }
+    }
+}
+
+/// The SHA-256 of a text, for one purpose.
+fn digest_of(purpose: &[u8], text: &str) -> [u8; digest::SHA256_OUTPUT_LEN] {
+    let digest = digest::digest(&digest::SHA256, &[purpose, text.as_bytes()].concat());
+    match digest.as_ref().try_into() {
+        Ok(bytes) => bytes,
+        Err(_) => unreachable!("a SHA-256 of {} bytes", digest.as_ref().len()),
     }
 }
 

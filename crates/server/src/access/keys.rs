@@ -4,7 +4,7 @@
 //! connections and its buckets; all other callers of the old keys end.
 
 use super::audit::Audit;
-use super::caller::Caller;
+use super::caller::{Caller, Identity};
 use super::hashes::name_in;
 use super::key_file::{KeyEntry, KeyFile};
 use super::scram::{Credential, Hash, ITERATIONS, SALT_BYTES};
@@ -13,16 +13,16 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
-use subtle::{Choice, ConstantTimeEq};
+use subtle::ConstantTimeEq;
 
 /// The keys, which all connections share, and the audit log.
 #[derive(Clone)]
 pub struct Access(Arc<Shared>);
 
 struct Shared {
-    /// Keys that grant everything; the broker was started with them.
-    fixed: Vec<String>,
-    /// The caller who has one of these, or who needs none.
+    /// Keys that grant everything, and the callers who have them; the broker was started with them.
+    fixed: Vec<(String, Arc<Caller>)>,
+    /// The caller who has the first of these, or who needs none.
     full: Arc<Caller>,
     needs_key: bool,
     named: RwLock<Arc<Named>>,
@@ -63,8 +63,15 @@ impl Access {
     pub fn new(fixed: Vec<String>, file: Option<KeyFile>, audit: Audit) -> Access {
         let needs_key = !fixed.is_empty() || file.is_some();
         let named = file.unwrap_or_default().keys.into_iter().map(|entry| (entry.name.clone(), Known::new(entry)));
+        let fixed: Vec<_> =
+            fixed.into_iter().map(|key| (Caller::fixed(&key), key)).map(|(one, key)| (key, one)).collect();
+        let full = match fixed.first() {
+            Some((_, first)) => first.clone(),
+            None if needs_key => Caller::nobody(),
+            None => Caller::anyone(),
+        };
         Access(Arc::new(Shared {
-            full: if needs_key { Caller::fixed() } else { Caller::anyone() },
+            full,
             fixed,
             needs_key,
             named: RwLock::new(Arc::new(named.collect())),
@@ -95,7 +102,7 @@ impl Access {
         self.0.full.clone()
     }
 
-    /// The caller who has a key that the broker was started with.
+    /// A caller who has a key that the broker was started with, or who needs none.
     pub(crate) fn full(&self) -> &Arc<Caller> {
         &self.0.full
     }
@@ -107,10 +114,16 @@ impl Access {
 
     /// The caller who has this key. Takes the same time for every wrong one of one name and length.
     pub(crate) fn identify(&self, given: &[u8]) -> Option<Arc<Caller>> {
-        let is_fixed: bool =
-            self.0.fixed.iter().fold(Choice::from(0), |known, key| known | key.as_bytes().ct_eq(given)).into();
-        if is_fixed {
-            return Some(self.0.full.clone());
+        // All are compared, so that the time doesn't say which ones are similar.
+        let found =
+            self.0.fixed.iter().fold(
+                None,
+                |found, (key, caller)| {
+                    if bool::from(key.as_bytes().ct_eq(given)) { Some(caller) } else { found }
+                },
+            );
+        if let Some(caller) = found {
+            return Some(caller.clone());
         }
         let named = self.named();
         let known = named.get(name_in(given)?)?;
@@ -120,6 +133,18 @@ impl Access {
     /// The caller whose key has this name.
     pub(crate) fn caller_named(&self, name: &str) -> Option<Arc<Caller>> {
         self.named().get(name).map(|known| known.caller.clone())
+    }
+
+    /// The caller whom another broker calls this, if this broker knows the same key, of whose digest `is_of` decides that.
+    /// One without keys serves everybody.
+    pub(crate) fn caller_at_other(&self, identity: &Identity, is_of: impl Fn(&[u8]) -> bool) -> Option<Arc<Caller>> {
+        let has_key = |caller: &Arc<Caller>| caller.key_digest().is_some_and(&is_of);
+        match identity {
+            _ if self.is_open() => Some(self.anyone()),
+            Identity::Anyone | Identity::Nobody => None,
+            Identity::Fixed => self.0.fixed.iter().map(|(_, caller)| caller).find(|caller| has_key(caller)).cloned(),
+            Identity::Named(name) => self.caller_named(name).filter(has_key),
+        }
     }
 
     /// The caller who has the same key as a caller of before, which may have other grants now.
@@ -155,7 +180,7 @@ impl Access {
     pub(crate) fn fixed_candidates(&self, hash: Hash) -> Candidates {
         let salt = digest::digest(&digest::SHA256, &secret()).as_ref().split_at(SALT_BYTES).0.to_vec();
         let credential = |key: &String| Arc::new(Credential::derive(hash, key, &salt, ITERATIONS));
-        let all = self.0.fixed.iter().map(|key| (self.0.full.clone(), credential(key))).collect();
+        let all = self.0.fixed.iter().map(|(key, caller)| (caller.clone(), credential(key))).collect();
         Candidates { salt, iterations: ITERATIONS, all }
     }
 
@@ -275,6 +300,28 @@ mod tests {
         assert!(Arc::ptr_eq(&one, &before[0]) && one.connect().is_err(), "its connections are counted on");
         assert_eq!(access.identify(two.as_bytes()).unwrap().grants(), &Grants::all());
         assert!(access.identify(three.as_bytes()).is_none());
+    }
+
+    #[test]
+    fn a_caller_of_another_broker_is_known_by_the_same_key_only() {
+        let ((_, one), (_, other_one)) = (entry("one"), entry("one"));
+        let access = |fixed: &str, file: Option<KeyFile>| Access::new(vec![fixed.into()], file, Audit::default());
+        let here = access("fixed", Some(file(&[&one])));
+        let found = |access: &Access, there: &Arc<Caller>| {
+            let is_of = |digest: &[u8]| there.key_digest() == Some(digest);
+            access.caller_at_other(there.identity(), is_of).map(|caller| caller.identity().clone())
+        };
+        let (named, fixed) = (here.caller_named("one").unwrap(), here.identify(b"fixed").unwrap());
+        for (there, expected) in [(&named, "one"), (&fixed, "api-key")] {
+            let same = access("fixed", Some(file(&[&one])));
+            assert_eq!(found(&same, there), Some(there.identity().clone()), "{expected}");
+            assert_eq!(found(&Access::default(), there), Some(Identity::Anyone), "an open broker serves everybody");
+        }
+        assert_eq!(found(&access("fixed", Some(file(&[&other_one]))), &named), None, "another key of this name");
+        assert_eq!(found(&access("other", None), &fixed), None);
+        assert_eq!(found(&access("other", None), &named), None);
+        assert_eq!(found(&here, &Access::default().anyone()), None, "whom another broker serves without a key");
+        assert_eq!(found(&here, &Caller::nobody()), None);
     }
 
     #[test]

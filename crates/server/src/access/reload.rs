@@ -52,8 +52,7 @@ impl Access {
             }
         };
         let (action, resource) = ("keys.reload", &*path.to_string_lossy());
-        let event = Event { protocol: "broker", key: None, peer: None, action, resource, outcome, left_out: 0 };
-        self.audit().note(&event);
+        self.audit().note(&Event::of_broker(action, resource, outcome));
     }
 }
 

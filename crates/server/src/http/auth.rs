@@ -1,7 +1,9 @@
-//! Who sends the requests of a connection: the header that carries a key, and what is known of it already.
+//! Who sends the requests of a connection: the header that carries a key, and what is known of it already; and the
+//! broker that has opened the connection.
 
 use crate::access::{Access, Caller, ConnectionsTooMany, Identity, Place};
 use crate::http::Api;
+use crate::http::cluster::Introduced;
 use crate::http::error::ApiError;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use subtle::ConstantTimeEq;
@@ -11,7 +13,11 @@ const SCHEME: &[u8] = b"Bearer ";
 
 /// What a connection remembers of its newest key, so that it is hashed once.
 #[derive(Default)]
-pub(crate) struct Session(Mutex<Memory>);
+pub(crate) struct Session {
+    memory: Mutex<Memory>,
+    /// What is known of the broker that has opened the connection, if one has.
+    introduced: Mutex<Option<Introduced>>,
+}
 
 #[derive(Default)]
 struct Memory {
@@ -69,8 +75,13 @@ impl Session {
         Ok(caller)
     }
 
+    /// What is known of the broker that has opened the connection.
+    pub fn introduced(&self) -> MutexGuard<'_, Option<Introduced>> {
+        self.introduced.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

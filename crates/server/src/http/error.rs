@@ -7,6 +7,7 @@ use crate::http::response::{self, ApiResponse};
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use rawline_batch::BatchError;
 use rawline_batch::record_batch::RecordBatchError;
+use rawline_broker::cluster::BrokerId;
 use rawline_broker::pool::PoolError;
 use rawline_broker::store::StoreError;
 use rawline_broker::{
@@ -101,11 +102,33 @@ impl ApiError {
         ApiError::new(code::GROUP_NOT_FOUND, message)
     }
 
-    /// Of a broker that takes this one for another.
+    /// The key of a client whose request another broker has forwarded isn't known here.
+    pub fn unauthorized_here() -> Self {
+        let message = "the broker that owns the journal, to which this request was forwarded, doesn't know the client's \
+                       key: give all brokers on the storage the same keys";
+        ApiError::new(code::UNAUTHORIZED, message).with(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
+    }
+
+    /// Of a program that isn't known to be another broker on the storage.
     pub fn peer_unknown() -> Self {
-        let message = "this request is another broker's, and not for this one: does each broker on the storage have an \
-                       address of its own that the others reach (--advertise)?";
+        let message = "only brokers on this storage may send this, on a connection on which they have proven that: this \
+                       one's isn't. Does each broker have its own address that the others reach (--advertise)?";
         ApiError::new(code::PEER_UNKNOWN, message)
+    }
+
+    /// Of a broker that takes this one for another.
+    pub fn other_broker(me: BrokerId, to: BrokerId) -> Self {
+        let message = format!(
+            "broker {me} is at this address, and not {to}: does each broker have its own address that the others reach \
+             (--advertise)?"
+        );
+        ApiError::new(code::PEER_UNKNOWN, message)
+    }
+
+    /// Brokers don't ask this of each other.
+    pub fn not_for_brokers() -> Self {
+        let message = "brokers don't ask this of each other: they forward appends, changes and requests about groups";
+        ApiError::new(code::GRANT_MISSING, message)
     }
 
     /// Of a broker that stores nothing.

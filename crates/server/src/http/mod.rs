@@ -43,6 +43,7 @@ mod whole;
 mod zeek;
 
 pub use crate::net::pace::Waits;
+pub use cluster::PeerKey;
 pub use cors::{AllowedOrigin, OriginInvalid};
 pub use draft::request_buffers_max;
 pub use metrics::install as install_metrics;
@@ -52,6 +53,7 @@ use crate::access::audit::Event;
 use crate::access::{Access, Caller};
 use crate::http::auth::Session;
 use crate::http::body::BodyReader;
+use crate::http::cluster::{ByOwner, Sender, Via};
 use crate::http::error::ApiError;
 use crate::http::response::ApiResponse;
 use crate::http::routes::{Endpoint, LABEL_OTHER, Need, Route};
@@ -67,7 +69,7 @@ use crate::net::read_size::LargeReads;
 use crate::net::sendfile::FileSender;
 use crate::net::stream::Stream;
 use crate::net::tls::{self, Protocol, Tls};
-use http::{HeaderMap, HeaderValue, Method, Request, Uri, header};
+use http::{HeaderValue, Method, Request, Uri, header};
 use hyper::body::Incoming;
 use rawline_broker::cluster::Forwarded;
 use rawline_broker::pool::Pool;
@@ -107,6 +109,8 @@ pub struct HttpConfig {
     pub measurements: Option<Arc<dyn Measurements>>,
     /// How long a query of them may run.
     pub query_time: Duration,
+    /// With what this broker proves to others that it is that of its card, which has the public half.
+    pub peer_key: Arc<PeerKey>,
 }
 
 impl Default for HttpConfig {
@@ -127,6 +131,7 @@ impl Default for HttpConfig {
             commit_thread: None,
             measurements: None,
             query_time: Duration::from_secs(10),
+            peer_key: Arc::new(PeerKey::generate()),
         }
     }
 }
@@ -198,6 +203,8 @@ pub async fn serve(
     metrics.started(started_us);
     let waits_max = long_poll::waits_max(config.connections_max);
     let tidying = metrics.tidy();
+    let cluster = broker.cluster().map(|cluster| &**cluster);
+    let peers = cluster::Peers::new(cluster, config.peer_key.clone(), config.tls.clone());
     let api = Arc::new(Api {
         broker,
         pool,
@@ -212,7 +219,7 @@ pub async fn serve(
         waits_max,
         metrics_unread: Arc::new(Semaphore::new(METRICS_UNREAD_MAX)),
         tickets: Tickets::of_this_run(),
-        peers: cluster::Peers::new(config.tls.clone()),
+        peers,
         stats: Stats::new(),
         started_us,
         is_local,
@@ -274,7 +281,13 @@ async fn respond(
     let route = routes::find(request.method(), request.uri().path());
     let origin = cors::allowed(&api.config.allowed_origins, request.headers()).cloned();
     let asked = Asked { method: request.method().clone(), uri: request.uri().clone(), route };
-    let (caller, admitted) = admit(api, session, route, origin.is_some(), &request);
+    let (sender, admitted) = admit(api, session, route, origin.is_some(), &request);
+    let (caller, via) = sender.map_or((None, None), |sender| (Some(sender.caller), sender.via));
+    let client = via.and_then(|via| via.client).map(|address| peer.forwarding(address));
+    let peer = client.as_ref().unwrap_or(peer);
+    if let Some(via) = via {
+        request.extensions_mut().insert(via);
+    }
     let response = match (&caller, admitted) {
         (_, Ok(_)) if is_reserve && route.is_none_or(|route| route.need != Need::Nothing) => {
             drop(BodyReader::split(api, request));
@@ -284,7 +297,7 @@ async fn respond(
             if caller.counts_appends() {
                 request.extensions_mut().insert(caller.clone());
             }
-            forward_or_handle(api, peer, caller, endpoint, request).await
+            forward_or_handle(api, peer, session, caller, endpoint, request).await
         }
         (None, Ok(endpoint)) => unreachable!("{endpoint:?} is admitted, and for nobody"),
         (_, Err(_)) if origin.is_some() && cors::is_preflight(&request) => {
@@ -296,7 +309,7 @@ async fn respond(
             Err(error)
         }
     };
-    asked.audit(api, peer, caller.as_deref(), &response);
+    asked.audit(api, peer, caller.as_deref(), via, &response);
     let mut response = response.unwrap_or_else(ApiError::into_response);
     if let Some(caller) = caller.filter(|_| route.is_some_and(|route| route.endpoint.returns_records())) {
         caller.read(response.body().bytes());
@@ -321,20 +334,20 @@ fn admit(
     route: Option<&Route>,
     is_allowed_origin: bool,
     request: &Request<Incoming>,
-) -> (Option<Arc<Caller>>, Result<Endpoint, ApiError>) {
-    let caller = match identify(api, session, route, is_allowed_origin, request) {
-        Ok(caller) => caller,
+) -> (Option<Sender>, Result<Endpoint, ApiError>) {
+    let sender = match identify(api, session, route, is_allowed_origin, request) {
+        Ok(sender) => sender,
         Err(error) => return (None, Err(error)),
     };
     let endpoint = match route {
         Some(route) => {
-            let allowed = route.need.check(&caller, request);
+            let allowed = route.need.check(&sender.caller, request);
             let checked = allowed.and_then(|()| parameters::check(route, request.uri().query().unwrap_or_default()));
             checked.map(|()| route.endpoint)
         }
         None => Err(routes::refusal(request.uri().path())),
     };
-    (Some(caller), endpoint)
+    (Some(sender), endpoint)
 }
 
 /// Who sends a request.
@@ -344,47 +357,42 @@ fn identify(
     route: Option<&Route>,
     is_allowed_origin: bool,
     request: &Request<Incoming>,
-) -> Result<Arc<Caller>, ApiError> {
+) -> Result<Sender, ApiError> {
     browser::check_host_is_there(request)?;
     let access = &api.config.access;
     if request.headers().contains_key(rawline_contract::header::PEER) {
-        // With another broker's key it would be forwarded to where it comes from.
-        return if is_from_peer(api, request.headers()) {
-            Ok(access.full().clone())
-        } else {
-            Err(ApiError::peer_unknown())
-        };
+        return cluster::sender(api, session, route, request);
     }
-    if route.is_some_and(|route| route.need == Need::Nothing) {
-        return Ok(Caller::nobody());
+    match route.map(|route| route.need) {
+        Some(Need::Nothing) => return Ok(Caller::nobody().into()),
+        Some(Need::Broker) if api.broker.cluster().is_some() => return Err(ApiError::peer_unknown()),
+        Some(Need::Broker) => return Err(ApiError::path(request.uri().path())),
+        _ => {}
     }
     if access.is_open() {
         browser::check(request, is_allowed_origin, api.is_local)?;
-        return Ok(access.anyone());
+        return Ok(access.anyone().into());
     }
     if route.is_some_and(|route| route.endpoint.is_subscription())
         && let Some(identity) = api.tickets.admit(request)?
     {
-        return session.of_ticket(access, &identity);
+        return session.of_ticket(access, &identity).map(Sender::from);
     }
-    session.caller(access, request.headers().get(header::AUTHORIZATION).map(HeaderValue::as_bytes))
-}
-
-/// Whether another broker sends a request: it has checked what the client may do, and forwards nothing twice.
-fn is_from_peer(api: &Api, headers: &HeaderMap) -> bool {
-    api.broker.cluster().is_some_and(|cluster| cluster::is_from_peer(cluster, headers))
+    let authorization = request.headers().get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
+    session.caller(access, authorization).map(Sender::from)
 }
 
 /// Sends a request on to the broker that is to handle it, or handles it.
 async fn forward_or_handle(
     api: &Arc<Api>,
     peer: &Peer,
+    session: &Session,
     caller: &Arc<Caller>,
     endpoint: Endpoint,
     request: Request<Incoming>,
 ) -> Result<ApiResponse, ApiError> {
     let Some(cluster) = api.broker.cluster().filter(|_| endpoint.is_the_owners()) else {
-        return handle(api, peer, caller, endpoint, request).await;
+        return handle(api, peer, session, caller, endpoint, request).await;
     };
     let journal = journal_of(api, endpoint, &request);
     if cluster.is_read_only() && !cluster.is_owned_by_other(journal) {
@@ -394,19 +402,15 @@ async fn forward_or_handle(
     if endpoint.is_of_groups() && !cluster.is_owned_by_other(journal) && !cluster.acts(journal).await {
         return Err(ApiError::taking_over());
     }
-    // Only the key of this broker gets here.
-    let request = if request.headers().contains_key(rawline_contract::header::PEER) {
+    // What another broker has forwarded is handled here, whoever owns the journal by now.
+    let request = if request.extensions().get::<Via>().is_some() {
         request
     } else {
-        let bytes = hyper::body::Body::size_hint(request.body()).lower();
-        // On the heap: a connection has no room for its state.
-        match Box::pin(cluster::forward(api, cluster, journal, endpoint, request)).await? {
-            Forwarded::Response(response, _) => {
-                if caller.counts_appends() {
-                    caller.appended(bytes);
-                }
-                return Ok(response);
-            }
+        let authorization = request.headers().get(header::AUTHORIZATION).cloned();
+        let client = cluster::Client { caller: caller.clone(), address: peer.address, authorization };
+        // On the heap: a connection has no room for its state. The owner counts the client's bytes.
+        match Box::pin(cluster::forward(api, cluster, journal, endpoint, client, request)).await? {
+            Forwarded::Response(response, _) => return Ok(response),
             Forwarded::Here(request) => request,
         }
     };
@@ -415,7 +419,7 @@ async fn forward_or_handle(
         drop(BodyReader::split(api, request));
         return Err(ApiError::read_only());
     }
-    handle(api, peer, caller, endpoint, request).await
+    handle(api, peer, session, caller, endpoint, request).await
 }
 
 /// The journal that a request is about. One without a name is refused by whoever handles it.
@@ -438,7 +442,17 @@ struct Asked<'a> {
 
 impl Asked<'_> {
     /// Notes an administrative change, or that the caller may not do this.
-    fn audit(&self, api: &Api, peer: &Peer, caller: Option<&Caller>, response: &Result<ApiResponse, ApiError>) {
+    fn audit(
+        &self,
+        api: &Api,
+        peer: &Peer,
+        caller: Option<&Caller>,
+        via: Option<Via>,
+        response: &Result<ApiResponse, ApiError>,
+    ) {
+        if response.as_ref().is_ok_and(|response| response.extensions().get::<ByOwner>().is_some()) {
+            return;
+        }
         let code = response.as_ref().err().map(ApiError::code);
         let is_refused = code.is_some_and(|code| AUDITED.contains(&code));
         let change = self.route.and_then(|route| route.endpoint.change());
@@ -447,10 +461,12 @@ impl Asked<'_> {
         }
         let request = || format!("{} {}", self.method, self.route.map_or("other", |route| route.path));
         let (action, resource) = (change.map_or_else(request, str::to_owned), query::resource(&self.uri));
+        let through = via.map(|via| via.broker.to_string());
         let event = Event {
             protocol: "http",
             key: caller.and_then(Caller::name),
             peer: Some(peer.address),
+            through: through.as_deref(),
             action: &action,
             resource: &resource,
             outcome: code.map_or("ok", |code| code.name),
@@ -462,11 +478,12 @@ impl Asked<'_> {
 }
 
 /// The refusals that are audited.
-const AUDITED: [Code; 3] = [code::UNAUTHORIZED, code::GRANT_MISSING, code::QUOTA_EXCEEDED];
+const AUDITED: [Code; 4] = [code::UNAUTHORIZED, code::PEER_UNKNOWN, code::GRANT_MISSING, code::QUOTA_EXCEEDED];
 
 async fn handle(
     api: &Arc<Api>,
     peer: &Peer,
+    session: &Session,
     caller: &Arc<Caller>,
     endpoint: Endpoint,
     request: Request<Incoming>,
@@ -500,16 +517,31 @@ async fn handle(
         Endpoint::MeasurementTags => Box::pin(measurements::tags(api, peer, &request)).await,
         Endpoint::MeasurementQuery => Box::pin(measurements::query(api, peer, &request)).await,
         Endpoint::Brokers => Ok(cluster::brokers(api)),
-        Endpoint::BrokerChanges => match api.broker.cluster().filter(|_| is_from_peer(api, request.headers())) {
-            Some(cluster) => Box::pin(cluster::changes(cluster, request)).await,
-            None => Err(ApiError::path(request.uri().path())),
-        },
+        Endpoint::BrokerHello | Endpoint::BrokerProof | Endpoint::BrokerChanges => {
+            Box::pin(between_brokers(api, session, endpoint, request)).await
+        }
         Endpoint::Metrics => render_metrics(api).await,
         Endpoint::Health => Ok(response::text(health(api))),
         Endpoint::OpenApi => Ok(response::json_document(include_str!("openapi.json"))),
         Endpoint::Welcome if console::wants_page(request.headers()) => console::file(&request),
         Endpoint::Console => console::file(&request),
         Endpoint::Welcome => Ok(response::text(routes::welcome())),
+    }
+}
+
+/// What brokers ask each other for themselves.
+async fn between_brokers(
+    api: &Api,
+    session: &Session,
+    endpoint: Endpoint,
+    request: Request<Incoming>,
+) -> Result<ApiResponse, ApiError> {
+    let via = request.extensions().get::<Via>().copied();
+    match (api.broker.cluster(), endpoint, via) {
+        (Some(cluster), Endpoint::BrokerHello, _) => cluster::hello(api, cluster, session, request).await,
+        (Some(cluster), Endpoint::BrokerProof, _) => cluster::proof(cluster, session, request).await,
+        (Some(cluster), _, Some(via)) => cluster::changes(cluster, via, request).await,
+        _ => Err(ApiError::path(request.uri().path())),
     }
 }
 

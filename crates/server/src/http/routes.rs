@@ -40,6 +40,8 @@ pub(crate) enum Need {
     /// The producer that the query names.
     Producer,
     Monitor,
+    /// To be another broker on the storage that asks for itself: no client's key grants this.
+    Broker,
 }
 
 impl Need {
@@ -47,7 +49,8 @@ impl Need {
     pub fn check<B>(self, caller: &Caller, request: &Request<B>) -> Result<(), ApiError> {
         let (query, grants) = (Query::of(request), caller.grants());
         match self {
-            Need::Nothing | Need::Key => {}
+            // Who sends the request was checked for these.
+            Need::Nothing | Need::Key | Need::Broker => {}
             Need::SeesTopic => query.topic().map_or(Ok(()), |topic| grants.describe(&topic))?,
             Need::Topic(operation) => query.topic().map_or(Ok(()), |topic| grants.topic(operation, &topic))?,
             Need::Group => query.group().map_or(Ok(()), |group| grants.group(&group))?,
@@ -97,6 +100,8 @@ pub(crate) enum Endpoint {
     MeasurementTags,
     MeasurementQuery,
     Brokers,
+    BrokerHello,
+    BrokerProof,
     BrokerChanges,
     Metrics,
     Health,
@@ -115,6 +120,12 @@ impl Endpoint {
     /// coordinator of a group knows.
     pub fn is_the_owners(self) -> bool {
         self == Endpoint::Append || self.changes_topics() || self.is_of_groups()
+    }
+
+    /// Whether a broker sends it to another one for a client: what owners handle, and the list of groups, of which each
+    /// knows its own.
+    pub fn is_forwarded(self) -> bool {
+        self.is_the_owners() || self == Endpoint::Groups
     }
 
     /// Whether it is about one group, whose members only its coordinator knows.
@@ -172,6 +183,8 @@ impl Endpoint {
             | Endpoint::MeasurementTags
             | Endpoint::MeasurementQuery
             | Endpoint::Brokers
+            | Endpoint::BrokerHello
+            | Endpoint::BrokerProof
             | Endpoint::BrokerChanges
             | Endpoint::Metrics
             | Endpoint::Health
@@ -277,9 +290,12 @@ pub(crate) static ROUTES: [Route; 31] = [
 /// The files of the console. Not part of the API: nobody but the page that they are asks for them.
 static CONSOLE: Route = open(path::CONSOLE, Endpoint::Console);
 
-/// From other brokers, with a key of their own.
-static BROKER_CHANGES: Route =
-    route(Method::POST, path::BROKER_CHANGES, "", Endpoint::BrokerChanges, LABEL_OTHER, Need::Key);
+/// Between brokers, and not part of the API: how they recognize each other, and what they ask for themselves.
+static BETWEEN_BROKERS: [Route; 3] = [
+    route(Method::POST, path::BROKER_HELLO, "", Endpoint::BrokerHello, LABEL_OTHER, Need::Nothing),
+    route(Method::POST, path::BROKER_PROOF, "", Endpoint::BrokerProof, LABEL_OTHER, Need::Nothing),
+    route(Method::POST, path::BROKER_CHANGES, "", Endpoint::BrokerChanges, LABEL_OTHER, Need::Broker),
+];
 
 /// The route of a request. `HEAD` has a route wherever `GET` has one.
 pub(crate) fn find(method: &Method, path: &str) -> Option<&'static Route> {
@@ -287,10 +303,7 @@ pub(crate) fn find(method: &Method, path: &str) -> Option<&'static Route> {
     if path.starts_with(path::CONSOLE) && *method == CONSOLE.method {
         return Some(&CONSOLE);
     }
-    if path == path::BROKER_CHANGES && *method == BROKER_CHANGES.method {
-        return Some(&BROKER_CHANGES);
-    }
-    ROUTES.iter().find(|route| route.path == path && route.method == *method)
+    ROUTES.iter().chain(&BETWEEN_BROKERS).find(|route| route.path == path && route.method == *method)
 }
 
 /// The labels of all requests in metrics.

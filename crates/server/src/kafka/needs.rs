@@ -153,7 +153,7 @@ impl Client {
     pub(super) fn audit_refusal(&self, action: &str, resource: &str, outcome: &str) {
         let caller = self.caller();
         let (key, peer) = (caller.name(), Some(self.peer.address));
-        let event = Event { protocol: "kafka", key, peer, action, resource, outcome, left_out: 0 };
+        let event = Event { protocol: "kafka", key, peer, through: None, action, resource, outcome, left_out: 0 };
         self.kafka.config.access.audit().refused(event);
     }
 
@@ -168,7 +168,7 @@ impl Client {
         let kind = action.split_once('.').map_or(action, |(kind, _)| kind);
         let (caller, resource) = (self.caller(), &*format!("{kind} {}", crate::access::shown(name)));
         let (key, peer, outcome) = (caller.name(), Some(self.peer.address), &*outcome);
-        let event = Event { protocol: "kafka", key, peer, action, resource, outcome, left_out: 0 };
+        let event = Event { protocol: "kafka", key, peer, through: None, action, resource, outcome, left_out: 0 };
         self.kafka.config.access.audit().note(&event);
         done
     }

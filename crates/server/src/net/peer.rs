@@ -63,6 +63,11 @@ impl Peer {
         Peer { stream, holder, address }
     }
 
+    /// The client at this address, for whom another broker sends a request on this connection.
+    pub fn forwarding(&self, address: IpAddr) -> Self {
+        Peer { address, ..self.clone() }
+    }
+
     /// Lets the current runtime watch the connection, instead of the one that has until now.
     pub fn move_here(&self) -> io::Result<()> {
         self.stream.move_here()

@@ -79,11 +79,6 @@ pub enum ReadReply {
     Failed(String),
 }
 
-/// What a broker sends another to prove that it knows its card.
-fn key_of(id: BrokerId) -> String {
-    format!("key of {id}")
-}
-
 impl Node {
     /// Starts a broker on a machine, again until it runs; then it takes requests.
     pub async fn start(world: Arc<World>, machine: Arc<Machine>, run: Run, connection: Connection) {
@@ -175,10 +170,10 @@ impl Node {
         let sent = self.cluster.forward(JOURNAL, (), |owner, ()| {
             let world = world.clone();
             async move {
-                let (Some(to), key) = (machine_of(&owner), owner.peer_key.clone()) else { return not_sent(()) };
+                let (Some(to), id) = (machine_of(&owner), owner.id) else { return not_sent(()) };
                 let work = move |node: Arc<Node>| -> BoxFuture<'static, _> {
                     Box::pin(async move {
-                        if key == node.cluster.peer_key() {
+                        if id == node.cluster.me().id {
                             node.create_here(partitions).await
                         } else {
                             Err("not me".to_owned())
@@ -230,14 +225,14 @@ impl Node {
         let forwarded = self.cluster.forward(JOURNAL, request, |owner, request: Request| {
             let world = world.clone();
             async move {
-                let (Some(to), key) = (machine_of(&owner), owner.peer_key.clone()) else { return not_sent(request) };
+                let (Some(to), id) = (machine_of(&owner), owner.id) else { return not_sent(request) };
                 let mut arrives = request.clone();
                 if world.bug == Some(Bug::ForgetSequence) {
                     arrives.producer = None;
                 }
                 let work = move |node: Arc<Node>| -> BoxFuture<'static, Reply> {
                     Box::pin(async move {
-                        if key != node.cluster.peer_key() {
+                        if id != node.cluster.me().id {
                             return Reply::NotStored("the request is for another broker".into());
                         }
                         node.append_here(arrives).await
@@ -330,7 +325,7 @@ async fn open(world: &Arc<World>, connection: &Connection, run: Run, id: BrokerI
     let config = Config { batch_wait, create_topics: false, ..Config::new(id.0) };
     let broker = Broker::open(Arc::new(store), Arc::new(Wrong), config).await.map_err(|error| error.to_string())?;
     let url = Some(format!("http://machine-{}", run.machine));
-    let describe = |card: Card| Card { url, peer_key: key_of(card.id), ..card };
+    let describe = |card: Card| Card { url, ..card };
     let joined = broker.join(describe).await.map_err(|error| error.to_string());
     match joined {
         Ok(()) => Ok(broker),
@@ -389,10 +384,10 @@ struct Wire {
 impl Peers for Wire {
     async fn ask(&self, to: &Card, me: Card, after: &[u64]) -> Result<Card, Unanswered> {
         let machine = machine_of(to).ok_or_else(|| Unanswered::now("no address"))?;
-        let (key, after) = (to.peer_key.clone(), after.to_vec());
+        let (id, after) = (to.id, after.to_vec());
         let work = move |node: Arc<Node>| -> BoxFuture<'static, Result<Card, Unanswered>> {
             Box::pin(async move {
-                if key != node.cluster.peer_key() {
+                if id != node.cluster.me().id {
                     return Err(Unanswered::now("the request is for another broker"));
                 }
                 Ok(node.cluster.answer(me, &after).await)

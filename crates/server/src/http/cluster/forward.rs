@@ -1,12 +1,12 @@
 //! Sends a client's request on to the owner of its journal, streaming and verbatim.
 
-use super::peers::{Exchanged, PeerBody, SendError};
+use super::peers::{Asker, Client, Exchanged, PeerBody, SendError};
 use crate::http::Api;
 use crate::http::error::ApiError;
 use crate::http::response::{self, ApiResponse};
 use crate::http::routes::Endpoint;
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Request, Uri, header};
+use http::{HeaderName, HeaderValue, Request, Uri, header};
 use http_body_util::{BodyExt, Either, Limited};
 use hyper::body::Incoming;
 use rawline_broker::cluster::{Card, Cluster, Forwarded, Sent};
@@ -16,9 +16,17 @@ use rawline_contract::code;
 /// request's batches.
 const RESPONSE_BYTES_MAX: usize = 16 << 20;
 
-/// The headers of a request that the owner needs.
+/// The headers of a request that the owner needs. `Authorization` isn't one: the owner gets the client's name.
 const REQUEST_HEADERS: [HeaderName; 4] =
     [header::CONTENT_TYPE, header::CONTENT_ENCODING, header::CONTENT_LENGTH, header::ACCEPT];
+
+/// The headers of a response that the client gets, besides our own.
+const RESPONSE_HEADERS: [HeaderName; 4] =
+    [header::CONTENT_TYPE, header::RETRY_AFTER, header::ALLOW, header::WWW_AUTHENTICATE];
+
+/// Marks a response as the owner's, which has noted what it did.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ByOwner;
 
 /// Sends a request to the owner of a journal if that is another broker.
 pub(crate) async fn forward(
@@ -26,12 +34,14 @@ pub(crate) async fn forward(
     cluster: &Cluster,
     journal: u32,
     endpoint: Endpoint,
+    client: Client,
     request: Request<Incoming>,
 ) -> Result<Forwarded<Request<Incoming>, ApiResponse>, ApiError> {
     let target = request.uri().path_and_query().map_or("/", |target| target.as_str());
     let target = target.parse::<Uri>().map_err(|_| ApiError::new(code::BAD_REQUEST, "the URI is no path"))?;
-    let forwarded = cluster.forward(journal, request, |owner, request| send(api, owner, target.clone(), request)).await;
-    let forwarded = forwarded.map_err(|lost| ApiError::new(code::OWNER_LOST, lost.to_string()))?;
+    let asker = Asker::Client(client);
+    let sending = cluster.forward(journal, request, |owner, request| send(api, owner, target.clone(), &asker, request));
+    let forwarded = sending.await.map_err(|lost| ApiError::new(code::OWNER_LOST, lost.to_string()))?;
     if matches!(forwarded, Forwarded::Response(..)) && endpoint.changes_topics() {
         // Whoever asks this broker next sees the change.
         cluster.catch_up_in(journal).await?;
@@ -40,7 +50,7 @@ pub(crate) async fn forward(
 }
 
 /// The request as the owner gets it, and what it was.
-fn outgoing(owner: &Card, target: Uri, request: Request<Incoming>) -> (http::request::Parts, Request<PeerBody>) {
+fn outgoing(target: Uri, request: Request<Incoming>) -> (http::request::Parts, Request<PeerBody>) {
     let (head, body) = request.into_parts();
     let mut outgoing = Request::new(Either::Left(body));
     *outgoing.method_mut() = head.method.clone();
@@ -51,27 +61,18 @@ fn outgoing(owner: &Card, target: Uri, request: Request<Incoming>) -> (http::req
             headers.append(name, value.clone());
         }
     }
-    headers.extend(peer_headers(owner));
     (head, outgoing)
 }
 
-/// The headers by which another broker knows that this one sends a request.
-pub(super) fn peer_headers(card: &Card) -> HeaderMap {
-    let mut headers = HeaderMap::new();
-    let host = card.url.as_deref().and_then(|url| url.split_once("://")).map_or("", |(_, host)| host);
-    for (name, value) in [(header::HOST, host.trim_end_matches('/')), (rawline_contract::header::PEER, &*card.peer_key)]
-    {
-        // A card with other characters is refused by the broker that it names.
-        if let Ok(value) = HeaderValue::from_str(value) {
-            headers.insert(name, value);
-        }
-    }
-    headers
-}
-
-async fn send(api: &Api, owner: Card, target: Uri, request: Request<Incoming>) -> Sent<Request<Incoming>, ApiResponse> {
-    let (head, request) = outgoing(&owner, target, request);
-    let Exchanged { response, connection } = match api.peers.send(&owner, request).await {
+async fn send(
+    api: &Api,
+    owner: Card,
+    target: Uri,
+    asker: &Asker,
+    request: Request<Incoming>,
+) -> Sent<Request<Incoming>, ApiResponse> {
+    let (head, request) = outgoing(target, request);
+    let Exchanged { response, connection } = match api.peers.send(&owner, request, asker).await {
         Ok(exchanged) => exchanged,
         Err(SendError::NotSent(unsent, error)) => {
             let Either::Left(body) = unsent.into_body() else { unreachable!("a client's request has its body") };
@@ -90,12 +91,13 @@ async fn send(api: &Api, owner: Card, target: Uri, request: Request<Incoming>) -
     headers.clear();
     for (name, value) in &head.headers {
         let is_ours = name.as_str().starts_with("rawline-");
-        if is_ours || [header::CONTENT_TYPE, header::RETRY_AFTER, header::ALLOW].contains(name) {
+        if is_ours || RESPONSE_HEADERS.contains(name) {
             headers.append(name, value.clone());
         }
     }
     if let Some(url) = owner.url.as_deref().and_then(|url| HeaderValue::from_str(url).ok()) {
         headers.insert(rawline_contract::header::OWNER, url);
     }
+    response.extensions_mut().insert(ByOwner);
     Sent::Response(response)
 }

@@ -1,7 +1,6 @@
 //! `GET /groups` at any broker has the groups of all: each coordinates those of its journals.
 
-use super::forward::peer_headers;
-use super::peers::{Exchanged, SendError, body};
+use super::peers::{Asker, Client, Exchanged, SendError, body};
 use crate::http::Api;
 use crate::http::error::ApiError;
 use bytes::Bytes;
@@ -22,16 +21,23 @@ const LIST_BYTES_MAX: usize = 64 << 20;
 /// The owners change this often while they are asked, at most.
 const ATTEMPTS_MAX: usize = 3;
 
-/// The groups that other brokers coordinate.
-pub(crate) async fn groups_of_others(api: &Api, cluster: &Cluster) -> Result<Vec<GroupSummary>, ApiError> {
+/// The groups that other brokers coordinate, as far as they show them to the client.
+pub(crate) async fn groups_of_others(
+    api: &Api,
+    cluster: &Cluster,
+    client: Client,
+) -> Result<Vec<GroupSummary>, ApiError> {
+    let asker = Asker::Client(client);
     for _ in 0..ATTEMPTS_MAX {
         let owners = (0..api.broker.journals()).filter_map(|journal| cluster.other_owner(journal));
         let owners: BTreeMap<_, Card> = owners.map(|card| (card.id, card)).collect();
         let mut all = Vec::new();
         let mut is_complete = true;
         for owner in owners.values() {
-            match timeout(LIST_WAIT, ask(api, owner)).await {
-                Ok(Ok(groups)) => all.extend(groups),
+            match timeout(LIST_WAIT, ask(api, owner, &asker)).await {
+                Ok(Ok(Ok(groups))) => all.extend(groups),
+                // It lives, and knows the client's key as another one's, or not.
+                Ok(Ok(Err(refused))) => return Err(refused),
                 Ok(Err(error)) => {
                     tracing::debug!(owner = %owner.id, error, "a broker doesn't list its groups");
                     is_complete = false;
@@ -52,11 +58,11 @@ pub(crate) async fn groups_of_others(api: &Api, cluster: &Cluster) -> Result<Vec
     Err(ApiError::new(code::OWNER_LOST, error))
 }
 
-async fn ask(api: &Api, owner: &Card) -> Result<Vec<GroupSummary>, String> {
+/// The groups of one owner, or its refusal of the client.
+async fn ask(api: &Api, owner: &Card, asker: &Asker) -> Result<Result<Vec<GroupSummary>, ApiError>, String> {
     let mut request = Request::new(body(Bytes::new()));
     *request.uri_mut() = Uri::from_static(path::GROUPS);
-    request.headers_mut().extend(peer_headers(owner));
-    let Exchanged { response, connection } = match api.peers.send(owner, request).await {
+    let Exchanged { response, connection } = match api.peers.send(owner, request, asker).await {
         Ok(exchanged) => exchanged,
         Err(SendError::NotSent(_, error)) => return Err(error.to_string()),
         Err(SendError::Lost(error)) => return Err(error.to_string()),
@@ -64,9 +70,12 @@ async fn ask(api: &Api, owner: &Card) -> Result<Vec<GroupSummary>, String> {
     let status = response.status();
     let list = Limited::new(response.into_body(), LIST_BYTES_MAX).collect().await.map_err(|error| error.to_string())?;
     api.peers.keep(connection);
+    if status == StatusCode::UNAUTHORIZED {
+        return Ok(Err(ApiError::unauthorized_here()));
+    }
     if status != StatusCode::OK {
         return Err(format!("status {status}"));
     }
     let list: GroupList = serde_json::from_slice(&list.to_bytes()).map_err(|error| error.to_string())?;
-    Ok(list.groups)
+    Ok(Ok(list.groups))
 }

@@ -4,28 +4,28 @@
 //! Who the owner is, the broker decides (`rawline_broker::cluster`). A request is forwarded at most once: the broker
 //! that receives it from another one handles it, whoever owns the journal by then. That is always safe, because a
 //! broker that isn't the owner can append too. So there are no loops, and a dead owner costs one attempt to connect.
+//!
+//! Brokers prove to each other who they are, once for each connection (`handshake.rs`). A forwarded request names its
+//! client, whom the owner judges as if the client had asked there (`sender.rs`).
 
 mod brokers;
+mod caller;
 mod certificates;
 mod changes;
+mod connect;
 mod forward;
 mod groups;
+mod handshake;
+mod hello;
 mod peers;
+mod sender;
 
 pub(super) use brokers::brokers;
 pub(super) use certificates::{follow_certificates, present};
 pub(super) use changes::changes;
-pub(super) use forward::forward;
+pub(super) use forward::{ByOwner, forward};
 pub(super) use groups::groups_of_others;
-pub(super) use peers::Peers;
-
-use http::HeaderMap;
-use rawline_broker::cluster::Cluster;
-use rawline_contract::header;
-use subtle::ConstantTimeEq;
-
-/// Whether another broker on the storage sends this request: it knows this broker's key for the others.
-pub(super) fn is_from_peer(cluster: &Cluster, headers: &HeaderMap) -> bool {
-    let Some(sent) = headers.get(header::PEER) else { return false };
-    sent.as_bytes().ct_eq(cluster.peer_key().as_bytes()).into()
-}
+pub use handshake::PeerKey;
+pub(super) use hello::{hello, proof};
+pub(super) use peers::{Client, Peers};
+pub(super) use sender::{Introduced, Sender, Via, sender};

@@ -1,34 +1,23 @@
-//! Connections to other brokers: made when a request needs one, kept for the next.
+//! Connections to other brokers: made when a request needs one, kept for the next. Each request says for whom it is.
 
-use super::forward::peer_headers;
-use crate::net::tls::{self, Tls};
+use super::caller;
+use super::connect::{ConnectError, Me, connect};
+use super::handshake::{Claim, ConnectionKey, PeerKey};
+use crate::access::Caller;
+use crate::net::tls::Tls;
 use bytes::Bytes;
-use http::{Request, Response, StatusCode, Uri};
-use http_body_util::{BodyExt, Either, Full};
+use http::{HeaderValue, Request, Response, header};
+use http_body_util::{Either, Full};
 use hyper::body::Incoming;
-use hyper::client::conn::http1::{self, SendRequest};
-use hyper_util::rt::TokioIo;
-use rawline_broker::cluster::{BrokerId, Card};
-use rawline_contract::path;
+use hyper::client::conn::http1::SendRequest;
+use rawline_broker::cluster::{BrokerId, Card, Cluster};
 use std::collections::HashMap;
 use std::io;
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
-use tokio::time::timeout;
-
-/// How long a connection may take to be made: brokers of one service are near each other.
-const CONNECT_WAIT: Duration = Duration::from_secs(1);
-
-/// How long a TLS handshake may take, with the first response.
-const HANDSHAKE_WAIT: Duration = Duration::from_secs(2);
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Idle connections that are kept to one broker.
 const IDLE_MAX: usize = 64;
-
-/// What the library may buffer of a request or a response in bytes.
-const BUFFER_BYTES: usize = 64 << 10;
 
 /// The body of a request: a client's, which is forwarded, or our own.
 pub(crate) type PeerBody = Either<Incoming, Full<Bytes>>;
@@ -41,21 +30,22 @@ pub(crate) enum SendError {
     Lost(hyper::Error),
 }
 
-/// Why there is no connection.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ConnectError {
-    /// It may be there in a moment, or is gone.
-    #[error("{0}")]
-    Unreachable(io::Error),
-    /// Somebody else responds, or the brokers' settings don't fit.
-    #[error("{0}")]
-    Refused(String),
+/// For whom a request is sent.
+pub(crate) enum Asker {
+    /// This broker.
+    Broker,
+    /// No client in particular: it needs no key.
+    Anyone,
+    Client(Client),
 }
 
-impl From<io::Error> for ConnectError {
-    fn from(error: io::Error) -> Self {
-        ConnectError::Unreachable(error)
-    }
+/// A client whose request is forwarded.
+pub(crate) struct Client {
+    pub caller: Arc<Caller>,
+    /// Where it connects from.
+    pub address: IpAddr,
+    /// The key that it has sent, for a broker that can't prove who it is.
+    pub authorization: Option<HeaderValue>,
 }
 
 /// A response on its connection, which can be used again when the response has been read.
@@ -64,38 +54,101 @@ pub(crate) struct Exchanged {
     pub connection: Connection,
 }
 
-/// A connection to a broker.
+/// A connection to a broker, which has proven that it is the one of its card.
 pub(crate) struct Connection {
     broker: BrokerId,
     sender: SendRequest<PeerBody>,
+    /// `None` if this broker could not prove who it is: then it may ask what its clients may ask.
+    authority: Option<Authority>,
+}
+
+/// With what this broker's requests on a connection are authenticated.
+pub(super) struct Authority {
+    key: ConnectionKey,
+    /// The number of the newest request.
+    newest: u64,
+}
+
+impl Authority {
+    pub fn new(key: ConnectionKey) -> Authority {
+        Authority { key, newest: 0 }
+    }
+
+    /// Adds who sends a request.
+    fn sign(&mut self, request: &mut Request<PeerBody>, client: Option<&Client>) {
+        let caller = client.map(|client| caller::text(&client.caller, client.address, &self.key));
+        self.newest += 1;
+        let target = request.uri().path_and_query().map_or("", |target| target.as_str());
+        let (number, method) = (self.newest, request.method().as_str());
+        let claim = Claim { number, method, target, caller: caller.as_deref().unwrap_or_default() };
+        let peer = format!("{number} {}", self.key.code(&claim));
+        let texts = [(rawline_contract::header::PEER, Some(peer)), (rawline_contract::header::CALLER, caller)];
+        for (name, text) in texts {
+            let Some(text) = text else { continue };
+            let Ok(value) = HeaderValue::from_str(&text) else { unreachable!("{text:?} has visible characters") };
+            request.headers_mut().insert(name, value);
+        }
+    }
+}
+
+impl Connection {
+    /// Adds to a request for whom it is; false if this connection can't be used for that.
+    fn sign(&mut self, request: &mut Request<PeerBody>, asker: &Asker) -> bool {
+        // Of an attempt before this one.
+        for name in [rawline_contract::header::PEER, rawline_contract::header::CALLER, header::AUTHORIZATION] {
+            request.headers_mut().remove(name);
+        }
+        match (&mut self.authority, asker) {
+            (_, Asker::Anyone) => {}
+            (Some(authority), Asker::Broker) => authority.sign(request, None),
+            (Some(authority), Asker::Client(client)) => authority.sign(request, Some(client)),
+            (None, Asker::Broker) => return false,
+            (None, Asker::Client(client)) => {
+                if let Some(authorization) = &client.authorization {
+                    request.headers_mut().insert(header::AUTHORIZATION, authorization.clone());
+                }
+            }
+        }
+        true
+    }
 }
 
 /// Connections to the brokers on the storage.
 pub(crate) struct Peers {
-    /// This broker's certificate, for brokers that want those of clients.
-    own: Option<Tls>,
-    idle: Mutex<HashMap<BrokerId, Vec<SendRequest<PeerBody>>>>,
+    /// This broker, if it shares its storage with others.
+    me: Option<Me>,
+    idle: Mutex<HashMap<BrokerId, Vec<Connection>>>,
 }
 
 impl Peers {
-    pub fn new(own: Option<Tls>) -> Peers {
-        Peers { own, idle: Mutex::default() }
+    /// `key` is that of this broker's card, and `tls` has its certificate, for brokers that want those of clients.
+    pub fn new(cluster: Option<&Cluster>, key: Arc<PeerKey>, tls: Option<Tls>) -> Peers {
+        let me = |cluster: &Cluster| Me { id: cluster.brokers().me, is_read_only: cluster.is_read_only(), key, tls };
+        Peers { me: cluster.map(me), idle: Mutex::default() }
     }
 
     /// Sends a request to a broker; its URI is a path and a query.
-    pub async fn send(&self, card: &Card, mut request: Request<PeerBody>) -> Result<Exchanged, SendError> {
+    pub async fn send(
+        &self,
+        card: &Card,
+        mut request: Request<PeerBody>,
+        asker: &Asker,
+    ) -> Result<Exchanged, SendError> {
+        request.headers_mut().extend(host_of(card));
         loop {
-            let (mut sender, is_new) = match self.take(card.id) {
-                Some(sender) => (sender, false),
-                None => match connect(card, self.own.as_ref()).await {
-                    Ok(sender) => (sender, true),
+            let (mut connection, is_new) = match self.take(card.id) {
+                Some(connection) => (connection, false),
+                None => match self.connect(card).await {
+                    Ok(connection) => (connection, true),
                     Err(error) => return Err(SendError::NotSent(Box::new(request), error)),
                 },
             };
-            match sender.try_send_request(request).await {
-                Ok(response) => {
-                    return Ok(Exchanged { response, connection: Connection { broker: card.id, sender } });
-                }
+            if !connection.sign(&mut request, asker) {
+                self.keep(connection);
+                return Err(SendError::NotSent(Box::new(request), ConnectError::Unproven));
+            }
+            match connection.sender.try_send_request(request).await {
+                Ok(response) => return Ok(Exchanged { response, connection }),
                 Err(mut error) => match error.take_message() {
                     // It was idle, and the other broker has closed it.
                     Some(unsent) if !is_new => request = unsent,
@@ -109,12 +162,18 @@ impl Peers {
         }
     }
 
+    async fn connect(&self, card: &Card) -> Result<Connection, ConnectError> {
+        let Some(me) = &self.me else { unreachable!("a broker that shares no storage connects to {}", card.id) };
+        let (sender, authority) = connect(me, card).await?;
+        Ok(Connection { broker: card.id, sender, authority })
+    }
+
     /// Keeps a connection whose response has been read.
     pub fn keep(&self, connection: Connection) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let idle = idle.entry(connection.broker).or_default();
         if idle.len() < IDLE_MAX && !connection.sender.is_closed() {
-            idle.push(connection.sender);
+            idle.push(connection);
         }
     }
 
@@ -123,112 +182,23 @@ impl Peers {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).remove(&broker);
     }
 
-    fn take(&self, broker: BrokerId) -> Option<SendRequest<PeerBody>> {
+    fn take(&self, broker: BrokerId) -> Option<Connection> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let idle = idle.get_mut(&broker)?;
         loop {
-            let sender = idle.pop()?;
-            if sender.is_ready() {
-                return Some(sender);
+            let connection = idle.pop()?;
+            if connection.sender.is_ready() {
+                return Some(connection);
             }
         }
     }
 }
 
-async fn connect(card: &Card, own: Option<&Tls>) -> Result<SendRequest<PeerBody>, ConnectError> {
-    let Address { host, port, is_encrypted } = address(card).map_err(ConnectError::Refused)?;
-    let connecting = TcpStream::connect((host.as_str(), port));
-    let stream = timeout(CONNECT_WAIT, connecting).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
-    stream.set_nodelay(true)?;
-    if is_encrypted {
-        let encrypting = encrypt(card, &host, stream, own);
-        return timeout(HANDSHAKE_WAIT, encrypting).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?;
-    }
-    Ok(begin(stream).await?)
-}
-
-/// The same over TLS.
-async fn encrypt(
-    card: &Card,
-    host: &str,
-    stream: TcpStream,
-    own: Option<&Tls>,
-) -> Result<SendRequest<PeerBody>, ConnectError> {
-    let stream = tls::connect(stream, host, card.certificates.clone(), own).await.map_err(explain)?;
-    let mut sender = begin(stream).await?;
-    // A certificate of ours that it refuses shows only now, and nothing of a client's request must be sent before.
-    let mut request = Request::new(body(Bytes::new()));
-    *request.uri_mut() = Uri::from_static(path::HEALTH);
-    request.headers_mut().extend(peer_headers(card));
-    let response = sender.send_request(request).await.map_err(|error| refused(card, &error))?;
-    let status = response.status();
-    response.into_body().collect().await.map_err(|error| refused(card, &error))?;
-    if status != StatusCode::OK {
-        return Err(io::Error::other(format!("it responds with status {status}")).into());
-    }
-    sender.ready().await.map_err(io::Error::other)?;
-    Ok(sender)
-}
-
-/// The protocol on a new connection.
-async fn begin<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(stream: S) -> io::Result<SendRequest<PeerBody>> {
-    let handshake = http1::Builder::new().max_buf_size(BUFFER_BYTES).handshake(TokioIo::new(stream));
-    let (sender, connection) = handshake.await.map_err(io::Error::other)?;
-    #[expect(clippy::disallowed_methods, reason = "a task for each connection, which ends with it")]
-    tokio::spawn(async move {
-        if let Err(error) = connection.await {
-            tracing::debug!(%error, "a connection to another broker ended");
-        }
-    });
-    Ok(sender)
-}
-
-/// Where a broker is.
-struct Address {
-    host: String,
-    port: u16,
-    is_encrypted: bool,
-}
-
-fn address(card: &Card) -> Result<Address, String> {
-    let url = card.url.as_deref().ok_or("it has no address")?;
-    let wrong = || format!("its address {url:?} is not a URL with http or https");
-    let uri: Uri = url.parse().map_err(|_| wrong())?;
-    let is_encrypted = match uri.scheme_str() {
-        Some("http") => false,
-        Some("https") => true,
-        _ => return Err(wrong()),
-    };
-    let host = uri.host().ok_or_else(wrong)?.trim_start_matches('[').trim_end_matches(']').to_owned();
-    Ok(Address { host, port: uri.port_u16().unwrap_or(if is_encrypted { 443 } else { 80 }), is_encrypted })
-}
-
-/// Why a TLS handshake with another broker failed.
-fn explain(error: io::Error) -> ConnectError {
-    match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
-        Some(rustls::Error::InvalidCertificate(_)) => ConnectError::Refused(
-            "it presents another certificate than its card on the storage names: is another program at its address, \
-             or a proxy that terminates TLS?"
-                .to_owned(),
-        ),
-        Some(error) => ConnectError::Refused(format!("the TLS handshake with it failed: {error}")),
-        None => ConnectError::Unreachable(error),
-    }
-}
-
-/// Why another broker ended a connection at its first request.
-fn refused(card: &Card, error: &hyper::Error) -> ConnectError {
-    let mut source: Option<&(dyn std::error::Error + 'static)> = Some(error);
-    while let Some(inner) = source {
-        let io = inner.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        if let Some(error) = io.and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
-            return ConnectError::Refused(format!(
-                "it doesn't accept this broker's certificate ({error}); it does once it has read this broker's card"
-            ));
-        }
-        source = inner.source();
-    }
-    io::Error::other(format!("broker {} closed the connection: {error}", card.id)).into()
+/// The name by which a broker is called.
+pub(super) fn host_of(card: &Card) -> Option<(header::HeaderName, HeaderValue)> {
+    let (_, host) = card.url.as_deref()?.split_once("://")?;
+    // A card with other characters is refused by the broker that it names.
+    HeaderValue::from_str(host.trim_end_matches('/')).ok().map(|host| (header::HOST, host))
 }
 
 /// A body of our own.

@@ -6,13 +6,13 @@ use crate::access::{Caller, Operation};
 use crate::http::Api;
 use crate::http::auth;
 use crate::http::body::BodyReader;
-use crate::http::cluster::{groups_of_others, is_from_peer};
+use crate::http::cluster::{Client, Via, groups_of_others};
 use crate::http::error::ApiError;
 use crate::http::query::Query;
 use crate::http::render;
 use crate::http::response::{self, ApiResponse};
 use crate::net::peer::Peer;
-use http::Request;
+use http::{Request, header};
 use hyper::body::Incoming;
 use rawline_broker::cluster::Cluster;
 use rawline_broker::{Commit, GroupError, GroupState, GroupStatus, MemberShare, MemberStatus, OffsetError};
@@ -44,11 +44,11 @@ async fn read_json<T: DeserializeOwned>(body: &mut BodyReader, form: &str) -> Re
         .map_err(|error| ApiError::new(code::GROUP_INVALID, format!("send a JSON object such as {form}: {error}")))
 }
 
-/// All groups that the caller may use, by name. Another broker gets those that this one coordinates.
+/// All groups that the caller may use, by name. Through another broker, those that this one coordinates.
 pub(crate) async fn groups(
     api: &Api,
     peer: &Peer,
-    caller: &Caller,
+    caller: &Arc<Caller>,
     request: Request<Incoming>,
 ) -> Result<ApiResponse, ApiError> {
     // A body has no meaning and is not read.
@@ -68,9 +68,12 @@ pub(crate) async fn groups(
                     return Err(if is_read_only { ApiError::read_only() } else { ApiError::taking_over() });
                 }
             }
-            let others = match is_from_peer(cluster, request.headers()) {
-                true => Vec::new(),
-                false => Box::pin(groups_of_others(api, cluster)).await?,
+            let others = if request.extensions().get::<Via>().is_some() {
+                Vec::new()
+            } else {
+                let authorization = request.headers().get(header::AUTHORIZATION).cloned();
+                let client = Client { caller: caller.clone(), address: peer.address, authorization };
+                Box::pin(groups_of_others(api, cluster, client)).await?
             };
             let own = api.broker.groups().into_iter().filter(|(name, _)| own(cluster, name)).map(summary);
             own.chain(others).collect()

@@ -11,13 +11,14 @@ use rawline_contract::{MediaType, path};
 const HEADERS_MAX: usize = 24;
 
 /// The headers that change what a request means. One that is not here and not read below changes nothing.
-const UNUSUAL: [header::HeaderName; 6] = [
+const UNUSUAL: [header::HeaderName; 7] = [
     header::TRANSFER_ENCODING,
     header::EXPECT,
     header::CONTENT_ENCODING,
     header::UPGRADE,
     header::ORIGIN,
     header::HeaderName::from_static("sec-fetch-site"),
+    rawline_contract::header::PEER,
 ];
 
 /// What the first bytes of a connection are.
