@@ -1,9 +1,13 @@
 //! A broker that is served from the test's own process.
 
 use crate::process::pause;
+use crate::s3_server::Bucket;
+use rawline_broker::cluster::{Card, Endpoint};
 use rawline_broker::pool::Pool;
 use rawline_broker::store::Store;
+use rawline_broker::store::cache::Cache;
 use rawline_broker::store::memory::MemoryStore;
+use rawline_broker::store::s3::{S3Config, S3Store};
 use rawline_broker::{Broker, Config, SystemClock};
 use rawline_server::http::{HttpConfig, Waits, serve};
 use rawline_server::kafka::{self, KafkaConfig};
@@ -44,14 +48,33 @@ impl Served {
 
     /// On this store, with this configuration and a pool of so many bytes.
     pub async fn on(store: Arc<dyn Store>, config: HttpConfig, pool_bytes: usize) -> Served {
+        Served::run(store, config, pool_bytes, 7, false).await
+    }
+
+    /// One of several brokers on a bucket, with this id.
+    pub async fn member(bucket: &Bucket, config: HttpConfig, id: u64) -> Served {
+        let cache = Cache::open(bucket.cache_dir(), 64 << 20).unwrap();
+        let s3 = S3Config::new(&format!("s3://{}/events", bucket.name), cache).unwrap();
+        let store = S3Store::open(S3Config { variables: bucket.variables(), ..s3 }).await.unwrap();
+        Served::run(Arc::new(store), config, 64 << 20, id, true).await
+    }
+
+    async fn run(store: Arc<dyn Store>, config: HttpConfig, pool_bytes: usize, id: u64, joins: bool) -> Served {
         let clock = Arc::new(SystemClock);
-        let mut settings = Config::new(7);
+        let mut settings = Config::new(id);
         settings.request_bytes_max = config.request_bytes_max;
         settings.commit_thread = config.commit_thread.clone();
+        settings.batch_wait = if joins { Duration::from_millis(1) } else { settings.batch_wait };
         let broker = Arc::new(Broker::open(store, clock.clone(), settings).await.unwrap());
         let pool = Pool::new(pool_bytes);
         let (listener, for_kafka) = (listen().await, listen().await);
         let (address, kafka) = (listener.local_addr().unwrap(), for_kafka.local_addr().unwrap());
+        if joins {
+            let public_key = Some(config.peer_key.public());
+            let url = Some(format!("http://{address}"));
+            let kafka = Some(Endpoint { host: kafka.ip().to_string(), port: kafka.port() });
+            broker.join(|card| Card { url, kafka, public_key, ..card }).await.unwrap();
+        }
         let (stop, stopped) = watch::channel(false);
         let kafka_config = KafkaConfig {
             request_bytes_max: config.request_bytes_max,

@@ -63,13 +63,13 @@ impl Caller {
     }
 
     pub(super) fn fixed(key: &str) -> Arc<Caller> {
-        let key_digest = Some(digest_of(b"rawline --api-key\0", key));
+        let key_digest = Some(digest_of(b"rawline: a fixed key\0", key));
         Arc::new(Caller { key_digest, ..Caller::new(Identity::Fixed, Grants::all()) })
     }
 
     pub(super) fn named(entry: &KeyEntry) -> Arc<Caller> {
         let caller = Caller::new(Identity::Named(entry.name.clone()), entry.grants.clone());
-        let key_digest = Some(digest_of(b"rawline --keys\0", &entry.hashes.sha_256.to_string()));
+        let key_digest = Some(digest_of(b"rawline: a key of the file\0", &entry.hashes.sha_256.to_string()));
         Arc::new(Caller { hashes: Some(entry.hashes.clone()), key_digest, quota: Quota::new(entry.quota), ..caller })
     }
 
@@ -87,8 +87,8 @@ impl Caller {
         &self.identity
     }
 
-    /// The same at two brokers if they know the same key, and at no others: of what is kept of the key. It must not leave
-    /// the process, since it allows to guess weak keys.
+    /// The same at two brokers if they know the same key, and at no others: of what is kept of the key. It must not
+    /// leave the process, since it allows to guess weak keys.
     pub(crate) fn key_digest(&self) -> Option<&[u8]> {
         self.key_digest.as_ref().map(|digest| &digest[..])
     }

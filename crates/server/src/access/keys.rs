@@ -135,8 +135,8 @@ impl Access {
         self.named().get(name).map(|known| known.caller.clone())
     }
 
-    /// The caller whom another broker calls this, if this broker knows the same key, of whose digest `is_of` decides that.
-    /// One without keys serves everybody.
+    /// The caller whom another broker calls this, if this broker knows the same key: `is_of` decides that by a key's
+    /// digest. A broker without keys serves everybody.
     pub(crate) fn caller_at_other(&self, identity: &Identity, is_of: impl Fn(&[u8]) -> bool) -> Option<Arc<Caller>> {
         let has_key = |caller: &Arc<Caller>| caller.key_digest().is_some_and(&is_of);
         match identity {

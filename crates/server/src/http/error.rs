@@ -104,15 +104,15 @@ impl ApiError {
 
     /// The key of a client whose request another broker has forwarded isn't known here.
     pub fn unauthorized_here() -> Self {
-        let message = "the broker that owns the journal, to which this request was forwarded, doesn't know the client's \
-                       key: give all brokers on the storage the same keys";
+        let message = "the owner of the journal, to which this request was forwarded, doesn't know the client's key: \
+                       give all brokers on the storage the same keys";
         ApiError::new(code::UNAUTHORIZED, message).with(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
     }
 
     /// Of a program that isn't known to be another broker on the storage.
     pub fn peer_unknown() -> Self {
-        let message = "only brokers on this storage may send this, on a connection on which they have proven that: this \
-                       one's isn't. Does each broker have its own address that the others reach (--advertise)?";
+        let message = "only brokers on this storage may send this, on a connection on which they have proven who they \
+                       are. Does each broker have its own address that the others reach (--advertise)?";
         ApiError::new(code::PEER_UNKNOWN, message)
     }
 

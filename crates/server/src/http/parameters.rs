@@ -35,6 +35,8 @@ const fn of(endpoint: Endpoint) -> &'static [&'static str] {
         | Endpoint::Stats
         | Endpoint::Measurements
         | Endpoint::Brokers
+        | Endpoint::BrokerHello
+        | Endpoint::BrokerProof
         | Endpoint::Metrics
         | Endpoint::Health
         | Endpoint::OpenApi

@@ -253,6 +253,7 @@ async fn begin_one(
     if let TopicRef::Name(name) = topic
         && client.is_led_elsewhere(name)
     {
+        client.may_use_topic(Api::Produce, name)?;
         return Err(elsewhere());
     }
     let handle = partition_of(client, Api::Produce, topic, number).await?;

@@ -41,11 +41,11 @@ async fn transactional(
         // Clients take it for final, and their users read that the version isn't supported.
         return refused(ErrorCode::UnsupportedVersion);
     }
-    if client.is_led_elsewhere(name) {
-        return refused(ErrorCode::NotCoordinator);
-    }
     if let Err(Refusal { code, .. }) = client.may_be_producer(Api::InitProducerId, name) {
         return refused(code);
+    }
+    if client.is_led_elsewhere(name) {
+        return refused(ErrorCode::NotCoordinator);
     }
     let timeout = Duration::from_millis(u64::try_from(request.transaction_timeout_ms).unwrap_or_default());
     let from = instance(request.producer_id, request.producer_epoch);

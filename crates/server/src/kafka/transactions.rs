@@ -38,16 +38,16 @@ pub(super) fn instance(id: i64, epoch: i16) -> Option<ProducerInstance> {
 
 pub(super) async fn end(client: &Client, version: i16, request: &EndTxnRequest) -> EndTxnResponse {
     let refused = |code: ErrorCode| EndTxnResponse { error_code: code.into(), ..EndTxnResponse::default() };
-    if client.is_led_elsewhere(&request.transactional_id) {
+    let name = &request.transactional_id;
+    if let Err(Refusal { code, .. }) = client.may_be_producer(Api::EndTxn, name) {
+        return refused(code);
+    }
+    if client.is_led_elsewhere(name) {
         return refused(ErrorCode::NotCoordinator);
     }
     let Some(instance) = instance(request.producer_id, request.producer_epoch) else {
         return refused(ErrorCode::InvalidProducerIdMapping);
     };
-    let name = &request.transactional_id;
-    if let Err(Refusal { code, .. }) = client.may_be_producer(Api::EndTxn, name) {
-        return refused(code);
-    }
     match carry_out(client, version, instance, request).await {
         // Older versions leave out both.
         Ok(ProducerInstance { id, epoch }) => {

@@ -4,6 +4,7 @@
 // Helpers of tests may fail the test.
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
+mod cluster;
 mod compaction;
 mod connections;
 mod failed_topic;

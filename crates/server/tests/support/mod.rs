@@ -4,6 +4,7 @@
 
 pub mod kafka;
 pub mod kafka_fetch;
+pub mod kafka_requests;
 
 use rawline_testkit::served::Served;
 use std::net::{IpAddr, SocketAddr};

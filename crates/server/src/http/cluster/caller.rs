@@ -1,5 +1,5 @@
-//! The client for whom a broker sends a request, as the owner gets it: `ADDRESS`, how the client is known, and what shows
-//! that both brokers mean the same key. No key and nothing that allows to guess one is sent.
+//! The client for whom a broker sends a request, as the owner gets it: its address, how the client is known, and what
+//! shows that both brokers mean the same key. No key and nothing that allows to guess one is sent.
 
 use super::handshake::ConnectionKey;
 use crate::access::{Access, Caller, Identity};

@@ -49,7 +49,7 @@ pub(super) async fn respond(client: &Arc<Client>, header: &RequestHeader, reques
             (!client.coordinates(&groups).await).then_some(ErrorCode::CoordinatorLoadInProgress)
         };
         if let Some(code) = code {
-            let response = elsewhere::refuse(request, code);
+            let response = elsewhere::refuse(client, request, code);
             return Pending::Ready(Ok(Some(reply(header, response.api(), &response))));
         }
     }
