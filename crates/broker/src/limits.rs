@@ -220,8 +220,11 @@ pub const HEARTBEATS_PER_LISTING: u32 = 5;
 /// The card of a broker that was killed is deleted after this time.
 pub const CARD_FORGOTTEN_AFTER: Duration = Duration::from_secs(60);
 
-/// How often a broker looks into the storage for the card of a broker that it doesn't know, on average: GETs for 4 cents
-/// a day at most, if a program connects again and again under new names. A listing finds new brokers in any case.
+/// How often a broker that starts reads the card of one that had its address, until it is clear whether that one runs.
+pub const SUSPECT_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How often a broker looks into the storage for the card of a broker that it doesn't know, on average: GETs for 4
+/// cents a day at most, if a program connects again and again under new names. A listing finds new brokers in any case.
 pub const STRANGERS_EVERY: Duration = Duration::from_secs(1);
 
 /// Brokers that start at the same time, and are known at once.

@@ -4,6 +4,7 @@
 
 mod commands;
 mod environment;
+mod machine;
 
 use clap::{Parser, Subcommand};
 use commands::{brokers, consume, cost, full, group, keys, produce, serve, subscribe, topic, topics, value};

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)] // Tests.
 
+#[path = "cluster/addresses.rs"]
+mod addresses;
 #[path = "cluster/journals.rs"]
 mod journals;
 mod support;

@@ -73,14 +73,19 @@ pub struct Card {
     /// Where Kafka's clients reach it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kafka: Option<Endpoint>,
-    /// With what others check that a connection is this broker's. A card without one is of a broker that asks the others
-    /// for nothing.
+    /// With what others check that a connection is this broker's. A broker without one asks the others for nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub public_key: Option<PublicKey>,
     /// The certificates that it presents, if its address begins with `https`: one, or two while it changes them. Others
     /// accept no other one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub certificates: Vec<Fingerprint>,
+    /// Names its machine: brokers with the same name reach each other at loopback addresses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
+    /// Where it listens on that machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listen: Option<String>,
     /// Whether it stores nothing.
     #[serde(default)]
     pub is_read_only: bool,
@@ -118,6 +123,8 @@ impl Card {
             kafka: None,
             public_key: None,
             certificates: Vec::new(),
+            machine: None,
+            listen: None,
             is_read_only: false,
             is_leaving: false,
             next_object: 1,
@@ -191,6 +198,8 @@ mod tests {
             kafka: Some(Endpoint { host: "::1".into(), port: 9092 }),
             public_key: Some(PublicKey([9; 32])),
             certificates: vec![Fingerprint([7; 32])],
+            machine: Some("m".into()),
+            listen: Some("0.0.0.0:1".into()),
             is_read_only: false,
             is_leaving: true,
             next_object: 7,

@@ -4,7 +4,9 @@
 //! are live brokers that can own. Which of them owns which journal, `assign.rs` decides: all who see the same brokers
 //! agree.
 
+use crate::cluster::addresses::{is_elsewhere, is_local, is_shared, is_within_reach};
 use crate::cluster::assign::{Candidate, assign};
+use crate::cluster::twins::Twins;
 use crate::cluster::{BrokerId, Card};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -105,6 +107,8 @@ pub(super) struct Members {
     lease: Duration,
     journals: u32,
     others: BTreeMap<BrokerId, Other>,
+    /// Those with this broker's address.
+    twins: Twins,
 }
 
 impl Members {
@@ -112,7 +116,7 @@ impl Members {
     /// their card.
     pub fn new(me: Card, lease: Duration, journals: u32) -> Members {
         assert!(!lease.is_zero(), "nobody lives for no time");
-        Members { me, lease, journals, others: BTreeMap::new() }
+        Members { me, lease, journals, others: BTreeMap::new(), twins: Twins::new(BEFORE) }
     }
 
     /// This broker's card.
@@ -127,20 +131,42 @@ impl Members {
 
     /// The others, live or not.
     pub fn others(&self) -> impl Iterator<Item = BrokerId> {
-        self.others.keys().copied()
+        let only_twins = self.twins.ids().filter(|id| !self.others.contains_key(id));
+        self.others.keys().copied().chain(only_twins)
+    }
+
+    /// Another broker that has this one's address, and may run.
+    pub fn suspect(&self, now: Duration) -> Option<BrokerId> {
+        self.twins.suspect(&self.me, BEFORE + now)
+    }
+
+    /// The card of another broker that has this one's address, and runs.
+    pub fn twin(&self, now: Duration) -> Option<&Card> {
+        self.twins.running(BEFORE + now)
+    }
+
+    /// Whether only this broker's machine reaches it, and there are brokers on others.
+    pub fn is_out_of_reach(&self, now: Duration) -> bool {
+        let mut others = self.others.values().filter(|other| other.silent_for(now) < self.lease);
+        is_local(&self.me) && others.any(|other| is_elsewhere(&self.me, &other.card))
     }
 
     /// Whether it is the card of a broker that was at this one's address before.
     pub fn is_former(&self, card: &Card) -> bool {
-        card.id != self.me.id && card.url.is_some() && card.url == self.me.url
+        card.id != self.me.id && card.url.is_some() && card.url == self.me.url && is_shared(card, &self.me)
     }
 
-    /// A card was read that was stored `age` ago.
-    pub fn heard(&mut self, card: Card, age: Duration, now: Duration) {
-        if card.id == self.me.id || self.is_former(&card) {
-            return;
+    /// A card was read that was stored `age` ago. Returns whether it is certain from now on that its broker runs with
+    /// this one's address.
+    pub fn heard(&mut self, card: Card, age: Duration, now: Duration) -> bool {
+        if card.id == self.me.id {
+            return false;
         }
         let lived = (BEFORE + now).saturating_sub(age);
+        let is_twin = is_shared(&card, &self.me) && self.twins.heard(&card, lived);
+        if self.is_former(&card) {
+            return is_twin;
+        }
         match self.others.get_mut(&card.id) {
             // A broker that said that it leaves, and one whose card was read late, stay as they were.
             Some(other) => {
@@ -149,11 +175,13 @@ impl Members {
             }
             None => drop(self.others.insert(card.id, Other { card, lived, unreachable_since: None })),
         }
+        is_twin
     }
 
     /// A broker has no card any more.
     pub fn gone(&mut self, id: BrokerId) {
         self.others.remove(&id);
+        self.twins.gone(id);
     }
 
     /// A broker didn't respond to this one.
@@ -199,9 +227,15 @@ impl Members {
         let me = Member { card: self.me.clone(), state: MemberState::Live, silent_for: Duration::ZERO };
         let mut members: Vec<Member> = self.others.values().map(other).chain([me]).collect();
         members.sort_by_key(|member| member.card.id);
-        let live = members.iter().filter(|member| member.state == MemberState::Live && member.card.can_own());
+        let recent = || members.iter().filter(|one| one.state != MemberState::Silent).map(|one| &one.card);
+        let live =
+            || members.iter().filter(|one| one.state == MemberState::Live && one.card.can_own()).map(|one| &one.card);
+        let is_alone = |card: &Card| live().all(|other| other.id == card.id || !is_shared(card, other));
+        let has_twin = self.twin(now).is_some();
+        let can_own =
+            |card: &&Card| is_alone(card) && is_within_reach(card, recent()) && !(has_twin && card.id == self.me.id);
         let candidates: Vec<Candidate<'_>> =
-            live.map(|member| Candidate { id: member.card.id, owns: &member.card.owns }).collect();
+            live().filter(can_own).map(|card| Candidate { id: card.id, owns: &card.owns }).collect();
         let owners = assign(self.journals, &candidates);
         Brokers { me: self.me.id, members, owners }
     }
@@ -225,6 +259,8 @@ mod tests {
             kafka: None,
             public_key: None,
             certificates: Vec::new(),
+            machine: None,
+            listen: None,
             is_read_only: false,
             is_leaving: false,
             next_object: 1,
@@ -243,7 +279,9 @@ mod tests {
 
     fn members(ids: &[u64], now: Duration) -> Members {
         let mut members = Members::new(card(ids[0]), LEASE, 1);
-        ids[1..].iter().for_each(|id| members.heard(card(*id), Duration::ZERO, now));
+        for id in &ids[1..] {
+            members.heard(card(*id), Duration::ZERO, now);
+        }
         members
     }
 
@@ -316,7 +354,46 @@ mod tests {
         let mut seen = Members::new(card(ids[1]), LEASE, 1);
         seen.heard(Card { url: card(ids[1]).url, ..card(ids[0]) }, Duration::ZERO, s(0));
         assert_eq!(seen.brokers(s(0)).owner(0), Some(BrokerId(ids[1])));
-        assert_eq!(seen.others().count(), 0);
+        assert_eq!(seen.brokers(s(0)).members.len(), 1);
+    }
+
+    #[test]
+    fn two_brokers_that_run_with_one_address_own_nothing_until_one_of_them_is_silent() {
+        let balancer = |id| Card { url: Some("http://balancer".into()), ..card(id) };
+        let mut seen = Members::new(balancer(1), LEASE, 1);
+        let heard = [3, 6].map(|now| seen.heard(balancer(2), s(0), s(now)));
+        assert_eq!(heard, [false, true], "its card is stored again after this broker began");
+        assert_eq!(seen.twin(s(7)).map(|card| card.id), Some(BrokerId(2)));
+        assert_eq!(seen.brokers(s(7)).owner(0), None);
+        assert_eq!(seen.others().collect::<Vec<_>>(), [BrokerId(2)], "its card is read on");
+        assert_eq!(seen.brokers(s(16)).owner(0), Some(BrokerId(1)));
+        // As others see the two.
+        let mut third = Members::new(card(3), LEASE, 1);
+        for id in [1, 2] {
+            third.heard(balancer(id), s(0), s(0));
+        }
+        assert_eq!(third.brokers(s(0)).owner(0), Some(BrokerId(3)));
+        // Only one of them is left.
+        third.change_me(|card| card.is_leaving = true);
+        assert_eq!(third.brokers(s(0)).owner(0), None);
+        third.unreachable(BrokerId(1), s(1));
+        assert_eq!(third.brokers(s(1)).owner(0), Some(BrokerId(2)));
+    }
+
+    #[test]
+    fn brokers_on_loopback_of_two_machines_agree_who_owns_also_if_they_do_not_reach_each_other() {
+        let local = |id, machine: &str| {
+            let (url, machine) = (Some("http://127.0.0.1:51313".into()), Some(machine.to_owned()));
+            Card { url, machine, ..card(id) }
+        };
+        for (me, other, owner) in [(1, 2, None), (2, 1, Some(BrokerId(2)))] {
+            let machine = |id| if id == 1 { "a" } else { "b" };
+            let mut seen = Members::new(local(me, machine(me)), LEASE, 1);
+            seen.heard(local(other, machine(other)), s(0), s(0));
+            assert!(seen.is_out_of_reach(s(0)));
+            seen.unreachable(BrokerId(other), s(1));
+            assert_eq!(seen.brokers(s(1)).owner(0), owner, "seen by {me}");
+        }
     }
 
     #[test]
@@ -334,7 +411,9 @@ mod tests {
     #[test]
     fn the_journals_of_a_broker_that_is_gone_move_and_no_others() {
         let mut seen = Members::new(card(1), LEASE, 6);
-        [2, 3].into_iter().for_each(|id| seen.heard(card(id), Duration::ZERO, s(0)));
+        for id in [2, 3] {
+            seen.heard(card(id), Duration::ZERO, s(0));
+        }
         let first = seen.brokers(s(0));
         let owned = [1, 2, 3].map(|id| first.owned_by(BrokerId(id)));
         assert_eq!(owned.each_ref().map(Vec::len), [2; 3], "{owned:?}");

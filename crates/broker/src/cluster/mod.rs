@@ -6,6 +6,7 @@
 //! a journal's chain alone keeps what is stored right. A wrong owner costs lost races, never records. `task.rs` does
 //! the requests to the storage, `exchange.rs` asks the other brokers, and `forward.rs` sends them what is theirs.
 
+mod addresses;
 mod assign;
 mod card;
 mod exchange;
@@ -17,6 +18,7 @@ mod public_key;
 mod strangers;
 mod takeover;
 mod task;
+mod twins;
 
 pub use card::{BrokerId, Card, Endpoint};
 pub use exchange::{Peers, Unanswered};

@@ -1,5 +1,5 @@
-//! How often this broker looks into the storage for the card of a broker that it doesn't know: any program that connects
-//! can be the reason. No clock.
+//! How often this broker looks into the storage for the card of a broker that it doesn't know: any program that
+//! connects can be the reason. No clock.
 
 use crate::limits::{STRANGERS_AT_ONCE, STRANGERS_EVERY};
 use std::time::Duration;

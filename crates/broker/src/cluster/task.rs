@@ -8,9 +8,9 @@ use crate::journal::{Journal, JournalError};
 use crate::journals::Journals;
 use crate::limits::{
     CARD_FORGOTTEN_AFTER, FOLLOW_INTERVAL, HANDOVER_WAIT, HEARTBEAT_INTERVAL, HEARTBEATS_PER_LISTING, JOIN_RETRY_AFTER,
-    JOIN_RETRY_MAX, LEASE, OWNER_WAIT_MAX,
+    JOIN_RETRY_MAX, LEASE, OWNER_WAIT_MAX, SUSPECT_INTERVAL,
 };
-use crate::store::StoreError;
+use crate::store::{Setting, StoreError};
 use crate::tasks;
 use futures_util::future::{join_all, select_all, try_join_all};
 use std::sync::atomic::Ordering;
@@ -94,6 +94,7 @@ impl Cluster {
             running: Mutex::default(),
         });
         retrying(|| cluster.look_for_others()).await?;
+        cluster.check_addresses().await?;
         let stored =
             if cluster.is_read_only { cluster.store_card().await } else { retrying(|| cluster.store_card()).await };
         if let Err(error) = stored {
@@ -115,6 +116,34 @@ impl Cluster {
         }
         cluster.running.lock().unwrap_or_else(PoisonError::into_inner).extend(running);
         Ok(cluster)
+    }
+
+    /// Refuses to join if another broker runs with this one's address, which is known after a few seconds if there is a
+    /// recent card of one. A broker that others can't reach joins without an address.
+    async fn check_addresses(&self) -> Result<(), StoreError> {
+        loop {
+            let now = self.epoch.elapsed();
+            let (twin, suspect) = {
+                let members = self.members();
+                (members.twin(now).cloned(), members.suspect(now))
+            };
+            if let Some(twin) = twin {
+                return Err(StoreError::human(taken(&twin)).about(Setting::Advertise));
+            }
+            let Some(suspect) = suspect else { break };
+            tracing::info!(broker = %suspect, "waits until it is clear whether a broker with this address still runs");
+            sleep(SUSPECT_INTERVAL).await;
+            self.read_card(suspect).await;
+        }
+        if self.members().is_out_of_reach(self.epoch.elapsed()) {
+            tracing::error!(
+                "this broker has a loopback address, at which the brokers on other machines can't reach it: it takes \
+                 part without an address, and owns no journal. Give each broker its own address that the others \
+                 reach (--advertise)"
+            );
+            self.change(|members, _| members.change_me(|card| (card.url, card.kafka) = (None, None)));
+        }
+        Ok(())
     }
 
     /// All brokers as this one sees them now.
@@ -209,8 +238,21 @@ impl Cluster {
     /// A broker has sent its card, on a connection that is its own. Whether this broker reaches it isn't known by that.
     pub fn asked(&self, card: Card) {
         let (id, next_objects): (_, Vec<u64>) = (card.id, card.next_objects().collect());
-        self.change(|members, now| members.heard(card, Duration::ZERO, now));
+        self.heard(card, Duration::ZERO);
         self.follow_to(id, &next_objects);
+    }
+
+    /// A card was read that was stored `age` ago.
+    fn heard(&self, card: Card, age: Duration) {
+        let mut twin = None;
+        self.change(|members, now| {
+            if members.heard(card.clone(), age, now) {
+                twin = Some(card);
+            }
+        });
+        if let Some(twin) = twin {
+            tracing::error!("{}. This broker owns no journal while both run", taken(&twin));
+        }
     }
 
     fn follow_to(&self, id: BrokerId, next_objects: &[u64]) {
@@ -325,13 +367,14 @@ impl Cluster {
         match self.store.get(id).await {
             Ok(None) => self.change(|members, _| members.gone(id)),
             Ok(Some((bytes, age))) => match Card::decode(&bytes) {
-                Ok(card) if self.members().is_former(&card) => {
-                    // It was killed, and nobody else deletes its card.
-                    if age > CARD_FORGOTTEN_AFTER && !self.is_read_only {
+                Ok(card) if card.id == id => {
+                    let is_former = self.members().is_former(&card);
+                    self.heard(card, age);
+                    // It was killed, and no other broker deletes its card.
+                    if is_former && age > CARD_FORGOTTEN_AFTER && !self.is_read_only {
                         let _ = self.store.delete(id).await;
                     }
                 }
-                Ok(card) if card.id == id => self.change(|members, now| members.heard(card, age, now)),
                 Ok(card) => tracing::warn!(broker = %id, found = %card.id, "the card of a broker is another's"),
                 Err(error) => tracing::warn!(broker = %id, %error, "the card of a broker can't be read"),
             },
@@ -461,6 +504,19 @@ async fn retrying<F: Future<Output = Result<(), StoreError>>>(step: impl Fn() ->
             ended => return ended,
         }
     }
+}
+
+/// That another broker has this one's address.
+fn taken(twin: &Card) -> String {
+    let url = twin.url.as_deref().unwrap_or("no URL");
+    let kafka = twin.kafka.as_ref().map(|kafka| format!(" and {}:{} for Kafka's clients", kafka.host, kafka.port));
+    format!(
+        "broker {} runs on this storage with the address of this one ({url}{}): requests for one would reach the \
+         other, so give each broker its own address that the others reach (--advertise, --kafka-advertise), not a load \
+         balancer's",
+        twin.id,
+        kafka.unwrap_or_default()
+    )
 }
 
 fn all_of<T>(caught_up: Result<T, JournalError>) -> Result<(), StoreError> {

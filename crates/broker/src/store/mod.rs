@@ -332,6 +332,8 @@ pub enum Setting {
     DeletionDelay,
     /// The number of journals.
     Journals,
+    /// Where the other brokers on the storage reach this one.
+    Advertise,
 }
 
 impl StoreError {

@@ -23,6 +23,8 @@ impl From<ClientError> for CommandError {
 pub fn storage(error: &StoreError, storage: &str) -> CommandError {
     let flag = match error.setting {
         Some(Setting::Journals) => return with_advice(error, "--journals", "the flag is --journals"),
+        // The flags are in the reason.
+        Some(Setting::Advertise) => return CommandError::Failed(error.to_string()),
         _ => "--storage",
     };
     with_advice(error, flag, &format!("check --storage {storage}"))

@@ -321,11 +321,13 @@ fn described(args: &Args, card: Card, http: SocketAddr, kafka: Option<SocketAddr
     let own = |address: SocketAddr| Endpoint { host: address.ip().to_string(), port: address.port() };
     let kafka = match &args.kafka_advertise {
         Some((host, port)) => Some(Endpoint { host: host.clone(), port: *port }),
-        None => kafka.filter(is_one).map(own),
+        // At a loopback address, clients of other machines would connect to themselves.
+        None => kafka.filter(is_one).filter(|kafka| http.ip().is_loopback() || !kafka.ip().is_loopback()).map(own),
     };
+    let (machine, listen) = (crate::machine::name(), Some(http.to_string()));
     let url = args.advertise.clone().or_else(|| is_one(&http).then(|| format!("{}://{http}", scheme(args))));
     let certificates = tls.map(Tls::certificate).into_iter().collect();
-    Card { url, kafka, certificates, ..card }
+    Card { url, kafka, certificates, machine, listen, ..card }
 }
 
 /// Says who else is on the storage.

@@ -136,7 +136,7 @@ impl Access {
     }
 
     /// The caller whom another broker calls this, if this broker knows the same key: `is_of` decides that by a key's
-    /// digest. A broker without keys serves everybody.
+    /// digest. A broker without keys serves every client.
     pub(crate) fn caller_at_other(&self, identity: &Identity, is_of: impl Fn(&[u8]) -> bool) -> Option<Arc<Caller>> {
         let has_key = |caller: &Arc<Caller>| caller.key_digest().is_some_and(&is_of);
         match identity {
@@ -315,7 +315,7 @@ mod tests {
         for (there, expected) in [(&named, "one"), (&fixed, "api-key")] {
             let same = access("fixed", Some(file(&[&one])));
             assert_eq!(found(&same, there), Some(there.identity().clone()), "{expected}");
-            assert_eq!(found(&Access::default(), there), Some(Identity::Anyone), "an open broker serves everybody");
+            assert_eq!(found(&Access::default(), there), Some(Identity::Anyone), "an open broker serves every client");
         }
         assert_eq!(found(&access("fixed", Some(file(&[&other_one]))), &named), None, "another key of this name");
         assert_eq!(found(&access("other", None), &fixed), None);

@@ -51,9 +51,7 @@ pub fn of(api: Api, names: &Names<'_>) -> Body {
         Api::LeaveGroup => LeaveGroupRequest { group_id: group, ..d() }.into(),
         Api::SyncGroup => SyncGroupRequest { group_id: group, ..d() }.into(),
         Api::DescribeGroups => DescribeGroupsRequest { groups: vec![group], ..d() }.into(),
-        Api::CreateTopics => {
-            CreateTopicsRequest { topics: vec![CreatableTopic { name: topic, ..d() }], ..d() }.into()
-        }
+        Api::CreateTopics => CreateTopicsRequest { topics: vec![CreatableTopic { name: topic, ..d() }], ..d() }.into(),
         Api::DeleteTopics => {
             DeleteTopicsRequest { topics: vec![DeleteTopicState { name: Some(topic), ..d() }], ..d() }.into()
         }
@@ -104,8 +102,7 @@ pub fn of(api: Api, names: &Names<'_>) -> Body {
         }
         Api::DescribeTransactions => DescribeTransactionsRequest { transactional_ids: vec![producer] }.into(),
         Api::DescribeTopicPartitions => {
-            DescribeTopicPartitionsRequest { topics: vec![DescribeTopicPartitionsTopic { name: topic }], ..d() }
-                .into()
+            DescribeTopicPartitionsRequest { topics: vec![DescribeTopicPartitionsTopic { name: topic }], ..d() }.into()
         }
         Api::ConsumerGroupHeartbeat => {
             let (subscribed_topic_names, topic_partitions) = (Some(vec![topic]), Some(Vec::new()));

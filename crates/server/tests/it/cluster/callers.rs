@@ -66,7 +66,7 @@ async fn the_owners_keys_decide_where_brokers_have_others() {
         assert!(head.contains("www-authenticate: Bearer"), "{head}");
         assert_eq!(ask(&two.other, ALL, "POST", append, "application/octet-stream", b"x").await.0, 201, "both know it");
     }
-    // A broker without keys serves everybody, and its clients are nobody for one with keys.
+    // A broker without keys serves every client, and its clients have no key for a broker with keys.
     let two = Two::start(Access::default(), access(&[])).await;
     assert_eq!(ask(&two.other, ALL, "POST", append, "application/octet-stream", b"x").await.0, 201);
     let two = Two::start(access(&[]), Access::default()).await;

@@ -263,7 +263,12 @@ async fn compare_kafka(two: &Two, holder: &Holder, names: &Names<'_>, api: Api) 
     for response in [&text, &other_text] {
         holder.check_leaks(&asked, names, response);
     }
-    assert_eq!(refusals, other_refusals, "{asked} with {}: {text}, and at the other {other_text}", holder.name);
+    if [Api::DescribeGroups, Api::ConsumerGroupDescribe].contains(&api) {
+        // Only the coordinator knows the topics of a group's members, which the key may not see.
+        other_refusals.iter().for_each(|refusal| assert!(refusals.contains(refusal), "{asked}: {text}, {other_text}"));
+    } else {
+        assert_eq!(refusals, other_refusals, "{asked} with {}: {text}, and at the other {other_text}", holder.name);
+    }
     !refusals.is_empty()
 }
 
