@@ -207,7 +207,11 @@ impl Broker {
             shared: shared.clone(),
             topics: Arc::default(),
             journals: Journals::default(),
-            coordinator: Coordinator::new(shared.config.consumer_session),
+            coordinator: Coordinator::new(
+                shared.config.consumer_session,
+                shared.config.writer_id,
+                shared.config.is_read_only,
+            ),
             cluster: OnceLock::new(),
             sources: None,
             forgetting: None,
@@ -233,6 +237,7 @@ impl Broker {
             let journals: Vec<Journal> = (0..).zip(stores).map(open).collect();
             tokio::try_join!(try_join_all(journals.iter().map(Journal::ready)), shared.store.ready())?;
             broker.journals = Journals::new(journals);
+            broker.coordinator.keep_in(&broker.journals);
             broker.follow();
         }
         // The task must not keep the store open when the broker is gone.
@@ -263,6 +268,7 @@ impl Broker {
         let card = Card::new(BrokerId(self.shared.config.writer_id));
         let card = describe(Card { is_read_only: self.shared.config.is_read_only, ..card });
         let cluster = Cluster::join(members, self.journals.clone(), card).await?;
+        self.coordinator.join(&cluster);
         assert!(self.cluster.set(cluster).is_ok(), "a broker joins the others once");
         Ok(())
     }

@@ -4,7 +4,7 @@
 use crate::journal::{Journal, JournalError};
 use crate::journals::Journals;
 use crate::tasks;
-use rawline_journal::{Control, PartitionId, Refused};
+use rawline_journal::{Control, Fence, PartitionId, Refused};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -46,7 +46,7 @@ impl Drop for ForgettingTask {
 async fn forget_deleted(journals: &Journals) {
     for journal in journals.all().iter().filter(|journal| journal.tidies().load(Ordering::Relaxed)) {
         for (group, partition) in left_over(journals, journal) {
-            match journal.change(Control::ForgetOffset { group, partition: Some(partition) }).await {
+            match journal.change(forget(group, partition)).await {
                 // Another broker was faster.
                 Ok(_) | Err(JournalError::Refused(Refused::NoCommitted)) => {}
                 Err(error) => {
@@ -56,6 +56,11 @@ async fn forget_deleted(journals: &Journals) {
             }
         }
     }
+}
+
+/// The topic is gone, whatever members the group has.
+fn forget(group: Arc<str>, partition: PartitionId) -> Control {
+    Control::ForgetOffset { group, partition: Some(partition), fence: Fence::Open }
 }
 
 /// Offsets in a journal whose topics have existed in another one, and exist no more. This broker may not know of the

@@ -5,17 +5,32 @@ use crate::journal::{Journal, JournalTopic};
 use crate::store::StoreError;
 use crate::topic_id::TopicId;
 use rawline_journal::{journal_of, journal_of_topic};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 
 /// The journals of a storage, by number; none where topics have their own objects.
 #[derive(Clone, Default)]
 pub(crate) struct Journals(Arc<[Journal]>);
 
+/// The journals of a broker as long as it runs.
+pub(crate) struct WeakJournals(Weak<[Journal]>);
+
+impl WeakJournals {
+    /// None once the broker has ended.
+    pub fn upgrade(&self) -> Journals {
+        self.0.upgrade().map(Journals).unwrap_or_default()
+    }
+}
+
 impl Journals {
     /// These, by number.
     pub fn new(journals: Vec<Journal>) -> Journals {
         Journals(journals.into())
+    }
+
+    /// The same, without keeping them open.
+    pub fn downgrade(&self) -> WeakJournals {
+        WeakJournals(Arc::downgrade(&self.0))
     }
 
     /// All, by number.

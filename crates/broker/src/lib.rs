@@ -53,7 +53,7 @@ pub use append::{AppendError, Appended};
 pub use broker::{Broker, Config, FailedTopic};
 pub use clock::{Clock, SystemClock};
 pub use commit_thread::CommitThread;
-pub use coordinator::{Commit, OFFSET_METADATA_BYTES_MAX, OffsetError};
+pub use coordinator::{Commit, GroupOffset, OFFSET_METADATA_BYTES_MAX, OffsetError};
 pub use files_limit::raise_files_limit;
 pub use group_status::{ConsumerShare, GroupState, GroupStatus, MemberShare, MemberStatus, TopicShare};
 pub use groups::consumer::{Assignor, ConsumerHeartbeat, Kept, Leaving, Partitions, Visible};

@@ -233,6 +233,16 @@ pub const STRANGERS_AT_ONCE: u32 = 32;
 /// How often a broker looks whether others have stored something, whether they say so or not.
 pub const FOLLOW_INTERVAL: Duration = Duration::from_secs(2);
 
+/// How old a broker's knowledge of a journal's end may be while it says to members of groups that they still are: it
+/// looks every 2 s, and a look may take a while. Shorter than a lease: before another broker may take this one for
+/// gone, it says no more.
+pub const CONFIRMED_WITHIN: Duration = Duration::from_secs(6);
+const _: () = assert!(CONFIRMED_WITHIN.as_secs() < LEASE.as_secs());
+const _: () = assert!(CONFIRMED_WITHIN.as_secs() > 2 * FOLLOW_INTERVAL.as_secs());
+
+/// How often a broker looks whether it coordinates groups that it doesn't know yet: sessions are 6 s and longer.
+pub const GROUPS_LOOK_INTERVAL: Duration = Duration::from_secs(1);
+
 /// How long a broker waits for a change that another one has asked for.
 pub const CHANGE_WAIT: Duration = Duration::from_secs(2);
 

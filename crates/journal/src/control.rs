@@ -1,5 +1,6 @@
-//! Control records: changes of topics, merges and named producers, which objects record next to appends.
+//! Control records: changes of topics, merges, named producers and groups, which objects record next to appends.
 
+use crate::groups::Fence;
 use crate::offsets::Committed;
 use crate::place::MergedPiece;
 use crate::state::PartitionId;
@@ -108,18 +109,37 @@ pub enum Control {
         owner: Arc<str>,
         /// Id and epoch of the producer in whose transaction it is committed: it counts once that is.
         producer: Option<(u64, u16)>,
+        /// The version of the group's members in which its committer may commit.
+        fence: Fence,
     },
-    /// A group's offset in a partition is deleted, or those in all partitions.
+    /// A group's offset in a partition is deleted; without a partition, all of them, and what is known of its members.
     ForgetOffset {
         /// Its name.
         group: Arc<str>,
         /// The partition.
         partition: Option<PartitionId>,
+        /// The version of the group's members in which the offset may be deleted.
+        fence: Fence,
+    },
+    /// The members of a group change.
+    StoreGroup {
+        /// Its name: 1 to [`NAME_BYTES_MAX`](crate::limits::NAME_BYTES_MAX) bytes.
+        group: Arc<str>,
+        /// The version: the one before, and 1.
+        version: u64,
+        /// The stamp of the version before; 0 if the group isn't known.
+        after: u64,
+        /// The stamp of this version, random: neither 0 nor that of any other.
+        stamp: u64,
+        /// Number of members.
+        members: u32,
+        /// What the coordinator keeps, at most [`GROUP_STATE_BYTES_MAX`](crate::GROUP_STATE_BYTES_MAX) bytes.
+        state: Arc<[u8]>,
     },
 }
 
 impl Control {
-    /// The id of the topic that changes or of the producer, or the number of the merge.
+    /// The id of the topic that changes or of the producer, the number of the merge, or the version of the group.
     pub fn id(&self) -> u64 {
         match self {
             Control::Create { topic, .. } | Control::Alter { topic, .. } | Control::Delete { topic } => *topic,
@@ -129,6 +149,7 @@ impl Control {
             Control::CommitOffset { partition, .. } => partition.topic,
             // No topic has the id 0.
             Control::ForgetOffset { partition, .. } => partition.map_or(0, |partition| partition.topic),
+            Control::StoreGroup { version, .. } => *version,
         }
     }
 
@@ -140,13 +161,14 @@ impl Control {
         }
     }
 
-    /// Its name and settings; empty if it has none.
+    /// Its name, and its settings or state; empty if it has none.
     pub(crate) fn texts(&self) -> (&[u8], &[u8]) {
         match self {
             Control::Create { name, settings, .. } => (name.as_bytes(), settings),
             Control::OpenProducer { name, .. } | Control::EndTransaction { name, .. } => (name.as_bytes(), &[]),
             Control::CommitOffset { group, committed, .. } => (group.as_bytes(), &committed.metadata),
             Control::ForgetOffset { group, .. } => (group.as_bytes(), &[]),
+            Control::StoreGroup { group, state, .. } => (group.as_bytes(), state),
             Control::Alter { settings, .. } => (&[], settings),
             Control::Delete { .. }
             | Control::Trim { .. }
@@ -301,6 +323,26 @@ pub enum Refused {
     /// The group has no such offset.
     #[error("the group has no such offset; nothing was deleted")]
     NoCommitted,
+    /// The group's members have changed since the request was checked, or another broker has changed them.
+    #[error("the group's members have changed to version {version} since this was checked; retry")]
+    GroupChanged {
+        /// The newest version.
+        version: u64,
+    },
+    /// The group has members.
+    #[error("the group has {members} members; stop them first")]
+    Members {
+        /// Their number.
+        members: u32,
+    },
+    /// Too many groups have members.
+    #[error("{limit} groups can have members here, which take {bytes} bytes at most; use fewer or smaller groups")]
+    Groups {
+        /// The maximum.
+        limit: usize,
+        /// Maximum size of what is known of their members in bytes.
+        bytes: usize,
+    },
     /// An object creates a topic with an id that isn't the next.
     #[error("the next topic gets the id {expected}, not {found}")]
     Id {

@@ -15,6 +15,7 @@ mod checksum;
 mod control;
 mod described;
 mod garbage;
+mod groups;
 mod journals;
 mod limits;
 mod lost;
@@ -40,9 +41,11 @@ pub use chain::{Chain, Id, Link};
 pub use control::{Control, Refused};
 pub use described::{PartitionProducer, TransactionProgress, TransactionalProducer};
 pub use garbage::{Garbage, Key, Listing};
+pub use groups::{Fence, Groups, StoredGroup};
 pub use journals::{JOURNALS_MAX, journal_of, journal_of_topic, mix};
 pub use limits::{
-    Limits, MERGED_PIECES_MAX, NAME_BYTES_MAX, NAMED_IDS, OWNER_BYTES_MAX, PARTITIONS_MAX, PRODUCER_NAMES_MAX,
+    GROUP_STATE_BYTES_MAX, Limits, MERGED_PIECES_MAX, NAME_BYTES_MAX, NAMED_IDS, OWNER_BYTES_MAX, PARTITIONS_MAX,
+    PRODUCER_NAMES_MAX,
 };
 pub use lost::Lost;
 pub use merge::{Joined, MergeLimits, Used, Uses, choose, join, join_adjacent};

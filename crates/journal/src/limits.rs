@@ -69,6 +69,16 @@ pub const PENDING_PER_OWNER_MAX: usize = COMMITTED_MAX / 4;
 /// Maximum size of what is committed with all of them in bytes.
 pub const COMMITTED_METADATA_BYTES_MAX: usize = 8 << 20;
 
+/// Maximum size of what a group's coordinator keeps of its members in bytes: a control record with it is not longer
+/// than one that ends a merge, so an object takes several. With 300 bytes a member it is enough for 1,500.
+pub const GROUP_STATE_BYTES_MAX: usize = 440 << 10;
+
+/// Maximum number of groups whose members are known. Each takes about 200 bytes of memory in addition to its members.
+pub const GROUPS_MAX: usize = 10_000;
+
+/// Maximum size of what coordinators keep of all their members in bytes. It is a part of every snapshot.
+pub const GROUPS_BYTES_MAX: usize = 16 << 20;
+
 /// Limits of a writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Limits {

@@ -206,10 +206,10 @@ impl Offsets {
     /// Follows a control record of a valid object, which was built at the journal's time `now_us`.
     pub fn follow(&mut self, control: &Control, now_us: u64) {
         let followed = match control {
-            Control::CommitOffset { group, partition, committed, owner, producer: None } => {
+            Control::CommitOffset { group, partition, committed, owner, producer: None, .. } => {
                 self.commit(group, owner, *partition, committed, now_us).map(drop)
             }
-            Control::CommitOffset { group, partition, committed, owner, producer: Some((id, _)) } => {
+            Control::CommitOffset { group, partition, committed, owner, producer: Some((id, _)), .. } => {
                 self.commit_pending((*id, owner), group, *partition, committed, now_us).map(drop)
             }
             Control::EndTransaction { id, end, .. } => {
@@ -220,7 +220,12 @@ impl Offsets {
                 self.end(*ends, false, now_us);
                 Ok(())
             }
-            Control::ForgetOffset { group, partition } => self.delete(group, *partition).map(drop),
+            // What is known of the group's members may be all that there is.
+            Control::ForgetOffset { group, partition: None, .. } => {
+                drop(self.delete(group, None));
+                Ok(())
+            }
+            Control::ForgetOffset { group, partition, .. } => self.delete(group, *partition).map(drop),
             Control::Delete { topic } => {
                 self.delete_topic(*topic);
                 Ok(())

@@ -38,6 +38,8 @@ pub(crate) enum Broken {
     StoredMerges,
     /// An instance of a named producer appends although a newer one was opened.
     Names,
+    /// A group's offset is committed whatever version its members have.
+    GroupFences,
     /// What a merge has copied is deleted before the merge has ended.
     EndedMerges,
 }
@@ -65,6 +67,7 @@ rules! {
     age_of_objects: AgeOfObjects,
     sequences: Sequences,
     names: Names,
+    group_fences: GroupFences,
     closed_merges: ClosedMerges,
     open_merges: OpenMerges,
     unknown_merges: UnknownMerges,

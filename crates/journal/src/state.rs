@@ -6,6 +6,7 @@
 
 use crate::chain::{Chain, Link};
 use crate::control::{Control, Refused};
+use crate::groups::{Fence, Groups, GroupsBefore, StoredGroup};
 use crate::limits::{PRODUCER_EPOCH_MAX, TRANSACTION_PARTITIONS_MAX, TRANSACTIONS_NOTED_MAX};
 use crate::merges::Merges;
 use crate::names::{Ended, Named, Names, NamesBefore};
@@ -153,6 +154,7 @@ pub struct State {
     pub(crate) merges: Merges,
     pub(crate) names: Names,
     pub(crate) offsets: Offsets,
+    pub(crate) groups: Groups,
     pub(crate) transactions: Transactions,
     /// The newest time of an object: the only time by which anything is forgotten, because all observers have it.
     pub(crate) time_us: u64,
@@ -178,6 +180,10 @@ pub(crate) enum Undo {
     },
     Offsets {
         before: OffsetsBefore,
+    },
+    Groups {
+        groups: GroupsBefore,
+        offsets: OffsetsBefore,
     },
     Trim {
         partition: PartitionId,
@@ -263,6 +269,11 @@ impl State {
     /// The offsets that groups have committed.
     pub fn offsets(&self) -> &Offsets {
         &self.offsets
+    }
+
+    /// What is known of the members of groups.
+    pub fn groups(&self) -> &Groups {
+        &self.groups
     }
 
     /// The transactions of a partition, if it has had any.
@@ -493,7 +504,8 @@ impl State {
             | Control::EndMerge { .. }
             | Control::AbandonMerge { .. }
             | Control::CommitOffset { .. }
-            | Control::ForgetOffset { .. } => request,
+            | Control::ForgetOffset { .. }
+            | Control::StoreGroup { .. } => request,
         }
     }
 
@@ -543,7 +555,8 @@ impl State {
                 let opened = Named { name, owner, epoch: next.1, used_us, timeout_ms, ended };
                 self.instance(next.0, opened, *id, *end)
             }
-            Control::CommitOffset { group, partition, committed, owner, producer: Some((id, epoch)) } => {
+            Control::CommitOffset { group, partition, committed, owner, producer: Some((id, epoch)), fence } => {
+                self.check_group(group, *fence, rules)?;
                 self.topics.check_partition(partition.topic, partition.number)?;
                 let named = self.names.get(*id).ok_or(Refused::NotOpen { id: *id, found: *epoch })?;
                 self.names.check(&named.name, *id, *epoch)?;
@@ -554,13 +567,27 @@ impl State {
                 let joined = self.transactions.join(*id, None, self.time_us);
                 Ok(Undo::Pending { producer: *id, joined, offsets })
             }
-            Control::CommitOffset { group, partition, committed, owner, producer: None } => {
+            Control::CommitOffset { group, partition, committed, owner, producer: None, fence } => {
+                self.check_group(group, *fence, rules)?;
                 self.topics.check_committed(partition.topic, partition.number)?;
                 let before = self.offsets.commit(group, owner, *partition, committed, self.time_us)?;
                 Ok(Undo::Offsets { before })
             }
-            Control::ForgetOffset { group, partition } => {
-                Ok(Undo::Offsets { before: self.offsets.delete(group, *partition)? })
+            Control::ForgetOffset { group, partition: Some(partition), fence } => {
+                self.check_group(group, *fence, rules)?;
+                Ok(Undo::Offsets { before: self.offsets.delete(group, Some(*partition))? })
+            }
+            Control::ForgetOffset { group, partition: None, fence } => {
+                self.check_group(group, *fence, rules)?;
+                self.delete_group(group)
+            }
+            Control::StoreGroup { group, version, after, stamp, members, state } => {
+                let (version, stamp, members, used_us) = (*version, *stamp, *members, self.time_us);
+                let stored = StoredGroup { version, stamp, members, state: state.clone(), used_us };
+                Ok(Undo::Groups {
+                    groups: self.groups.store(group, *after, stored)?,
+                    offsets: OffsetsBefore::default(),
+                })
             }
             Control::Create { topic, name, partitions, settings } => {
                 let created = Topic { name: name.clone(), partitions: *partitions, settings: settings.clone() };
@@ -598,6 +625,20 @@ impl State {
                 }
                 Ok(Undo::Trim { partition: *partition, first_offset: before, transactions })
             }
+        }
+    }
+
+    fn check_group(&self, group: &str, fence: Fence, rules: Rules) -> Result<(), Refused> {
+        if rules.group_fences() { self.groups.check(group, fence) } else { Ok(()) }
+    }
+
+    /// Deletes a group's offsets, and what is known of its members.
+    fn delete_group(&mut self, group: &Arc<str>) -> Result<Undo, Refused> {
+        match (self.offsets.delete(group, None), self.groups.delete(group)) {
+            (Ok(offsets), Some(groups)) => Ok(Undo::Groups { groups, offsets }),
+            (Ok(before), None) => Ok(Undo::Offsets { before }),
+            (Err(_), Some(groups)) => Ok(Undo::Groups { groups, offsets: OffsetsBefore::default() }),
+            (Err(refused), None) => Err(refused),
         }
     }
 
@@ -693,6 +734,10 @@ impl State {
                 self.offsets.restore(offsets);
             }
             Undo::Offsets { before } => self.offsets.restore(before),
+            Undo::Groups { groups, offsets } => {
+                self.offsets.restore(offsets);
+                self.groups.restore(groups);
+            }
             Undo::Trim { partition, first_offset, transactions } => {
                 if let Some(partition) = self.partitions.get_mut(&partition) {
                     partition.first_offset = first_offset;

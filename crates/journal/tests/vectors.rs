@@ -5,7 +5,7 @@
 
 use rawline_batch::{Builder, Codec, Crc32c, Header, Limits};
 use rawline_journal::{
-    Batch, BatchKind, Committed, Control, Id, Index, Link, MergedPiece, PartitionId, Piece, Producer, Section,
+    Batch, BatchKind, Committed, Control, Fence, Id, Index, Link, MergedPiece, PartitionId, Piece, Producer, Section,
     Snapshot, Source, State, build_index, build_merged_index, build_snapshot,
 };
 use std::collections::BTreeMap;
@@ -141,9 +141,13 @@ fn third() -> Vec<u8> {
 fn fourth() -> Vec<u8> {
     let commit = |group: &str, partition, offset, metadata: &[u8]| {
         let committed = Committed { offset, metadata: metadata.into() };
-        Control::CommitOffset { group: group.into(), partition, committed, owner: "".into(), producer: None }
+        let (group, owner, fence) = (group.into(), "".into(), Fence::Open);
+        Control::CommitOffset { group, partition, committed, owner, producer: None, fence }
     };
-    let forget = |group: &str, partition| Control::ForgetOffset { group: group.into(), partition };
+    let forget = |group: &str, partition| {
+        let (group, fence) = (group.into(), Fence::Open);
+        Control::ForgetOffset { group, partition, fence }
+    };
     let controls = [
         commit("billing", ORDERS, 4, b"host-7"),
         commit("billing", OTHER_ORDERS, 1, b""),

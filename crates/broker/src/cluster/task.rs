@@ -41,6 +41,8 @@ struct Followed {
     /// Whether this broker owns the journal, and has seen everything that was stored before it did.
     is_acting: watch::Sender<bool>,
     takeover: Mutex<Takeover>,
+    /// This broker has seen everything that was stored before this time.
+    confirmed: Mutex<Option<Instant>>,
 }
 
 impl Followed {
@@ -62,6 +64,27 @@ impl Followed {
         }
     }
 
+    /// Waits until this broker has seen what is stored now.
+    async fn catch_up(&self) -> Result<(), JournalError> {
+        let began = Instant::now();
+        self.journal.catch_up().await?;
+        self.confirm(began);
+        Ok(())
+    }
+
+    /// The same, and looks whether anything is missing.
+    async fn take_over(&self) -> Result<(), JournalError> {
+        let began = Instant::now();
+        self.journal.take_over().await?;
+        self.confirm(began);
+        Ok(())
+    }
+
+    fn confirm(&self, began: Instant) {
+        let mut confirmed = self.confirmed.lock().unwrap_or_else(PoisonError::into_inner);
+        *confirmed = confirmed.max(Some(began));
+    }
+
     fn next_object(&self) -> u64 {
         *self.journal.end().borrow()
     }
@@ -79,6 +102,7 @@ impl Cluster {
             journal: journal.clone(),
             is_acting: watch::Sender::new(false),
             takeover: Mutex::default(),
+            confirmed: Mutex::default(),
         };
         let journals: Vec<Followed> = journals.all().iter().map(followed).collect();
         let members = Members::new(card, LEASE, journals.len() as u32);
@@ -221,6 +245,16 @@ impl Cluster {
         matches!(acting.await, Ok(Ok(_)))
     }
 
+    /// Whether this broker owns a journal now, and has seen what was stored in it before.
+    pub(crate) fn is_acting(&self, journal: u32) -> bool {
+        *self.followed(journal).is_acting.borrow()
+    }
+
+    /// This broker has seen everything that was stored in a journal before this time.
+    pub(crate) fn confirmed(&self, journal: u32) -> Option<Instant> {
+        *self.followed(journal).confirmed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn followed(&self, journal: u32) -> &Followed {
         let Some(found) = self.journals.get(journal as usize) else {
             unreachable!("journal {journal} of {}", self.journals.len())
@@ -300,13 +334,13 @@ impl Cluster {
 
     /// Waits until this broker has seen what the others have stored.
     pub async fn catch_up(&self) -> Result<(), StoreError> {
-        let all = self.journals.iter().map(|followed| followed.journal.catch_up());
+        let all = self.journals.iter().map(Followed::catch_up);
         all_of(try_join_all(all).await)
     }
 
     /// The same in one journal.
     pub async fn catch_up_in(&self, journal: u32) -> Result<(), StoreError> {
-        all_of(self.followed(journal).journal.catch_up().await)
+        all_of(self.followed(journal).catch_up().await)
     }
 
     /// Ends the work for others, and deletes this broker's card.
@@ -413,7 +447,7 @@ impl Cluster {
         let followed = self.followed(journal);
         loop {
             sleep(FOLLOW_INTERVAL).await;
-            if let Err(error) = followed.journal.catch_up().await {
+            if let Err(error) = followed.catch_up().await {
                 tracing::warn!(journal, %error, "can't read what other brokers have stored");
                 sleep(HEARTBEAT_INTERVAL).await;
             }
@@ -428,7 +462,7 @@ impl Cluster {
             // The guard must not live while this waits.
             let look = followed.takeover().look();
             if let Some(look) = look {
-                match followed.journal.take_over().await {
+                match followed.take_over().await {
                     Ok(()) => {
                         let mut takeover = followed.takeover();
                         if takeover.looked(look) {

@@ -2,6 +2,7 @@
 
 use super::division::choose;
 use super::member::{Identity, Member};
+use super::stored::{StoredClassic, StoredError, StoredPhase};
 use super::{Answer, GroupError, GroupLimits, Join, Joined, MEMBER_BYTES, Membership, Outcome};
 use bytes::Bytes;
 use std::collections::BTreeMap;
@@ -45,6 +46,8 @@ pub struct Group<T> {
     instances: BTreeMap<Arc<str>, Arc<str>>,
     /// Ids that were given and not used yet, and when they are forgotten.
     promised: BTreeMap<Arc<str>, Duration>,
+    /// Another one if the journal is to keep something else.
+    revision: u64,
 }
 
 impl<T> Default for Group<T> {
@@ -58,11 +61,91 @@ impl<T> Default for Group<T> {
             members: BTreeMap::new(),
             instances: BTreeMap::new(),
             promised: BTreeMap::new(),
+            revision: 0,
         }
     }
 }
 
 impl<T: Copy> Group<T> {
+    /// A group without members that goes on after a generation and a revision.
+    pub(super) fn after(generation: u32, revision: u64) -> Group<T> {
+        Group { generation, revision, ..Group::default() }
+    }
+
+    /// The group that the journal has kept. Members' sessions begin now.
+    pub(super) fn of_stored(stored: StoredClassic, revision: u64, now: Duration) -> Result<Group<T>, StoredError> {
+        let StoredClassic { phase, generation, protocol_type, protocol, leader, members } = stored;
+        let mut group = Group { generation, leader, protocol, revision, ..Group::default() };
+        for member in members {
+            let id = member.id.clone();
+            if let Some(instance) = &member.instance {
+                group.instances.insert(instance.clone(), id.clone());
+            }
+            group.members.insert(id, Member::of_stored(member, &protocol_type, now));
+        }
+        group.protocol_type = protocol_type;
+        if !group.members.is_empty() && choose(group.members.values()).is_none() {
+            return Err(StoredError("members without a protocol in common"));
+        }
+        let until = now + group.rebalance_max();
+        group.phase = match phase {
+            StoredPhase::Empty => Phase::Empty,
+            StoredPhase::Joining => Phase::Joining { until, is_first: false },
+            StoredPhase::Syncing => Phase::Syncing { until },
+            StoredPhase::Stable => Phase::Stable,
+        };
+        Ok(group)
+    }
+
+    /// What the journal is to keep.
+    pub(super) fn stored(&self) -> StoredClassic {
+        let known = self.members.iter().filter(|(_, member)| !member.is_new);
+        let members: Vec<_> = known.map(|(id, member)| member.stored(id)).collect();
+        let phase = match self.phase {
+            _ if members.is_empty() => StoredPhase::Empty,
+            Phase::Empty | Phase::Joining { .. } => StoredPhase::Joining,
+            Phase::Syncing { .. } => StoredPhase::Syncing,
+            Phase::Stable => StoredPhase::Stable,
+        };
+        StoredClassic {
+            phase,
+            generation: self.generation,
+            protocol_type: self.protocol_type.clone(),
+            protocol: self.protocol.clone(),
+            leader: self.leader.clone().filter(|leader| members.iter().any(|member| member.id == *leader)),
+            members,
+        }
+    }
+
+    /// Another number if the journal is to keep something else.
+    pub(super) fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// The newest generation.
+    pub(super) fn generation(&self) -> u32 {
+        self.generation
+    }
+
+    /// The maximum size of what the journal is to keep, in bytes.
+    pub(super) fn stored_bytes(&self) -> usize {
+        MEMBER_BYTES + self.members.values().map(Member::stored_bytes).sum::<usize>()
+    }
+
+    /// Time stood still for it: everything is due so much later.
+    pub(super) fn delay(&mut self, time: Duration) {
+        if let Phase::Joining { until, .. } | Phase::Syncing { until } = &mut self.phase {
+            *until += time;
+        }
+        self.promised.values_mut().for_each(|forgotten_at| *forgotten_at += time);
+        self.members.values_mut().for_each(|member| member.gone_at += time);
+    }
+
+    /// The requests that wait for a response.
+    pub(super) fn into_tickets(self) -> impl Iterator<Item = T> {
+        self.members.into_values().flat_map(|member| member.joining.into_iter().chain(member.syncing))
+    }
+
     /// Whether it has neither members nor promises.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty() && self.promised.is_empty()
@@ -215,6 +298,7 @@ impl<T: Copy> Group<T> {
         if let Some(instance) = &join.instance {
             self.instances.insert(instance.clone(), id.clone());
         }
+        self.revision += u64::from(!member.is_new);
         let stays = self.phase == Phase::Stable && is_same;
         if !stays {
             member.joining = Some(ticket);
@@ -265,6 +349,7 @@ impl<T: Copy> Group<T> {
             }
         }
         self.phase = Phase::Stable;
+        self.revision += 1;
         let mut waiting = Vec::new();
         for (id, member) in &mut self.members {
             if let Some(ticket) = member.syncing.take() {
@@ -359,6 +444,7 @@ impl<T: Copy> Group<T> {
         if let Some(instance) = &member.instance {
             self.instances.remove(instance);
         }
+        self.revision += u64::from(!member.is_new);
         if self.leader.as_ref() == Some(id) {
             self.leader = self.members.keys().next().cloned();
         }
@@ -398,6 +484,8 @@ impl<T: Copy> Group<T> {
         let silent: Vec<_> = silent.map(|(id, _)| id.clone()).collect();
         silent.iter().for_each(|id| self.remove(id, answers));
         self.generation = if self.generation == GENERATION_MAX { 1 } else { self.generation + 1 };
+        self.revision += 1;
+        self.members.values_mut().for_each(|member| member.is_new = false);
         if self.members.is_empty() {
             (self.phase, self.leader, self.protocol) = (Phase::Empty, None, "".into());
             return;

@@ -1,6 +1,7 @@
 //! One member of a group.
 
-use super::Join;
+use super::stored::StoredMember;
+use super::{Join, MEMBER_BYTES, MEMBER_STORED_BYTES};
 use bytes::Bytes;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,6 +24,8 @@ pub struct Member<T> {
     pub protocols: Vec<(Arc<str>, Bytes)>,
     /// About what it takes in memory without its share.
     said_bytes: usize,
+    /// Whether it joins for the first time: it is a member once all have joined.
+    pub is_new: bool,
     /// Its share, once the leader has assigned it.
     pub assignment: Bytes,
     /// The request that waits for the group to be joined by all.
@@ -42,6 +45,7 @@ impl<T: Copy> Member<T> {
             rebalance: join.rebalance,
             protocols: join.protocols.clone(),
             said_bytes: join.bytes(),
+            is_new: true,
             assignment: Bytes::new(),
             joining: None,
             syncing: None,
@@ -74,6 +78,40 @@ impl<T: Copy> Member<T> {
 
     pub fn knows(&self, protocol: &str) -> bool {
         self.protocols.iter().any(|(name, _)| **name == *protocol)
+    }
+
+    /// What the journal keeps of it.
+    pub fn stored(&self, id: &Arc<str>) -> StoredMember {
+        StoredMember {
+            id: id.clone(),
+            instance: self.instance.clone(),
+            client: self.identity.client.clone(),
+            host: self.identity.host.clone(),
+            session: self.session,
+            rebalance: self.rebalance,
+            protocols: self.protocols.clone(),
+            assignment: self.assignment.clone(),
+        }
+    }
+
+    /// A member of which the journal has kept this. Its session begins now.
+    pub fn of_stored(stored: StoredMember, protocol_type: &Arc<str>, now: Duration) -> Member<T> {
+        let join = Join {
+            member: stored.id,
+            instance: stored.instance,
+            identity: Identity { client: stored.client, host: stored.host },
+            session: stored.session,
+            rebalance: stored.rebalance,
+            protocol_type: protocol_type.clone(),
+            protocols: stored.protocols,
+            needs_id: false,
+        };
+        Member { is_new: false, assignment: stored.assignment, ..Member::new(&join, now) }
+    }
+
+    /// The maximum size of what the journal keeps of it, in bytes.
+    pub fn stored_bytes(&self) -> usize {
+        self.said_bytes + MEMBER_STORED_BYTES - MEMBER_BYTES + self.assignment.len()
     }
 
     /// About what it takes in memory.

@@ -19,8 +19,10 @@
 pub mod consumer;
 mod division;
 mod group;
+pub(crate) mod keep;
 mod member;
 mod range;
+mod stored;
 #[cfg(test)]
 mod tests;
 
@@ -31,8 +33,8 @@ use bytes::Bytes;
 use consumer::{ConsumerGroup, Leaving, TopicList};
 pub use group::Group;
 pub use range::{RANGE, RangeShare, Wanting, divide_by_range};
-use rawline_journal::NAME_BYTES_MAX;
-use std::collections::BTreeMap;
+use rawline_journal::{GROUP_STATE_BYTES_MAX, NAME_BYTES_MAX};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
@@ -54,6 +56,8 @@ pub struct GroupLimits {
     pub protocols_max: usize,
     /// Maximum size of all groups in memory in bytes.
     pub bytes_max: usize,
+    /// Maximum size of what the journal keeps of a group in bytes.
+    pub stored_bytes_max: usize,
     /// The shortest time after which a silent member may be taken for gone.
     pub session_min: Duration,
     /// The longest.
@@ -87,6 +91,7 @@ impl Default for GroupLimits {
             members_max: 4_096,
             protocols_max: 16,
             bytes_max: 16 << 20,
+            stored_bytes_max: GROUP_STATE_BYTES_MAX,
             session_min: Duration::from_secs(6),
             session_max: Duration::from_secs(30 * 60),
             first_wait: Duration::from_millis(500),
@@ -122,6 +127,10 @@ pub struct Join {
 
 /// About what a member takes in memory, without what it says.
 const MEMBER_BYTES: usize = 512;
+
+/// Maximum size of what the journal keeps of a member in bytes, without what it says, its client's and its instance's
+/// name: a member's id of 140 bytes, an address, and numbers.
+const MEMBER_STORED_BYTES: usize = 256;
 
 impl Join {
     /// About what it takes in memory.
@@ -247,6 +256,27 @@ pub enum GroupError {
         /// The maximum.
         limit: usize,
     },
+    /// A group is too large for the journal.
+    #[error("what is known of the group's members would take more than {limit} bytes; use several groups")]
+    Large {
+        /// The maximum.
+        limit: usize,
+    },
+    /// Another broker coordinates the group, or did a moment ago.
+    #[error("another broker has changed the group's members; look for the group's coordinator again, and retry")]
+    Moved,
+    /// The change could not be stored, or it isn't known whether it is.
+    #[error("a change of the group's members was not stored: {reason}; retry")]
+    NotStored {
+        /// Why.
+        reason: Arc<str>,
+    },
+    /// This broker can't read the storage: another may have taken over.
+    #[error("this broker can't tell whether another one coordinates the group, since it can't read the storage; retry")]
+    Unconfirmed,
+    /// A member reads the topic.
+    #[error("a member of the group reads the topic; stop it first")]
+    Subscribed,
     /// The group has members, which would not expect it.
     #[error("the group has members; stop them first")]
     NotEmpty,
@@ -291,19 +321,27 @@ pub enum GroupError {
     },
 }
 
-/// All groups that have had a member in this run of the broker.
+/// The groups that were asked for.
 pub struct Groups<T> {
     limits: GroupLimits,
     by_name: BTreeMap<Arc<str>, Group<T>>,
     /// Those in which the broker divides the partitions. A group that has members is in one of the two.
     consumer: BTreeMap<Arc<str>, ConsumerGroup>,
     topics: TopicList,
+    /// Those whose time stands still, and since when.
+    held: BTreeMap<Arc<str>, Duration>,
 }
 
 impl<T: Copy> Groups<T> {
     /// No groups.
     pub fn new(limits: GroupLimits) -> Groups<T> {
-        Groups { limits, by_name: BTreeMap::new(), consumer: BTreeMap::new(), topics: TopicList::default() }
+        Groups {
+            limits,
+            by_name: BTreeMap::new(),
+            consumer: BTreeMap::new(),
+            topics: TopicList::default(),
+            held: BTreeMap::new(),
+        }
     }
 
     /// Size of all groups in memory.
@@ -315,8 +353,9 @@ impl<T: Copy> Groups<T> {
     /// Makes room for another group, if that is possible.
     fn make_room(&mut self) -> Result<(), GroupError> {
         if self.by_name.len() + self.consumer.len() >= EMPTY_GROUPS.min(self.limits.groups_max) {
-            self.by_name.retain(|_, group| !group.is_empty());
-            self.consumer.retain(|_, group| !group.is_empty());
+            let held = &self.held;
+            self.by_name.retain(|name, group| !group.is_empty() || held.contains_key(name));
+            self.consumer.retain(|name, group| !group.is_empty() || held.contains_key(name));
         }
         let limit = self.limits.groups_max;
         if self.by_name.len() + self.consumer.len() >= limit { Err(GroupError::Groups { limit }) } else { Ok(()) }
@@ -353,13 +392,20 @@ impl<T: Copy> Groups<T> {
             if !join.member.is_empty() {
                 return refuse(GroupError::UnknownMember);
             }
-            if let Err(error) = self.make_room() {
+            if !self.consumer.contains_key(group)
+                && let Err(error) = self.make_room()
+            {
                 return refuse(error);
             }
         }
-        self.consumer.remove(group);
+        let before = self.consumer.remove(group).map(|found| (found.epochs().0, found.revision()));
         let mut answers = Vec::new();
-        let found = self.by_name.entry(group.clone()).or_default();
+        let (epoch, revision) = before.unwrap_or_default();
+        let found = self.by_name.entry(group.clone()).or_insert_with(|| Group::after(epoch, revision));
+        if found.stored_bytes() + join.bytes() > self.limits.stored_bytes_max {
+            let refused = Outcome::Refused(GroupError::Large { limit: self.limits.stored_bytes_max });
+            return vec![Answer { ticket, outcome: refused }];
+        }
         if let Err(error) = found.join(ticket, join, new_id, &self.limits, now, &mut answers) {
             answers.push(Answer { ticket, outcome: Outcome::Refused(error) });
         }
@@ -380,6 +426,10 @@ impl<T: Copy> Groups<T> {
         if bytes > 0 && self.bytes() + bytes > self.limits.bytes_max {
             let refused = Outcome::Refused(GroupError::Memory { limit: self.limits.bytes_max });
             return vec![Answer { ticket, outcome: refused }];
+        }
+        let limit = self.limits.stored_bytes_max;
+        if bytes > 0 && self.by_name.get(group).is_some_and(|found| found.stored_bytes() + bytes > limit) {
+            return vec![Answer { ticket, outcome: Outcome::Refused(GroupError::Large { limit }) }];
         }
         let synced = match self.by_name.get_mut(group) {
             Some(found) => found.sync(ticket, sync, assignments, now, &mut answers),
@@ -435,25 +485,37 @@ impl<T: Copy> Groups<T> {
     }
 
     /// What has happened because of the time.
+    #[cfg(test)]
     pub fn tick(&mut self, now: Duration) -> Vec<Answer<T>> {
+        self.due(now).iter().flat_map(|group| self.tick_group(group, now)).collect()
+    }
+
+    /// The groups for which [`Groups::tick_group`] has something to do.
+    pub fn due(&self, now: Duration) -> BTreeSet<Arc<str>> {
+        let is_due = |due_at: Option<Duration>| due_at.is_some_and(|due_at| due_at <= now);
+        let classic = self.by_name.iter().filter(|(_, group)| is_due(group.due_at())).map(|(name, _)| name);
+        let consumer = self.consumer.iter().filter(|(_, group)| is_due(group.due_at())).map(|(name, _)| name);
+        classic.chain(consumer).filter(|name| !self.held.contains_key(*name)).cloned().collect()
+    }
+
+    /// What has happened in one group because of the time.
+    pub fn tick_group(&mut self, group: &str, now: Duration) -> Vec<Answer<T>> {
         let mut answers = Vec::new();
-        for group in self.by_name.values_mut() {
-            if group.due_at().is_some_and(|due_at| due_at <= now) {
-                group.tick(&self.limits, now, &mut answers);
-            }
+        if let Some(found) = self.by_name.get_mut(group) {
+            found.tick(&self.limits, now, &mut answers);
         }
-        for group in self.consumer.values_mut() {
-            if group.due_at().is_some_and(|due_at| due_at <= now) {
-                group.tick(now);
-            }
+        if let Some(found) = self.consumer.get_mut(group) {
+            found.tick(now);
         }
         answers
     }
 
     /// When [`Groups::tick`] has something to do.
     pub fn due_at(&self) -> Option<Duration> {
-        let consumer = self.consumer.values().filter_map(ConsumerGroup::due_at);
-        self.by_name.values().filter_map(Group::due_at).chain(consumer).min()
+        let runs = |name: &Arc<str>| !self.held.contains_key(name);
+        let classic = self.by_name.iter().filter(|(name, _)| runs(name)).filter_map(|(_, group)| group.due_at());
+        let consumer = self.consumer.iter().filter(|(name, _)| runs(name)).filter_map(|(_, group)| group.due_at());
+        classic.chain(consumer).min()
     }
 
     /// A classic group, with or without members.
@@ -464,14 +526,6 @@ impl<T: Copy> Groups<T> {
     /// The classic groups, in order of name.
     pub fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &Group<T>)> {
         self.by_name.iter()
-    }
-
-    /// Forgets a group that has no members.
-    pub fn forget(&mut self, group: &str) {
-        if self.check_empty(group).is_ok() {
-            self.by_name.remove(group);
-            self.consumer.remove(group);
-        }
     }
 }
 

@@ -32,16 +32,22 @@ struct World {
     now: Duration,
     tickets: u64,
     answers: BTreeMap<u64, Outcome>,
+    /// The greatest that a member has got.
+    generation: u32,
 }
 
 impl World {
     fn new() -> World {
         let groups = Groups::new(GroupLimits::default());
-        World { groups, now: Duration::ZERO, tickets: 0, answers: BTreeMap::new() }
+        World { groups, now: Duration::ZERO, tickets: 0, answers: BTreeMap::new(), generation: 0 }
     }
 
     fn note(&mut self, answers: Vec<Answer<u64>>) {
         for Answer { ticket, outcome } in answers {
+            if let Outcome::Joined(joined) = &outcome {
+                assert!(joined.generation >= self.generation, "{joined:?} after generation {}", self.generation);
+                self.generation = joined.generation;
+            }
             let before = self.answers.insert(ticket, outcome);
             assert!(before.is_none(), "request {ticket} is answered twice: {before:?}");
         }
@@ -62,6 +68,19 @@ impl World {
         let answers = self.groups.sync(GROUP, self.tickets, &of(joined), assignments.collect(), self.now);
         self.note(answers);
         self.tickets
+    }
+
+    /// The group goes on at a broker that knows only what the journal keeps. What waits is asked again.
+    fn restart(&mut self) {
+        if !self.groups.contains(GROUP) {
+            return;
+        }
+        let (members, stored) = self.groups.stored(GROUP);
+        let unanswered = self.groups.forget(GROUP);
+        let moved = |ticket| Answer { ticket, outcome: Outcome::Refused(GroupError::Moved) };
+        self.note(unanswered.into_iter().map(moved).collect());
+        self.groups.restore(&GROUP.into(), Some(&stored), 0, self.now).unwrap();
+        assert_eq!(self.groups.stored(GROUP), (members, stored));
     }
 
     fn pass(&mut self, time: Duration) {
@@ -215,6 +234,69 @@ fn a_session_outside_the_limits_is_refused() {
     assert_eq!(world.refused(unknown), GroupError::UnknownMember);
 }
 
+#[test]
+fn members_go_on_with_what_the_journal_keeps() {
+    let mut world = World::new();
+    let [one, two] = world.two();
+    world.restart();
+    assert_eq!(world.groups.heartbeat(GROUP, &of(&one), world.now), Ok(()));
+    assert_eq!(world.groups.may_commit(GROUP, Some(&of(&two)), world.now), Ok(()));
+    let synced = world.sync(&two, &[]);
+    assert_eq!((world.share(synced), world.generation), (Bytes::from("b"), 1));
+    // The leader's join makes all join again. The division is known to the next broker before it is made.
+    let joins = [&one, &two].map(|joined| world.join(join(&joined.member, None, &["range"])));
+    let [leads, _] = joins.map(|ticket| world.joined(ticket));
+    world.restart();
+    let synced = world.sync(&leads, &[(&one.member, "b"), (&two.member, "a")]);
+    assert_eq!((world.share(synced), world.generation), (Bytes::from("b"), 2));
+    // One has left, and the other doesn't come back.
+    let (left, answers) = world.groups.leave(GROUP, &one.member, None, world.now);
+    world.note(answers);
+    world.restart();
+    assert_eq!(left, Ok(()));
+    assert_eq!(world.groups.heartbeat(GROUP, &of(&leads), world.now), Err(GroupError::UnknownMember));
+    world.pass(SESSION - Duration::from_secs(1));
+    assert_eq!(world.groups.check_empty(GROUP), Err(GroupError::NotEmpty), "its session began with the restart");
+    world.pass(Duration::from_secs(2));
+    assert_eq!(world.groups.check_empty(GROUP), Ok(()));
+    world.restart();
+    let (_, third) = world.enter(&["range"]);
+    world.pass(Duration::from_secs(1));
+    assert!(world.joined(third).generation > 2, "an empty group keeps its generation");
+}
+
+#[test]
+fn time_stands_still_for_a_group_that_is_held() {
+    let mut world = World::new();
+    let [one, two] = world.two();
+    world.groups.hold(&GROUP.into(), world.now);
+    world.pass(3 * SESSION);
+    assert_eq!(world.groups.heartbeat(GROUP, &of(&one), world.now), Ok(()));
+    world.groups.go_on(GROUP, world.now);
+    world.pass(SESSION + Duration::from_secs(1));
+    // The one that has given a sign meanwhile is there: time stood still as long as it had before.
+    assert_eq!(world.groups.heartbeat(GROUP, &of(&one), world.now), Err(GroupError::Rebalancing));
+    assert_eq!(world.groups.heartbeat(GROUP, &of(&two), world.now), Err(GroupError::UnknownMember));
+}
+
+/// A group of which the journal couldn't keep all refuses what is too much, and keeps what it has.
+#[test]
+fn what_the_journal_cannot_keep_is_refused() {
+    let mut world = World::new();
+    world.groups = Groups::new(GroupLimits { stored_bytes_max: 2_000, ..GroupLimits::default() });
+    let [one, two] = world.two();
+    let large = Join { protocols: vec![("range".into(), vec![0; 1_500].into())], ..join("", None, &[]) };
+    let large = world.join(large);
+    assert_eq!(world.refused(large), GroupError::Large { limit: 2_000 });
+    assert_eq!(world.groups.heartbeat(GROUP, &of(&two), world.now), Ok(()));
+    let joins = [&one, &two].map(|joined| world.join(join(&joined.member, None, &["range"])));
+    let [leads, _] = joins.map(|ticket| world.joined(ticket));
+    let share = "s".repeat(1_500);
+    let synced = world.sync(&leads, &[(&one.member, &share)]);
+    assert_eq!(world.refused(synced), GroupError::Large { limit: 2_000 });
+    assert!(world.groups.stored(GROUP).1.len() < 2_000);
+}
+
 /// A client of a random test: what it knows, and what it waits for.
 #[derive(Default)]
 struct Actor {
@@ -249,6 +331,7 @@ fn whoever_stays_ends_in_one_division() {
                     *actor = Actor { instance: actor.instance.clone(), ..Actor::default() };
                 }
                 3 => actor.is_silent &= !is_calm || actor.is_silent,
+                4 if !is_calm => world.restart(),
                 _ => {}
             }
             log.push_back((step, at));
@@ -299,7 +382,9 @@ fn go_on(world: &mut World, actor: &mut Actor) {
             Outcome::Refused(GroupError::UnknownMember | GroupError::FencedInstance) => {
                 (actor.id, actor.joined, actor.share) = (String::new(), None, None);
             }
-            Outcome::Refused(GroupError::Rebalancing | GroupError::Generation { .. }) => actor.share = None,
+            Outcome::Refused(GroupError::Rebalancing | GroupError::Generation { .. } | GroupError::Moved) => {
+                actor.share = None;
+            }
             Outcome::Refused(error) => panic!("{error}"),
         }
         return;

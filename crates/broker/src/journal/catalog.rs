@@ -15,7 +15,7 @@ use crate::subscriptions::{Registry, Subject};
 use crate::topic_id::TopicId;
 use bytes::Bytes;
 use rawline_journal::{
-    Batch, Control, Index, MergedPiece, Offsets, PartitionId, PartitionTransactions, Piece, Snapshot, State,
+    Batch, Control, Groups, Index, MergedPiece, Offsets, PartitionId, PartitionTransactions, Piece, Snapshot, State,
 };
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU64;
@@ -55,6 +55,10 @@ pub(super) struct Catalog {
     /// The names of producers, by the ids that they have or had. Those that the rules have forgotten stay until a
     /// snapshot is taken.
     producers: HashMap<u64, Arc<str>>,
+    /// What is known of the members of groups.
+    groups: Groups,
+    /// How often members of groups have changed.
+    groups_changes: u64,
     /// The newest time of an object.
     time_us: u64,
     /// The merge that has begun and not ended.
@@ -228,6 +232,8 @@ impl Catalog {
         let Snapshot { state, pieces } = snapshot;
         self.open_merge = state.merges().open();
         (self.offsets, self.time_us) = (state.offsets().clone(), state.time_us());
+        self.groups = state.groups().clone();
+        self.groups_changes += 1;
         self.next_topic = state.next_topic();
         self.producers = state.instances().map(|(name, id, _)| (id, name.clone())).collect();
         let gone: Vec<u64> = self.topics.keys().filter(|id| state.topic(**id).is_none()).copied().collect();
@@ -255,6 +261,7 @@ impl Catalog {
         self.time_us = self.time_us.max(index.header.appended_us);
         for control in index.controls() {
             self.offsets.follow(control, self.time_us);
+            self.groups.follow(control, self.time_us);
             match control {
                 Control::Create { topic, name, partitions, settings } => {
                     self.create(*topic, name, *partitions, settings);
@@ -269,6 +276,7 @@ impl Catalog {
                     self.producers.insert(*id, name.clone());
                 }
                 Control::CommitOffset { .. } | Control::ForgetOffset { .. } => {}
+                Control::StoreGroup { .. } => self.groups_changes += 1,
                 Control::BeginMerge { merge } => self.open_merge = Some(*merge),
                 Control::AbandonMerge { .. } => self.open_merge = None,
                 Control::EndMerge { pieces, .. } => {
@@ -327,6 +335,11 @@ impl Catalog {
     /// Forgets the producers that a state doesn't know: the one that follows from all objects that were published.
     pub fn forget_producers(&mut self, state: &State) {
         self.producers.retain(|id, _| state.has_producer(*id));
+    }
+
+    /// What is known of the members of groups, and how often that has changed.
+    pub fn groups(&self) -> (&Groups, u64) {
+        (&self.groups, self.groups_changes)
     }
 
     /// The merge that has begun and not ended.

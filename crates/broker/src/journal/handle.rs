@@ -19,7 +19,7 @@ use crate::topic_id::TopicId;
 use crate::{Clock, CommitThread, Kind, tasks};
 use bytes::Bytes;
 use futures_util::FutureExt;
-use rawline_journal::{Control, Limits, Offsets, PartitionId, Producer, Refused, Rejected, State};
+use rawline_journal::{Control, Groups, Limits, Offsets, PartitionId, Producer, Refused, Rejected, State};
 use std::ops::Range;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -424,6 +424,14 @@ impl Journal {
         self.ask_for(control).await
     }
 
+    /// As [`Journal::change`], without a wait: changes are made in the order of these calls. The outcome follows.
+    pub(crate) fn submit(&self, control: Control) -> Result<Submitted, JournalError> {
+        self.check_stores()?;
+        let (answer, answered) = oneshot::channel();
+        self.send(Request::Change { control, answer })?;
+        Ok(Submitted(answered))
+    }
+
     fn check_stores(&self) -> Result<(), JournalError> {
         if self.is_read_only { Err(JournalError::ReadOnly) } else { Ok(()) }
     }
@@ -494,6 +502,17 @@ impl Journal {
         look(self.catalog().offsets_of_groups())
     }
 
+    /// What a look at the offsets and the members of groups returns, at one moment.
+    pub(crate) fn with_groups<T>(&self, look: impl FnOnce(&Groups, &Offsets) -> T) -> T {
+        let catalog = self.catalog();
+        look(catalog.groups().0, catalog.offsets_of_groups())
+    }
+
+    /// Another number if members of groups have changed, as far as this broker has seen.
+    pub(crate) fn groups_version(&self) -> u64 {
+        self.catalog().groups().1
+    }
+
     /// The offsets of a partition's records, as far as this broker has seen them.
     pub fn offsets(&self, partition: PartitionId) -> Range<u64> {
         self.catalog().offsets(partition)
@@ -517,10 +536,24 @@ impl Journal {
         request: Request,
         answered: oneshot::Receiver<Result<T, JournalError>>,
     ) -> Result<T, JournalError> {
+        self.send(request)?;
+        answered.await.unwrap_or(Err(JournalError::Closed))
+    }
+
+    fn send(&self, request: Request) -> Result<(), JournalError> {
         self.inbox.try_send(request).map_err(|error| match error {
             mpsc::error::TrySendError::Full(_) => JournalError::Busy,
             mpsc::error::TrySendError::Closed(_) => JournalError::Closed,
-        })?;
-        answered.await.unwrap_or(Err(JournalError::Closed))
+        })
+    }
+}
+
+/// A change that was submitted.
+pub(crate) struct Submitted(oneshot::Receiver<Result<u64, JournalError>>);
+
+impl Submitted {
+    /// Returns once the change is stored, or certain never to be.
+    pub async fn stored(self) -> Result<u64, JournalError> {
+        self.0.await.unwrap_or(Err(JournalError::Closed))
     }
 }

@@ -25,6 +25,7 @@ mod watch;
 pub(crate) use build::describe_header;
 pub(crate) use catalog::{Extent, JournalTopic};
 use futures_util::FutureExt;
+pub(crate) use handle::Submitted;
 pub use handle::{Journal, JournalConfig, JournalError};
 pub use memory::MemoryJournal;
 pub use merge::{CompactLimits, MergeConfig, MergeWait};

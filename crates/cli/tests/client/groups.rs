@@ -162,7 +162,7 @@ async fn a_member_that_hangs_loses_its_partitions_and_comes_back() {
 }
 
 #[tokio::test]
-async fn members_join_again_when_the_broker_is_back() {
+async fn members_go_on_when_the_broker_is_back() {
     let mut broker = broker(&[]);
     let client = client(&broker);
     create(&client, "t").await;
@@ -174,7 +174,7 @@ async fn members_join_again_when_the_broker_is_back() {
     broker.kill();
     broker.start_again();
     let client = crate::client(&broker);
-    // The broker knows no members after a restart.
+    // The broker knows its members after a restart: it goes on.
     shared_by(&client, &mut [&mut one]).await;
     append(&client, "t", 0, 2).await;
     read(&mut one, 2, &mut found).await;

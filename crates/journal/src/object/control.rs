@@ -2,8 +2,10 @@
 
 use super::ObjectError;
 use crate::control::Control;
+use crate::groups::Fence;
 use crate::limits::{
-    MERGED_PIECES_MAX, NAME_BYTES_MAX, OBJECT_CONTROL_BYTES_MAX, OWNER_BYTES_MAX, PARTITIONS_MAX, SETTINGS_BYTES_MAX,
+    GROUP_STATE_BYTES_MAX, MERGED_PIECES_MAX, NAME_BYTES_MAX, OBJECT_CONTROL_BYTES_MAX, OWNER_BYTES_MAX,
+    PARTITIONS_MAX, SETTINGS_BYTES_MAX,
 };
 use crate::offsets::Committed;
 use crate::place::{BatchCount, MergedPiece, Piece, Place, Source, are_sound};
@@ -25,12 +27,20 @@ const COMMIT_OFFSET: u8 = 9;
 const FORGET_OFFSET: u8 = 10;
 const END_TRANSACTION: u8 = 11;
 const COMMIT_OFFSET_IN_TRANSACTION: u8 = 12;
+const STORE_GROUP: u8 = 13;
+
+/// In which version of a group's members a change is possible: in any, while there are none, and in the one whose stamp
+/// is before what else stands in place of settings.
+const FENCE_OPEN: u8 = 0;
+const FENCE_NO_MEMBERS: u8 = 1;
+const FENCE_AT: u8 = 2;
+const STAMP_BYTES: usize = 8;
 
 /// An instance of a producer in place of settings, or before them: id u64, epoch u16.
 const INSTANCE_BYTES: usize = 10;
 
 /// Maximum size of what stands in place of settings.
-const TEXT_BYTES_MAX: usize = SETTINGS_BYTES_MAX + INSTANCE_BYTES;
+const TEXT_BYTES_MAX: usize = SETTINGS_BYTES_MAX + INSTANCE_BYTES + STAMP_BYTES;
 
 /// Control records have lengths that are multiples of this, like batches.
 const ALIGNMENT: usize = 8;
@@ -43,6 +53,11 @@ const _: () = assert!(
     padded(size_of::<RawControl>() + NAME_BYTES_MAX + TEXT_BYTES_MAX + OWNER_BYTES_MAX) as u64 <= CONTROL_BYTES_MAX,
     "no other control record is longer"
 );
+const _: () = assert!(
+    padded(size_of::<RawControl>() + NAME_BYTES_MAX + 2 * STAMP_BYTES + GROUP_STATE_BYTES_MAX) as u64
+        <= CONTROL_BYTES_MAX,
+    "no other control record is longer"
+);
 const _: () = assert!(size_of::<RawControl>() == size_of::<RawEndMerge>());
 const _: () = assert!(size_of::<RawMergedPiece>().is_multiple_of(ALIGNMENT));
 const _: () = assert!(NAME_BYTES_MAX + TEXT_BYTES_MAX <= u16::MAX as usize, "lengths of texts are u16");
@@ -51,11 +66,14 @@ const _: () = assert!(NAME_BYTES_MAX + TEXT_BYTES_MAX <= u16::MAX as usize, "len
 #[repr(C)]
 struct RawControl {
     kind: u8,
-    zero: [u8; 3],
-    /// The topic's number of partitions, the partition's number, or the producer's epoch.
+    fence: u8,
+    zero: [u8; 2],
+    /// The topic's number of partitions, the partition's number, the producer's epoch, or the group's number of
+    /// members.
     partitions: U32,
-    /// The id of the topic or producer, or the merge's number.
+    /// The id of the topic or producer, the merge's number, or the group's version.
     id: U64,
+    /// An offset, or the length of what a coordinator keeps of a group, with the stamps before it.
     first_offset: U64,
     name_bytes: U16,
     settings_bytes: U16,
@@ -109,8 +127,13 @@ pub(crate) fn control_bytes(control: &Control) -> u64 {
 /// What stands before the settings.
 fn front_of(control: &Control) -> Vec<u8> {
     let instance = |(id, epoch): (u64, u16)| [&id.to_le_bytes()[..], &epoch.to_le_bytes()].concat();
+    let stamp = |fence: Fence| if let Fence::At(stamp) = fence { stamp.to_le_bytes().to_vec() } else { Vec::new() };
     match control {
-        Control::CommitOffset { producer: Some(producer), .. } => instance(*producer),
+        Control::CommitOffset { producer, fence, .. } => {
+            [stamp(*fence), producer.map(instance).unwrap_or_default()].concat()
+        }
+        Control::ForgetOffset { fence, .. } => stamp(*fence),
+        Control::StoreGroup { after, stamp, .. } => [after.to_le_bytes(), stamp.to_le_bytes()].concat(),
         Control::EndTransaction { next, .. } => instance(*next),
         // As earlier versions wrote it.
         Control::OpenProducer { from: None, ends: 0, .. } => Vec::new(),
@@ -122,11 +145,37 @@ fn front_of(control: &Control) -> Vec<u8> {
     }
 }
 
+fn fence_of(control: &Control) -> u8 {
+    match control {
+        Control::CommitOffset { fence, .. } | Control::ForgetOffset { fence, .. } => match fence {
+            Fence::Open => FENCE_OPEN,
+            Fence::NoMembers => FENCE_NO_MEMBERS,
+            Fence::At(_) => FENCE_AT,
+        },
+        _ => FENCE_OPEN,
+    }
+}
+
+/// Takes a fence from the front.
+fn take_fence(kind: u8, bytes: &[u8]) -> Option<(Fence, &[u8])> {
+    match kind {
+        FENCE_OPEN => Some((Fence::Open, bytes)),
+        FENCE_NO_MEMBERS => Some((Fence::NoMembers, bytes)),
+        FENCE_AT => take_u64(bytes).map(|(stamp, rest)| (Fence::At(stamp), rest)),
+        _ => None,
+    }
+}
+
+fn take_u64(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let (number, rest) = bytes.split_first_chunk()?;
+    Some((u64::from_le_bytes(*number), rest))
+}
+
 /// Takes an instance from the front.
 fn take_instance(bytes: &[u8]) -> Option<((u64, u16), &[u8])> {
-    let (id, rest) = bytes.split_first_chunk()?;
+    let (id, rest) = take_u64(bytes)?;
     let (epoch, rest) = rest.split_first_chunk()?;
-    Some(((u64::from_le_bytes(*id), u16::from_le_bytes(*epoch)), rest))
+    Some(((id, u16::from_le_bytes(*epoch)), rest))
 }
 
 const fn end_merge_bytes(pieces: usize) -> u64 {
@@ -147,11 +196,16 @@ pub(super) fn write(control: &Control, index: &mut Vec<u8>) {
             | Control::EndTransaction { .. }
             | Control::CommitOffset { .. }
             | Control::ForgetOffset { .. }
+            | Control::StoreGroup { .. }
     );
     assert!(name.len() <= NAME_BYTES_MAX && name.is_empty() != names, "{control:?}");
-    assert!(settings.len() <= SETTINGS_BYTES_MAX, "topic {}: {} bytes of settings", control.id(), settings.len());
+    let is_state = matches!(control, Control::StoreGroup { .. });
+    let settings_max = if is_state { GROUP_STATE_BYTES_MAX } else { SETTINGS_BYTES_MAX };
+    assert!(settings.len() <= settings_max, "{}: {} bytes of settings", control.id(), settings.len());
     let owner = control.owner().as_bytes();
     assert!(owner.len() <= OWNER_BYTES_MAX, "{control:?}");
+    let front = front_of(control);
+    let bytes = front.len() + settings.len();
     let (kind, partitions, first_offset) = match control {
         Control::Create { partitions, .. } => (CREATE, *partitions, 0),
         Control::Alter { partitions, .. } => (ALTER, *partitions, 0),
@@ -169,16 +223,17 @@ pub(super) fn write(control: &Control, index: &mut Vec<u8>) {
         Control::ForgetOffset { partition, .. } => {
             (FORGET_OFFSET, partition.map_or(0, |partition| partition.number), 0)
         }
+        Control::StoreGroup { members, .. } => (STORE_GROUP, *members, bytes as u64),
     };
-    let front = front_of(control);
     let raw = RawControl {
         kind,
-        zero: [0; 3],
+        fence: fence_of(control),
+        zero: [0; 2],
         partitions: U32::new(partitions),
         id: U64::new(control.id()),
         first_offset: U64::new(first_offset),
         name_bytes: U16::new(name.len() as u16),
-        settings_bytes: U16::new((front.len() + settings.len()) as u16),
+        settings_bytes: U16::new(if is_state { 0 } else { bytes as u16 }),
         owner_bytes: U16::new(owner.len() as u16),
         zero_too: U16::new(0),
     };
@@ -271,6 +326,9 @@ fn read(bytes: &[u8]) -> Option<Control> {
     }
     let (raw, rest) = RawControl::read_from_prefix(bytes).ok()?;
     let (name, rest) = rest.split_at_checked(raw.name_bytes.get() as usize)?;
+    if raw.kind == STORE_GROUP {
+        return read_group(&raw, name, rest);
+    }
     let (settings, rest) = rest.split_at_checked(raw.settings_bytes.get() as usize)?;
     let owner = rest.get(..raw.owner_bytes.get() as usize)?;
     let (topic, partitions) = (raw.id.get(), raw.partitions.get());
@@ -279,7 +337,8 @@ fn read(bytes: &[u8]) -> Option<Control> {
     let has_name = with_names.contains(&raw.kind);
     let has_epoch = [OPEN_PRODUCER, END_TRANSACTION].contains(&raw.kind);
     let partitions_max = if has_epoch { u32::from(u16::MAX) } else { PARTITIONS_MAX };
-    let settings_max = if raw.kind == COMMIT_OFFSET_IN_TRANSACTION { TEXT_BYTES_MAX } else { SETTINGS_BYTES_MAX };
+    let is_commit = [COMMIT_OFFSET, COMMIT_OFFSET_IN_TRANSACTION].contains(&raw.kind);
+    let settings_max = if is_commit { TEXT_BYTES_MAX } else { SETTINGS_BYTES_MAX };
     let is_sound = name.len() <= NAME_BYTES_MAX
         && name.is_empty() != has_name
         && settings.len() <= settings_max
@@ -287,6 +346,9 @@ fn read(bytes: &[u8]) -> Option<Control> {
         && owner.len() <= OWNER_BYTES_MAX;
     if !is_sound {
         return None;
+    }
+    if is_commit || raw.kind == FORGET_OFFSET {
+        return read_offset(&raw, name, settings, owner);
     }
     let settings: Arc<[u8]> = settings.into();
     let owner: Arc<str> = str::from_utf8(owner).ok()?.into();
@@ -296,23 +358,6 @@ fn read(bytes: &[u8]) -> Option<Control> {
         DELETE => Control::Delete { topic },
         TRIM => {
             Control::Trim { partition: PartitionId { topic, number: partitions }, first_offset: raw.first_offset.get() }
-        }
-        COMMIT_OFFSET if topic > 0 => Control::CommitOffset {
-            group: str::from_utf8(name).ok()?.into(),
-            partition: PartitionId { topic, number: partitions },
-            committed: Committed { offset: raw.first_offset.get().cast_signed(), metadata: settings },
-            owner,
-            producer: None,
-        },
-        COMMIT_OFFSET_IN_TRANSACTION if topic > 0 => {
-            let (producer, metadata) = take_instance(&settings)?;
-            Control::CommitOffset {
-                group: str::from_utf8(name).ok()?.into(),
-                partition: PartitionId { topic, number: partitions },
-                committed: Committed { offset: raw.first_offset.get().cast_signed(), metadata: metadata.into() },
-                owner,
-                producer: Some(producer),
-            }
         }
         END_TRANSACTION => Control::EndTransaction {
             name: str::from_utf8(name).ok()?.into(),
@@ -326,11 +371,6 @@ fn read(bytes: &[u8]) -> Option<Control> {
             },
             next: take_instance(&settings)?.0,
         },
-        FORGET_OFFSET => Control::ForgetOffset {
-            group: str::from_utf8(name).ok()?.into(),
-            // No topic has the id 0.
-            partition: (topic > 0).then_some(PartitionId { topic, number: partitions }),
-        },
         BEGIN_MERGE => Control::BeginMerge { merge: topic },
         ABANDON_MERGE => Control::AbandonMerge { merge: topic },
         OPEN_PRODUCER => {
@@ -343,5 +383,42 @@ fn read(bytes: &[u8]) -> Option<Control> {
             Control::OpenProducer { name, id: topic, epoch: partitions as u16, timeout_ms, owner, from, ends }
         }
         _ => return None,
+    })
+}
+
+/// A group's offset that is committed or forgotten.
+fn read_offset(raw: &RawControl, name: &[u8], settings: &[u8], owner: &[u8]) -> Option<Control> {
+    let owner = str::from_utf8(owner).ok()?.into();
+    let group = str::from_utf8(name).ok()?.into();
+    let (fence, rest) = take_fence(raw.fence, settings)?;
+    // No topic has the id 0.
+    let (topic, number) = (raw.id.get(), raw.partitions.get());
+    let partition = (topic > 0).then_some(PartitionId { topic, number });
+    let (producer, metadata) = match raw.kind {
+        FORGET_OFFSET => return rest.is_empty().then_some(Control::ForgetOffset { group, partition, fence }),
+        COMMIT_OFFSET_IN_TRANSACTION => take_instance(rest).map(|(producer, rest)| (Some(producer), rest))?,
+        _ => (None, rest),
+    };
+    if metadata.len() > SETTINGS_BYTES_MAX {
+        return None;
+    }
+    let committed = Committed { offset: raw.first_offset.get().cast_signed(), metadata: metadata.into() };
+    Some(Control::CommitOffset { group, partition: partition?, committed, owner, producer, fence })
+}
+
+/// The members of a group.
+fn read_group(raw: &RawControl, name: &[u8], rest: &[u8]) -> Option<Control> {
+    let (after, state) = rest.get(..usize::try_from(raw.first_offset.get()).ok()?).and_then(take_u64)?;
+    let (stamp, state) = take_u64(state)?;
+    if name.is_empty() || name.len() > NAME_BYTES_MAX || state.len() > GROUP_STATE_BYTES_MAX {
+        return None;
+    }
+    Some(Control::StoreGroup {
+        group: str::from_utf8(name).ok()?.into(),
+        version: raw.id.get(),
+        after,
+        stamp,
+        members: raw.partitions.get(),
+        state: state.into(),
     })
 }

@@ -4,6 +4,8 @@ use super::raw::{ENTRY_BYTES, HEADER_BYTES, RawHeader, SECTION_BYTES, checksum};
 use super::*;
 use crate::chain::{Id, Link};
 use crate::control::Control;
+use crate::groups::Fence;
+use crate::limits::{GROUP_STATE_BYTES_MAX, NAME_BYTES_MAX};
 use crate::offsets::Committed;
 use crate::place::{BatchCount, MergedPiece, Piece, Place, Source};
 use crate::producers::Content;
@@ -245,9 +247,16 @@ fn the_bytes_of_groups_offsets_are_golden() {
     let partition = PartitionId { topic: 1, number: 2 };
     let committed = Committed { offset: 1000, metadata: b"note"[..].into() };
     let controls = [
-        Control::CommitOffset { group: "billing".into(), partition, committed, owner: "".into(), producer: None },
-        Control::ForgetOffset { group: "billing".into(), partition: Some(partition) },
-        Control::ForgetOffset { group: "billing".into(), partition: None },
+        Control::CommitOffset {
+            group: "billing".into(),
+            partition,
+            committed,
+            owner: "".into(),
+            producer: None,
+            fence: Fence::Open,
+        },
+        Control::ForgetOffset { group: "billing".into(), partition: Some(partition), fence: Fence::Open },
+        Control::ForgetOffset { group: "billing".into(), partition: None, fence: Fence::Open },
     ];
     let bytes = build_index(LINK, 77, &controls, &[]);
     let golden = "09000000 02000000 0100000000000000 e803000000000000 0700 0400 00000000\
@@ -265,6 +274,59 @@ fn the_bytes_of_groups_offsets_are_golden() {
     }
 }
 
+/// A group's members, an offset that a member commits in a transaction and by itself, and one that is deleted while
+/// there are none.
+#[test]
+fn the_bytes_of_groups_members_are_golden() {
+    let partition = PartitionId { topic: 1, number: 2 };
+    let committed = Committed { offset: 1000, metadata: b"note"[..].into() };
+    let group: Arc<str> = "billing".into();
+    let commit = |producer| {
+        let (group, committed, fence) = (group.clone(), committed.clone(), Fence::At(0x0706_0504_0302_0100));
+        Control::CommitOffset { group, partition, committed, owner: "".into(), producer, fence }
+    };
+    let state = b"state"[..].into();
+    let controls = [
+        Control::StoreGroup { group: group.clone(), version: 3, after: 9, stamp: 10, members: 2, state },
+        commit(None),
+        commit(Some((1 << 52, 3))),
+        Control::ForgetOffset { group: group.clone(), partition: None, fence: Fence::NoMembers },
+    ];
+    let bytes = build_index(LINK, 77, &controls, &[]);
+    let golden = "0d000000 02000000 0300000000000000 1500000000000000 0700 0000 00000000 62696c6c696e67\
+                  0900000000000000 0a00000000000000 7374617465 00000000\
+                  09020000 02000000 0100000000000000 e803000000000000 0700 0c00 00000000 62696c6c696e67\
+                  0001020304050607 6e6f7465 0000000000\
+                  0c020000 02000000 0100000000000000 e803000000000000 0700 1600 00000000 62696c6c696e67\
+                  0001020304050607 0000000000001000 0300 6e6f7465 000000\
+                  0a010000 00000000 0000000000000000 0000000000000000 0700 0000 00000000 62696c6c696e6700";
+    let found: String = bytes[HEADER_BYTES..].iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(found, golden.replace(' ', ""));
+    assert_eq!(Index::parse(&bytes).unwrap().changes().controls[..], controls);
+    // A fence, an offset and settings of a group; no stamps, no name; a fence that there isn't, or a part of its stamp.
+    for (position, byte) in [(1, 2), (16, 15), (26, 1), (28, 1), (24, 0), (64 + 1, 3), (64 + 26, 7)] {
+        let mut wrong = bytes.clone();
+        wrong[HEADER_BYTES + position] = byte;
+        assert_eq!(with_checksum(wrong), Err(ObjectError::Index("a control record")), "byte {position}");
+    }
+}
+
+/// The longest there is, which ends a merge, is longer.
+#[test]
+fn the_largest_group_fits_a_control_record() {
+    let control = |state: usize| Control::StoreGroup {
+        group: "n".repeat(NAME_BYTES_MAX).into(),
+        version: 1,
+        after: 0,
+        stamp: 1,
+        members: 1,
+        state: vec![7; state].into(),
+    };
+    assert!(control_bytes(&control(GROUP_STATE_BYTES_MAX)) <= CONTROL_BYTES_MAX);
+    let bytes = build_index(LINK, 77, &[control(GROUP_STATE_BYTES_MAX)], &[]);
+    assert_eq!(Index::parse(&bytes).unwrap().changes().controls[..], [control(GROUP_STATE_BYTES_MAX)]);
+}
+
 #[test]
 fn the_bytes_of_transactions_are_golden() {
     let partition = PartitionId { topic: 1, number: 2 };
@@ -278,7 +340,14 @@ fn the_bytes_of_transactions_are_golden() {
         open(None, 0),
         open(Some((id, 2)), id),
         Control::EndTransaction { name: name.clone(), id, epoch: 3, end: TransactionEnd::Expire, next: (id, 4) },
-        Control::CommitOffset { group: "g".into(), partition, committed, owner: "".into(), producer: Some((id, 3)) },
+        Control::CommitOffset {
+            group: "g".into(),
+            partition,
+            committed,
+            owner: "".into(),
+            producer: Some((id, 3)),
+            fence: Fence::Open,
+        },
     ];
     let bytes = build_index(LINK, 77, &controls, &[]);
     let golden = "08000000 03000000 0000000000001000 60ea000000000000 0100 0000 00000000 7400000000000000\
@@ -388,8 +457,16 @@ fn a_control_record_has_its_owner() {
             committed: committed.clone(),
             owner: owner.clone(),
             producer,
+            fence: Fence::Open,
         },
-        Control::CommitOffset { group: "billing".into(), partition, committed, owner, producer: None },
+        Control::CommitOffset {
+            group: "billing".into(),
+            partition,
+            committed,
+            owner,
+            producer: None,
+            fence: Fence::Open,
+        },
     ];
     let bytes = build_index(LINK, 77, &controls, &[]);
     assert_eq!(Index::parse(&bytes).unwrap().controls(), controls);

@@ -6,7 +6,7 @@ use super::raw::{
 };
 use super::raw::{RawAppend, RawHeader, RawMore, RawNamed, RawPartition, RawPiece, RawProducer, RawTopic};
 use super::raw::{RawCommitted, RawGroup};
-use super::transactions;
+use super::{members, transactions};
 use crate::names::Named;
 use crate::offsets::{Committed, GroupOffsets};
 use crate::place::Piece;
@@ -44,13 +44,14 @@ pub fn build_snapshot(state: &State, pieces: &BTreeMap<PartitionId, Vec<Piece>>)
     }
     assert_eq!(with_pieces, pieces.len(), "pieces of partitions without a record");
     // Brokers without groups or transactions can read what has none.
-    let version = match (transactions::has_some(state), state.offsets.iter().len()) {
+    let version = match (transactions::has_some(state) || members::has_some(state), state.offsets.iter().len()) {
         (true, _) => VERSION,
         (false, 0) => VERSION_BEFORE_GROUPS,
         (false, _) => VERSION_BEFORE_TRANSACTIONS,
     };
     if version == VERSION {
         transactions::write(state, &mut bytes);
+        members::write(state, &mut bytes);
     }
     let (chain, topics) = (state.chain(), &state.topics);
     let mut header = RawHeader {

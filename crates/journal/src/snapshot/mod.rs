@@ -4,7 +4,7 @@
 //! All numbers are little-endian and unsigned. Every part has a length that is a multiple of 8.
 //!
 //! ```text
-//! header (72) │ more (24) │ topics │ names │ groups │ partitions │ transactions
+//! header (72) │ more (24) │ topics │ names │ groups │ partitions │ transactions │ members
 //!
 //! header:    "RAWS" │ version u8 │ zero (3) │ snapshot_bytes u64 │ next_number u64 │ last: run u64 │ commit u64 │
 //!            next_topic u64 │ topics u32 │ partitions u32 │ merges u64 │ open u32 │ crc32c u32
@@ -28,15 +28,21 @@
 //! aborted:   producer u64 │ first_offset u64 │ last_offset u64 │ stable_offset u64
 //! pending:   producer u64 │ topic u64 │ offset u64 │ partition u16 │ owner_bytes u16 │ group_bytes u16 │
 //!            metadata_bytes u16 │ group │ metadata │ owner │ zeros
+//!
+//! members:   forgotten u64 │ groups u32 │ zero (4) │ groups
+//! group:     used_us u64 │ version u64 │ stamp u64 │ members u32 │ state_bytes u32 │ name_bytes u16 │ zero (6) │
+//!            name │ state │ zeros
 //! ```
 //!
-//! Version 1 has no `more`, no names and no `appended_us` of producers, version 2 no groups, version 3 no transactions.
+//! Version 1 has no `more`, no names and no `appended_us` of producers, version 2 no groups, version 3 no transactions
+//! and no members.
 //!
 //! Topics and names are in order of id, partitions in order of topic and number, producers in order of id, appends and
 //! pieces in order of offset. A partition that never had a record is left out. The checksum covers everything but
 //! itself.
 
 mod build;
+mod members;
 mod parse;
 mod raw;
 #[cfg(test)]

@@ -3,8 +3,9 @@
 use super::raw::{ALIGNMENT, HEADER_BYTES, MAGIC, VERSION, VERSION_BEFORE_GROUPS, VERSION_BEFORE_NAMES, checksum};
 use super::raw::{RawAppend, RawHeader, RawMore, RawNamed, RawPartition, RawPiece, RawProducer, RawTopic};
 use super::raw::{RawCommitted, RawGroup};
-use super::{Snapshot, are_in_order};
+use super::{Snapshot, are_in_order, members, transactions};
 use crate::chain::{Chain, Id};
+use crate::groups::Groups;
 use crate::limits::{NAME_BYTES_MAX, OWNER_BYTES_MAX, PRODUCERS_MAX, SETTINGS_BYTES_MAX};
 use crate::merges::Merges;
 use crate::names::{Named, Names};
@@ -99,13 +100,18 @@ fn read(header: &RawHeader, mut parts: Parts<'_>) -> Result<Snapshot, SnapshotEr
         offsets = parts.groups(&more, &topics)?;
     }
     let (transactions, partitions) = (Transactions::default(), BTreeMap::new());
-    let state = State { chain, topics, merges, names, offsets, transactions, time_us, partitions };
+    let groups = Groups::default();
+    let state = State { chain, topics, merges, names, offsets, groups, transactions, time_us, partitions };
     let mut snapshot = Snapshot { state, pieces: BTreeMap::new() };
     for _ in 0..header.partitions.get() {
         parts.partition(&mut snapshot)?;
     }
     if parts.version == VERSION {
         parts.transactions(&mut snapshot.state)?;
+        snapshot.state.groups = parts.members(snapshot.state.time_us)?;
+        if !transactions::has_some(&snapshot.state) && !members::has_some(&snapshot.state) {
+            return Err(SnapshotError::Content("the number of transactions"));
+        }
     }
     if more.is_none() {
         stamp(&mut snapshot);

@@ -201,6 +201,30 @@ pub(super) struct RawPending {
     pub metadata_bytes: U16,
 }
 
+/// Follows the transactions.
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
+#[repr(C)]
+pub(super) struct RawMembers {
+    /// The greatest version of a group that was forgotten.
+    pub forgotten: U64,
+    pub groups: U32,
+    pub zero: U32,
+}
+
+/// A group whose members are known.
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
+#[repr(C)]
+pub(super) struct RawStoredGroup {
+    pub used_us: U64,
+    pub version: U64,
+    pub stamp: U64,
+    pub members: U32,
+    pub state_bytes: U32,
+    pub name_bytes: U16,
+    pub zero: [u8; 6],
+}
+
+const _: () = assert!(size_of::<RawMembers>() == 16 && size_of::<RawStoredGroup>() == 40);
 const _: () = assert!(size_of::<RawTransactions>() == 16 && size_of::<RawTransactional>() == 32);
 const _: () = assert!(size_of::<RawPartitionTransactions>() == 40 && size_of::<RawPending>() == 32);
 const _: () = assert!(size_of::<RawOpen>() == 16 && size_of::<RawAborted>() == 32);

@@ -4,6 +4,7 @@ use super::raw::{HEADER_BYTES, RawHeader, checksum};
 use super::*;
 use crate::chain::{Id, Link};
 use crate::control::Control;
+use crate::groups::Fence;
 use crate::limits::NAMED_IDS;
 use crate::place::{BatchCount, Place};
 use crate::producers::{Content, Producer};
@@ -179,6 +180,50 @@ fn no_snapshot_makes_a_reader_panic() {
         }
     }
     assert!(accepted > 1_000, "only {accepted} snapshots were possible");
+}
+
+/// The same with members of two groups; a third was forgotten.
+fn with_members() -> Vec<u8> {
+    let Snapshot { mut state, pieces } = example();
+    let store = |group: &str, stamp, members| {
+        let state = b"state"[..].into();
+        Control::StoreGroup { group: group.into(), version: 1, after: 0, stamp, members, state }
+    };
+    let forget = Control::ForgetOffset { group: "c".into(), partition: None, fence: Fence::NoMembers };
+    let controls = [store("a", 5, 1), store("b", 6, 0), store("c", 7, 0), forget];
+    let link = Link { number: 3, id: Id { run: 8, commit: 3 }, prev: Id { run: 8, commit: 2 }, in_flight: 0 };
+    let changes = Changes { appended_us: 77, controls: controls.into(), entries: [][..].into() };
+    assert_eq!(state.observe(link, &changes), Ok(true));
+    build_snapshot(&state, &pieces)
+}
+
+#[test]
+fn the_bytes_of_groups_members_are_golden() {
+    let bytes = with_members();
+    let golden = "0100000000000000 02000000 00000000\
+                  4d00000000000000 0100000000000000 0500000000000000 01000000 05000000 0100 000000000000\
+                  61 7374617465 0000\
+                  4d00000000000000 0100000000000000 0600000000000000 00000000 05000000 0100 000000000000\
+                  62 7374617465 0000";
+    let found: String = bytes[bytes.len() - 112..].iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(found, golden.replace(' ', ""));
+    let Snapshot { state, pieces } = Snapshot::parse(&bytes).unwrap();
+    assert_eq!((state.groups().iter().len(), state.groups().version("c")), (2, 1));
+    assert_eq!(build_snapshot(&state, &pieces), bytes);
+    let members = bytes.len() - 112;
+    for (position, byte, rule) in [
+        (8, 3, "its length"),
+        (16, 78, "the time of a group's members"),
+        (16 + 28 + 3, 1, "a group's name or members"),
+        (16 + 32, 0, "a group's name or members"),
+        (16 + 40, 0xff, "the name of a group with members"),
+        (64 + 40, 0x61, "the order of the groups with members"),
+    ] {
+        let mut wrong = bytes.clone();
+        wrong[members + position] = byte;
+        let error = with_checksum(wrong).unwrap_err();
+        assert!(matches!(error, SnapshotError::Content(found) if found.contains(rule)), "byte {position}: {error}");
+    }
 }
 
 #[test]

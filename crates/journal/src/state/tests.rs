@@ -5,6 +5,7 @@ use crate::chain::Id;
 use crate::limits::{NAMED_IDS, PRODUCER_AGE_US};
 use crate::offsets::Committed;
 use crate::producers::Content;
+use crate::rules::Broken;
 
 const ONE: PartitionId = PartitionId { topic: 1, number: 0 };
 
@@ -77,8 +78,55 @@ fn a_valid_object_that_does_not_follow_is_a_contradiction() {
 
 fn commit(random: &mut fastrand::Rng, partition: PartitionId) -> Control {
     let committed = Committed { offset: random.i64(-2..100), metadata: vec![0; random.usize(..3)].into() };
+    let (group, fence) = (["g", "h"][random.usize(0..2)].into(), Fence::Open);
     let owner = ["", "o", "p"][random.usize(0..3)].into();
-    Control::CommitOffset { group: ["g", "h"][random.usize(0..2)].into(), partition, committed, owner, producer: None }
+    Control::CommitOffset { group, partition, committed, owner, producer: None, fence }
+}
+
+/// Stores the next version of a group's members, or one that doesn't follow.
+fn store(state: &State, random: &mut fastrand::Rng) -> Control {
+    let group: Arc<str> = ["g", "h"][random.usize(0..2)].into();
+    let version = state.groups().version(&group) + random.u64(1..8) / 7 + 1;
+    let after = state.groups().get(&group).map_or(0, |found| found.stamp);
+    let (members, stamp) = (random.u32(0..2), random.u64(1..));
+    Control::StoreGroup { group, version, after, stamp, members, state: vec![1; random.usize(..5)].into() }
+}
+
+/// A member commits, and another version of the group is stored before: the commit has no effect.
+#[test]
+fn a_commit_counts_in_the_version_of_the_group_that_allowed_it_and_in_no_other() {
+    let late = |rules| {
+        let mut state = state();
+        let group: Arc<str> = "g".into();
+        let store = |version, after, stamp, members| {
+            let state = [][..].into();
+            Control::StoreGroup { group: group.clone(), version, after, stamp, members, state }
+        };
+        let commit = |fence| {
+            let committed = Committed { offset: 5, metadata: [][..].into() };
+            let (group, owner) = (group.clone(), "".into());
+            Control::CommitOffset { group, partition: ONE, committed, owner, producer: None, fence }
+        };
+        observe(&mut state, &[store(1, 0, 11, 1), commit(Fence::At(11)), store(2, 11, 12, 1)], &[]).unwrap();
+        let before = state.clone();
+        let applied = [Fence::At(11), Fence::NoMembers].map(|fence| state.apply(&commit(fence), rules).map(drop));
+        let forget = Control::ForgetOffset { group: group.clone(), partition: None, fence: Fence::NoMembers };
+        if applied[0].is_err() {
+            assert_eq!(state.apply(&forget, rules), Err(Refused::Members { members: 1 }));
+            assert_eq!(state, before);
+            assert!(state.apply(&commit(Fence::At(12)), rules).is_ok());
+            state.apply(&store(3, 12, 13, 0), rules).unwrap();
+            assert!(state.apply(&commit(Fence::NoMembers), rules).is_ok());
+            assert!(state.apply(&forget, rules).is_ok());
+            assert_eq!((state.offsets().groups().count(), state.groups().get("g")), (0, None));
+            assert_eq!(state.groups().version("g"), 3);
+            assert_eq!(state.apply(&forget, rules), Err(Refused::NoCommitted));
+        }
+        applied
+    };
+    let refused = [Err(Refused::GroupChanged { version: 2 }), Err(Refused::Members { members: 1 })];
+    assert_eq!(late(Rules::default()), refused);
+    assert_eq!(late(Rules { broken: Some(Broken::GroupFences) }), [Ok(()); 2]);
 }
 
 fn open_producer(name: Arc<str>) -> Control {
@@ -90,11 +138,12 @@ fn change(state: &mut State, random: &mut fastrand::Rng) -> Option<Undo> {
     let topic = random.u64(1..5);
     let partition = PartitionId { topic, number: random.u32(0..3) };
     let open = state.merges().open().unwrap_or(random.u64(0..3));
-    let control = match random.u8(0..17) {
+    let control = match random.u8(0..20) {
+        17..20 => store(state, random),
         13..16 => commit(random, partition),
         16 => {
             let partition = random.bool().then_some(partition);
-            Control::ForgetOffset { group: ["g", "h"][random.usize(0..2)].into(), partition }
+            Control::ForgetOffset { group: ["g", "h"][random.usize(0..2)].into(), partition, fence: Fence::NoMembers }
         }
         10 => return Some(state.advance(random.u64(0..3 * PRODUCER_AGE_US))),
         11 | 12 => {

@@ -4,6 +4,7 @@
 use super::*;
 use crate::chain::{Id, Link};
 use crate::control::{Control, Refused};
+use crate::groups::Fence;
 use crate::limits::NAMED_IDS;
 use crate::object::{Batch, BatchKind, Index, Section, build_index};
 use crate::offsets::Committed;
@@ -62,7 +63,8 @@ fn end(name: &str, (id, epoch): (u64, u16), end: TransactionEnd) -> Control {
 
 fn commit(group: &str, partition: PartitionId, offset: i64, producer: Option<(u64, u16)>) -> Control {
     let committed = Committed { offset, metadata: b"m"[..].into() };
-    Control::CommitOffset { group: group.into(), partition, committed, owner: "o".into(), producer }
+    let (group, owner, fence) = (group.into(), "o".into(), Fence::Open);
+    Control::CommitOffset { group, partition, committed, owner, producer, fence }
 }
 
 impl World {

@@ -270,10 +270,12 @@ impl From<GroupError> for ApiError {
             GroupError::Full { .. }
             | GroupError::Groups { .. }
             | GroupError::Memory { .. }
+            | GroupError::Large { .. }
             | GroupError::Regexes { .. }
             | GroupError::Pairs { .. } => code::MEMBERS_TOO_MANY,
             GroupError::UnreleasedInstance => code::MEMBER_FENCED,
-            GroupError::NotEmpty => code::GROUP_NOT_EMPTY,
+            GroupError::NotEmpty | GroupError::Subscribed => code::GROUP_NOT_EMPTY,
+            GroupError::Moved | GroupError::NotStored { .. } | GroupError::Unconfirmed => code::STORE_UNAVAILABLE,
             GroupError::NeedsId { .. } => unreachable!("a member that didn't ask for an id gets one: {error}"),
         };
         ApiError::new(code, error.to_string())

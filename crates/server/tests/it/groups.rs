@@ -104,7 +104,7 @@ async fn members_share_partitions() {
         refused(&server, "DELETE", &target, &Value::Null, 404, "member_not_found").await;
     }
     // Without members, offsets are set and deleted.
-    let reset = json!({"offsets": [{"topic": "t", "offset": 9}, {"topic": "t", "partition": 2, "offset": 0}]});
+    let reset = json!({"offsets": [{"topic": "t", "offset": 2}, {"topic": "t", "partition": 2, "offset": 0}]});
     assert_eq!(send(&server, "PUT", &format!("/group?{GROUP}"), &reset).await.0, 204);
     let (_, group) = send(&server, "GET", &format!("/group?{GROUP}"), &Value::Null).await;
     let lags: Vec<_> = group["offsets"].as_array().unwrap().iter().map(|one| one["lag"].as_u64().unwrap()).collect();

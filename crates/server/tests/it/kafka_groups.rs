@@ -247,6 +247,46 @@ async fn what_is_committed_stays() {
     assert_eq!(committed(&mut client).await, []);
 }
 
+/// The broker stops and starts within the members' sessions: they go on as if nothing had happened.
+#[tokio::test]
+async fn members_go_on_after_a_restart() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = at(dir.path()).await;
+    let mut client = Client::connect(&server).await;
+    client.create("t").await;
+    let member = id(&mut client).await;
+    let joined = call!(client, JoinGroup, 9, join_request(&member));
+    let shares = [(member.as_str(), "share")];
+    assert_eq!(call!(client, SyncGroup, 5, sync_request(&joined, &shares)).assignment, Bytes::from("share"));
+    let commits = |joined: &JoinGroupResponse, offset| OffsetCommitRequest {
+        generation_id_or_member_epoch: joined.generation_id,
+        member_id: joined.member_id.clone(),
+        ..commit_request(0, offset, "")
+    };
+    assert_eq!(commit(&mut client, commits(&joined, 5)).await, 0);
+    drop(client);
+    server.stop().await;
+
+    let server = at(dir.path()).await;
+    let mut client = Client::connect(&server).await;
+    assert_eq!(call!(client, Heartbeat, 4, heartbeat(&joined)).error_code, 0);
+    assert_eq!(commit(&mut client, commits(&joined, 6)).await, 0);
+    assert_eq!(call!(client, SyncGroup, 5, sync_request(&joined, &[])).assignment, Bytes::from("share"));
+    let status = described(&mut client).await;
+    assert_eq!((status.group_state.as_str(), status.members.len()), ("Stable", 1));
+    // It leaves, and the group is deleted: what it knows is old to the next member.
+    let leaving = LeavingMember { member_id: member, ..LeavingMember::default() };
+    let leave =
+        LeaveGroupRequest { group_id: GROUP.to_owned(), members: vec![leaving], ..LeaveGroupRequest::default() };
+    assert_eq!(call!(client, LeaveGroup, 5, leave).members[0].error_code, 0);
+    let delete = DeleteGroupsRequest { groups_names: vec![GROUP.to_owned()] };
+    assert_eq!(call!(client, DeleteGroups, 2, delete).results[0].error_code, 0);
+    let other = id(&mut client).await;
+    let next = call!(client, JoinGroup, 9, join_request(&other));
+    assert!(next.generation_id > joined.generation_id, "{} after {}", next.generation_id, joined.generation_id);
+    assert_eq!(commit(&mut client, commits(&joined, 1)).await, code(ErrorCode::UnknownMemberId));
+}
+
 /// A storage without a journal keeps no offsets, and says so.
 #[tokio::test]
 async fn memory_keeps_no_offsets() {

@@ -6,6 +6,7 @@ use super::partitions::Partitions;
 use super::wanted::{TopicList, Wanted};
 use super::{ConsumerHeartbeat, Kept, Leaving};
 use crate::groups::range::Wanting;
+use crate::groups::stored::StoredConsumers;
 use crate::groups::{GroupError, GroupLimits};
 use crate::topic_id::TopicId;
 use std::collections::BTreeMap;
@@ -26,7 +27,7 @@ pub enum ConsumerPhase {
 }
 
 /// A group in which the broker divides the partitions.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct ConsumerGroup {
     /// Grows with every change of the members, and of what they want.
     epoch: u32,
@@ -42,6 +43,8 @@ pub struct ConsumerGroup {
     bytes: usize,
     /// Nothing happens to a member before.
     due_at: Option<Duration>,
+    /// Another one if the journal is to keep something else.
+    revision: u64,
 }
 
 /// Where a member that gives a sign belongs.
@@ -53,6 +56,59 @@ enum Place {
 }
 
 impl ConsumerGroup {
+    /// A group without members that goes on after an epoch and a revision.
+    pub(super) fn after(epoch: u32, revision: u64) -> ConsumerGroup {
+        ConsumerGroup { epoch, target_epoch: epoch, revision, ..ConsumerGroup::default() }
+    }
+
+    /// The group that the journal has kept. Members' sessions begin now.
+    pub(in crate::groups) fn of_stored(
+        stored: StoredConsumers,
+        topics: &TopicList,
+        limits: &GroupLimits,
+        revision: u64,
+        now: Duration,
+    ) -> ConsumerGroup {
+        let StoredConsumers { epoch, target_epoch, wanted_crc32c, members } = stored;
+        let mut group = ConsumerGroup { epoch, target_epoch, revision, ..ConsumerGroup::default() };
+        for member in members {
+            let id = member.id.clone();
+            if let Some(instance) = &member.instance {
+                group.instances.insert(instance.clone(), id.clone());
+            }
+            group.members.insert(id, ConsumerMember::of_stored(member, limits.consumer_session, now));
+        }
+        // If there are other topics since, the next heartbeat divides them.
+        let wanted = Wanted::by(group.members.values(), topics, limits).ok();
+        if let Some(wanted) = wanted.filter(|wanted| wanted.crc32c() == wanted_crc32c) {
+            (group.wanted, group.topics_version) = (wanted, topics.version());
+        }
+        group.due_at = group.members.values().map(ConsumerMember::due_at).min();
+        group.count_bytes();
+        group
+    }
+
+    /// What the journal is to keep.
+    pub(in crate::groups) fn stored(&self) -> StoredConsumers {
+        StoredConsumers {
+            epoch: self.epoch,
+            target_epoch: self.target_epoch,
+            wanted_crc32c: self.wanted.crc32c(),
+            members: self.members.iter().map(|(id, member)| member.stored(id)).collect(),
+        }
+    }
+
+    /// Another number if the journal is to keep something else.
+    pub(in crate::groups) fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// Time stood still for it: everything is due so much later.
+    pub(in crate::groups) fn delay(&mut self, time: Duration) {
+        self.members.values_mut().for_each(|member| member.delay(time));
+        self.due_at = self.due_at.map(|due_at| due_at + time);
+    }
+
     /// Whether it has no members.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
@@ -200,6 +256,7 @@ impl ConsumerGroup {
             member.restart();
         }
         let mut changes_group = before.is_none_or(|before| !member.is_like(before));
+        let changes_member = before.is_none_or(|before| member != *before) || matches!(place, Place::Replaces(_));
         if changes_group || self.topics_version != topics.version() {
             let others = self.members.iter().filter(|(id, _)| Some(*id) != before_id).map(|(_, other)| other);
             let wanted = Wanted::by(others.chain([&member]), topics, limits)?;
@@ -218,6 +275,7 @@ impl ConsumerGroup {
         }
         self.members.insert(beat.member.clone(), member);
         self.epoch += u32::from(changes_group);
+        self.revision += u64::from(changes_group || changes_member);
         self.count_bytes();
         Ok(())
     }
@@ -240,6 +298,7 @@ impl ConsumerGroup {
             member.target = shares.remove(id).unwrap_or_default();
         }
         self.target_epoch = self.epoch;
+        self.revision += 1;
         self.count_bytes();
     }
 
@@ -249,6 +308,7 @@ impl ConsumerGroup {
             unreachable!("{} is no member", beat.member)
         };
         let before = member.assigned.clone();
+        let kept_before = (member.epoch, member.step, member.revoking.clone());
         let is_free = |missing: &Partitions| {
             let mut free = missing.clone();
             for other in self.members.values().filter(|_| !missing.is_empty()) {
@@ -258,6 +318,8 @@ impl ConsumerGroup {
         };
         member.reconcile(self.target_epoch, beat.owned.as_ref(), is_free, now);
         let is_changed = member.assigned != before;
+        let keeps_other = is_changed || kept_before != (member.epoch, member.step, member.revoking.clone());
+        self.revision += u64::from(keeps_other);
         self.members.insert(id, member);
         is_changed
     }
@@ -273,6 +335,7 @@ impl ConsumerGroup {
             (None, None, _) => member.into(),
         };
         let Some(found) = self.members.get_mut(&id) else { return Err(GroupError::UnknownMember) };
+        self.revision += 1;
         if leaving == Leaving::ForAWhile && found.instance.is_some() {
             // Its partitions are free for it alone, until its session is over.
             (found.is_away, found.revoking) = (true, Partitions::default());
@@ -291,6 +354,7 @@ impl ConsumerGroup {
             self.instances.remove(instance);
         }
         self.epoch += 1;
+        self.revision += 1;
         // What it alone has wanted isn't any more.
         self.topics_version = None;
         if self.members.is_empty() {

@@ -7,6 +7,7 @@ use super::visible::Visible;
 use super::wanted::Pattern;
 use crate::groups::MEMBER_BYTES;
 use crate::groups::member::Identity;
+use crate::groups::stored::{StoredConsumer, StoredStep};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +24,7 @@ pub enum Step {
 }
 
 /// A member.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConsumerMember {
     /// The name under which it comes back after a restart.
     pub instance: Option<Arc<str>>,
@@ -96,6 +97,67 @@ impl ConsumerMember {
         }
         if let Some(regex) = &beat.regex {
             self.regex = Some(regex.clone()).filter(|regex| !regex.is_empty());
+        }
+    }
+
+    /// What the journal keeps of it.
+    pub fn stored(&self, id: &Arc<str>) -> StoredConsumer {
+        StoredConsumer {
+            id: id.clone(),
+            instance: self.instance.clone(),
+            client: self.identity.client.clone(),
+            host: self.identity.host.clone(),
+            rack: self.rack.clone(),
+            rebalance: self.rebalance,
+            names: self.names.clone(),
+            regex: self.regex.clone(),
+            visible: self.visible.patterns().collect(),
+            assignor: self.assignor,
+            epoch: self.epoch,
+            previous_epoch: self.previous_epoch,
+            step: match self.step {
+                Step::Stable => StoredStep::Stable,
+                Step::Revoking(_) => StoredStep::Revoking,
+                Step::Waiting => StoredStep::Waiting,
+            },
+            is_away: self.is_away,
+            target: self.target.clone(),
+            assigned: self.assigned.clone(),
+            revoking: self.revoking.clone(),
+        }
+    }
+
+    /// A member of which the journal has kept this. Its times begin now.
+    pub fn of_stored(stored: StoredConsumer, session: Duration, now: Duration) -> ConsumerMember {
+        ConsumerMember {
+            instance: stored.instance,
+            rack: stored.rack,
+            identity: Identity { client: stored.client, host: stored.host },
+            rebalance: stored.rebalance,
+            names: stored.names,
+            regex: stored.regex,
+            visible: Arc::new(Visible::of(stored.visible)),
+            assignor: stored.assignor,
+            epoch: stored.epoch,
+            previous_epoch: stored.previous_epoch,
+            step: match stored.step {
+                StoredStep::Stable => Step::Stable,
+                StoredStep::Revoking => Step::Revoking(now + stored.rebalance),
+                StoredStep::Waiting => Step::Waiting,
+            },
+            assigned: stored.assigned,
+            revoking: stored.revoking,
+            target: stored.target,
+            is_away: stored.is_away,
+            gone_at: now + session,
+        }
+    }
+
+    /// Time stood still for it: everything is due so much later.
+    pub fn delay(&mut self, time: Duration) {
+        self.gone_at += time;
+        if let Step::Revoking(until) = &mut self.step {
+            *until += time;
         }
     }
 

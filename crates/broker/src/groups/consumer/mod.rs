@@ -31,7 +31,8 @@ pub use visible::Visible;
 pub use wanted::TopicList;
 
 use super::member::Identity;
-use super::{GroupError, Groups, check_name};
+use super::stored::StoredGroup;
+use super::{GroupError, GroupLimits, Groups, check_name};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -98,10 +99,21 @@ pub enum Leaving {
     ForAWhile,
 }
 
+/// Whether the journal can't keep what becomes of a group: what members have can grow to what they are to have, in
+/// addition to what they have now.
+fn is_too_large(group: &ConsumerGroup, limits: &GroupLimits) -> bool {
+    StoredGroup::Consumer(group.stored()).encode().len() > limits.stored_bytes_max / 2
+}
+
 impl<T: Copy> Groups<T> {
     /// The version of the topics that the groups know.
     pub fn topics_version(&self) -> Option<u64> {
         self.topics.version()
+    }
+
+    /// The topics that the groups know.
+    pub fn topics(&self) -> &TopicList {
+        &self.topics
     }
 
     /// There are these topics now.
@@ -115,21 +127,33 @@ impl<T: Copy> Groups<T> {
         if self.by_name.get(group).is_some_and(|classic| !classic.is_empty()) {
             return Err(GroupError::OtherProtocol);
         }
-        if !self.consumer.contains_key(group) {
+        let is_new = !self.consumer.contains_key(group);
+        if is_new {
             if beat.epoch != 0 {
                 return Err(GroupError::UnknownMember);
             }
-            self.make_room()?;
-            self.consumer.insert(group.clone(), ConsumerGroup::default());
+            let before = self.by_name.get(group).map(|classic| (classic.generation(), classic.revision()));
+            if before.is_none() {
+                self.make_room()?;
+            }
+            let (generation, revision) = before.unwrap_or_default();
+            self.consumer.insert(group.clone(), ConsumerGroup::after(generation, revision));
         }
         let may_grow = self.consumer.get(group).is_some_and(|found| found.may_grow(beat, &self.topics));
         let bytes = if may_grow { self.bytes() } else { 0 };
         let Some(found) = self.consumer.get_mut(group) else { unreachable!("{group} is there") };
+        let before = may_grow.then(|| found.clone());
         let others_bytes = bytes.saturating_sub(found.bytes());
-        let kept = found.beat(beat, &self.topics, others_bytes, &self.limits, now);
+        let mut kept = found.beat(beat, &self.topics, others_bytes, &self.limits, now);
+        if let Some(before) = before
+            && is_too_large(found, &self.limits)
+        {
+            *found = before;
+            kept = Err(GroupError::Large { limit: self.limits.stored_bytes_max });
+        }
         match kept {
             // A group that nobody could join never was.
-            Err(_) if found.epochs().0 == 0 => drop(self.consumer.remove(group)),
+            Err(_) if is_new => drop(self.consumer.remove(group)),
             Ok(_) => drop(self.by_name.remove(group)),
             Err(_) => {}
         }

@@ -76,6 +76,16 @@ impl World {
         self.groups.leave_consumers(GROUP, member, instance, leaving)
     }
 
+    /// The group goes on at a broker that knows only what the journal keeps.
+    fn restart(&mut self) {
+        if !self.groups.contains(GROUP) {
+            return;
+        }
+        let stored = self.groups.stored(GROUP);
+        self.groups.forget(GROUP);
+        self.groups.restore(&GROUP.into(), Some(&stored.1), 0, self.now).unwrap();
+    }
+
     fn pass(&mut self, time: Duration) {
         let end = self.now + time;
         while let Some(due_at) = self.groups.due_at().filter(|due_at| *due_at <= end) {
@@ -312,7 +322,53 @@ fn a_group_is_of_one_protocol_while_it_has_members() {
     assert_eq!(world.beat(&joining("x", &["a"])), Err(GroupError::OtherProtocol));
     let (left, _) = world.groups.leave(GROUP, "classic", None, world.now);
     assert_eq!(left, Ok(()));
+    // Generations and epochs are one sequence: none is used again.
+    assert_eq!(world.kept(&joining("x", &["a"])), (4, Some(set(&ALL))));
+}
+
+#[test]
+fn members_go_on_with_what_the_journal_keeps() {
+    let mut world = World::new();
     assert_eq!(world.kept(&joining("x", &["a"])), (1, Some(set(&ALL))));
+    let revision = world.groups.revision(GROUP);
+    world.restart();
+    assert_eq!(world.kept(&owning("x", 1, &ALL)), (1, None), "as if nothing had happened");
+    assert_eq!((world.phase(), revision > 0), (ConsumerPhase::Stable, true));
+    assert_eq!(world.groups.revision(GROUP), 0, "there is nothing new to keep");
+    // A second member: the first has to give up partitions, at whatever broker.
+    assert_eq!(world.kept(&joining("y", &["a"])).0, 2);
+    world.restart();
+    let (_, left) = world.kept(&owning("x", 1, &ALL));
+    let left = left.unwrap();
+    assert_eq!(left.len(), 2);
+    world.restart();
+    assert_eq!(world.beat(&sign("y", 2)).unwrap().assignment, None, "they aren't free");
+    let owned = ConsumerHeartbeat { owned: Some(left), ..sign("x", 1) };
+    assert_eq!(world.kept(&owned).0, 2);
+    world.restart();
+    assert_eq!(world.kept(&sign("y", 2)).1.map(|share| share.len()), Some(2));
+    // Topics that have changed are divided, and an empty group keeps its epoch.
+    world.groups.set_topics(TopicList::new(2, [("a".into(), topic(1), 5)]));
+    world.restart();
+    assert!(world.beat(&sign("x", 2)).unwrap().epoch == 3);
+    for member in ["x", "y"] {
+        world.leave(member, None, Leaving::ForGood).unwrap();
+    }
+    world.restart();
+    assert!(world.kept(&joining("z", &["a"])).0 > 3);
+}
+
+#[test]
+fn what_the_journal_cannot_keep_is_refused() {
+    let mut world = World::new();
+    let topics = world.groups.topics().clone();
+    world.groups = Groups::new(GroupLimits { stored_bytes_max: 400, ..GroupLimits::with_session(SESSION) });
+    world.groups.set_topics(topics);
+    world.kept(&joining("x", &["a"]));
+    let (name, before) = ("n".repeat(200), world.groups.stored(GROUP));
+    assert_eq!(world.beat(&joining("y", &[&name])), Err(GroupError::Large { limit: 400 }));
+    assert_eq!(world.groups.stored(GROUP), before);
+    assert_eq!(world.kept(&owning("x", 1, &ALL)), (1, None));
 }
 
 /// A client of a random test.
@@ -402,6 +458,7 @@ fn no_partition_has_two_owners_and_in_the_end_each_has_one() {
                     let topics = [("a".into(), topic(1), 4), ("b".into(), topic(2), partitions - 4)];
                     world.groups.set_topics(TopicList::new(u64::from(partitions), topics));
                 }
+                5 if !is_calm => world.restart(),
                 4 if actor.is_silent => {
                     actor.is_silent = false;
                     actor.forget();

@@ -27,6 +27,12 @@ impl Visible {
         visible
     }
 
+    /// The names and beginnings of which this was made.
+    pub fn patterns(&self) -> impl Iterator<Item = String> {
+        let names = self.names.iter().map(|name| name.to_string());
+        names.chain(self.prefixes.iter().map(|prefix| format!("{prefix}*")))
+    }
+
     /// Whether a topic with this name is among them.
     pub fn has(&self, topic: &str) -> bool {
         self.names.contains(topic) || self.prefixes.iter().any(|prefix| topic.starts_with(&**prefix))

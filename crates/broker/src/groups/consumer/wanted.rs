@@ -5,6 +5,7 @@ use super::visible::Visible;
 use crate::groups::{GroupError, GroupLimits};
 use crate::name_pattern::compile;
 use crate::topic_id::TopicId;
+use rawline_batch::Crc32c;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -99,6 +100,20 @@ impl Wanted {
     /// The topics' numbers of partitions.
     pub fn partitions(&self) -> BTreeMap<TopicId, u32> {
         self.topics.iter().map(|(id, topic)| (*id, topic.partitions)).collect()
+    }
+
+    /// Another number if members want other topics, or these have other partitions.
+    pub fn crc32c(&self) -> u32 {
+        let mut crc = Crc32c::new();
+        for (id, topic) in &self.topics {
+            crc.update(&id.to_bytes());
+            crc.update(&topic.partitions.to_le_bytes());
+        }
+        for ((regex, _), ids) in &self.matches {
+            crc.update(regex.as_bytes());
+            ids.iter().for_each(|id| crc.update(&id.to_bytes()));
+        }
+        crc.value()
     }
 
     /// About what they take in memory, with the shares of members.

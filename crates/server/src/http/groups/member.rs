@@ -76,7 +76,7 @@ pub(crate) async fn join(
     // It may have gone just now, or its key may have changed while it waited for the others.
     let allowed = may_join();
     if is_new && peer.is_gone() || allowed.is_err() {
-        let _ = api.broker.leave_group(&group, &membership.member, instance.as_deref());
+        let _ = api.broker.leave_group(&group, &membership.member, instance.as_deref()).await;
         return allowed.map(|()| nobody_reads());
     }
     render::value(api, peer, &membership).await
@@ -120,7 +120,7 @@ impl Drop for PendingJoin {
         let (broker, group) = (self.broker.clone(), self.group.clone());
         tokio::spawn(async move {
             if let Ok(Ok(membership)) = joining.await {
-                let _ = broker.leave_group(&group, &membership.member, None);
+                let _ = broker.leave_group(&group, &membership.member, None).await;
             }
         });
     }
@@ -283,6 +283,6 @@ pub(crate) async fn leave(api: &Api, request: Request<Incoming>) -> Result<ApiRe
     // A body has no meaning and is not read.
     let (request, _body) = BodyReader::split(api, request);
     let query = Query::of(&request);
-    api.broker.leave_group(&query.group()?, &query.member()?, query.instance().as_deref())?;
+    api.broker.leave_group(&query.group()?, &query.member()?, query.instance().as_deref()).await?;
     Ok(response::no_content())
 }

@@ -33,7 +33,7 @@ const AWAY: i32 = -2;
 /// A member whose protocol is the new one, when it is described.
 const CONSUMER_MEMBER: i8 = 1;
 
-pub(super) fn heartbeat(
+pub(super) async fn heartbeat(
     client: &Client,
     header: &RequestHeader,
     mut request: ConsumerGroupHeartbeatRequest,
@@ -42,7 +42,7 @@ pub(super) fn heartbeat(
         request.member_id = new_member_id(header.client_id.as_deref().unwrap_or_default()).to_string();
     }
     let member_id = request.member_id.clone();
-    match beat(client, header, request) {
+    match beat(client, header, request).await {
         Ok((member_epoch, kept)) => ConsumerGroupHeartbeatResponse {
             member_id: Some(member_id),
             member_epoch,
@@ -59,7 +59,7 @@ pub(super) fn heartbeat(
 }
 
 /// The member's epoch, and what it may read unless it has left.
-fn beat(
+async fn beat(
     client: &Client,
     header: &RequestHeader,
     request: ConsumerGroupHeartbeatRequest,
@@ -74,7 +74,7 @@ fn beat(
     let epoch = request.member_epoch;
     let Ok(known_epoch) = u32::try_from(epoch) else {
         let leaving = if epoch == LEAVES { Leaving::ForGood } else { Leaving::ForAWhile };
-        broker.leave_consumers(&request.group_id, &request.member_id, request.instance_id.as_deref(), leaving)?;
+        broker.leave_consumers(&request.group_id, &request.member_id, request.instance_id.as_deref(), leaving).await?;
         return Ok((epoch, None));
     };
     let beat = ConsumerHeartbeat {
@@ -93,7 +93,7 @@ fn beat(
         assignor,
         owned: request.topic_partitions.as_deref().map(partitions),
     };
-    let kept = broker.consumer_heartbeat(&request.group_id.into(), &beat)?;
+    let kept = broker.consumer_heartbeat(&request.group_id.into(), &beat).await?;
     Ok((kept.epoch as i32, Some(kept)))
 }
 

@@ -4,6 +4,7 @@ use super::code_of;
 use crate::groups::new_member_id;
 use crate::kafka::Client;
 use crate::kafka::error::Refusal;
+use futures_util::future::join_all;
 use rawline_broker::{GroupError, Identity, Join, Joined, Membership, Outcome};
 use rawline_kafka::frame::RequestHeader;
 use rawline_kafka::messages::{
@@ -67,7 +68,7 @@ pub(super) fn join(
             (&joined, client.may_use_group(Api::JoinGroup, &group))
         {
             // Its key has changed while it waited for the others.
-            let _ = client.kafka.broker.leave_group(&group, member, request.group_instance_id.as_deref());
+            let _ = client.kafka.broker.leave_group(&group, member, request.group_instance_id.as_deref()).await;
             return JoinGroupResponse { error_code: code.into(), ..JoinGroupResponse::default() };
         }
         match joined {
@@ -176,20 +177,23 @@ pub(super) fn heartbeat(client: &Client, request: HeartbeatRequest) -> Heartbeat
     HeartbeatResponse { error_code, ..HeartbeatResponse::default() }
 }
 
-pub(super) fn leave(client: &Client, version: i16, request: LeaveGroupRequest) -> LeaveGroupResponse {
+pub(super) async fn leave(client: &Client, version: i16, request: LeaveGroupRequest) -> LeaveGroupResponse {
     if let Err(Refusal { code, .. }) = client.may_use_group(Api::LeaveGroup, &request.group_id) {
         return LeaveGroupResponse { error_code: code.into(), ..LeaveGroupResponse::default() };
     }
-    let leave = |member: &str, instance: Option<&str>| {
-        code(client.kafka.broker.leave_group(&request.group_id, member, instance))
+    let group = request.group_id.as_str();
+    let leave = async |member: &str, instance: Option<&str>| {
+        code(client.kafka.broker.leave_group(group, member, instance).await)
     };
     if version < 3 {
-        return LeaveGroupResponse { error_code: leave(&request.member_id, None), ..LeaveGroupResponse::default() };
+        let error_code = leave(&request.member_id, None).await;
+        return LeaveGroupResponse { error_code, ..LeaveGroupResponse::default() };
     }
-    let left = |LeavingMember { member_id, group_instance_id, .. }: LeavingMember| {
-        let error_code = leave(&member_id, group_instance_id.as_deref());
+    let left = async |LeavingMember { member_id, group_instance_id, .. }: LeavingMember| {
+        let error_code = leave(&member_id, group_instance_id.as_deref()).await;
         LeftMember { member_id, group_instance_id, error_code }
     };
-    let members = request.members.into_iter().map(left).collect();
+    // Together, so that they are stored together.
+    let members = join_all(request.members.into_iter().map(left)).await;
     LeaveGroupResponse { members, ..LeaveGroupResponse::default() }
 }

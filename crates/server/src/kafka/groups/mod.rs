@@ -65,7 +65,7 @@ pub(super) async fn respond(client: &Arc<Client>, header: &RequestHeader, reques
         }
         Request::FindCoordinator(request) => find(client, version, request).into(),
         Request::Heartbeat(request) => member::heartbeat(client, request).into(),
-        Request::LeaveGroup(request) => member::leave(client, version, request).into(),
+        Request::LeaveGroup(request) => member::leave(client, version, request).await.into(),
         Request::OffsetCommit(request) => offsets::commit(client, version, request).await.into(),
         Request::OffsetFetch(request) => offsets::fetch(client, version, request).await.into(),
         Request::TxnOffsetCommit(request) => offsets::commit_in_transaction(client, version, request).await.into(),
@@ -73,7 +73,7 @@ pub(super) async fn respond(client: &Arc<Client>, header: &RequestHeader, reques
         Request::DescribeGroups(request) => manage::describe(client, version, request).into(),
         Request::ListGroups(request) => manage::list(client, &request).into(),
         Request::DeleteGroups(request) => manage::delete(client, request).await.into(),
-        Request::ConsumerGroupHeartbeat(request) => consumer::heartbeat(client, header, request).into(),
+        Request::ConsumerGroupHeartbeat(request) => consumer::heartbeat(client, header, request).await.into(),
         Request::ConsumerGroupDescribe(request) => consumer::describe(client, request).into(),
         other => unreachable!("{:?} is not an API of groups", other.api()),
     };
@@ -201,9 +201,14 @@ fn code_of(error: &GroupError) -> ErrorCode {
         GroupError::Full { .. }
         | GroupError::Groups { .. }
         | GroupError::Memory { .. }
+        | GroupError::Large { .. }
         | GroupError::Regexes { .. }
         | GroupError::Pairs { .. } => ErrorCode::GroupMaxSizeReached,
         GroupError::NotEmpty => ErrorCode::NonEmptyGroup,
+        GroupError::Subscribed => ErrorCode::GroupSubscribedToTopic,
+        // Clients look for the coordinator again, and retry.
+        GroupError::Moved => ErrorCode::NotCoordinator,
+        GroupError::NotStored { .. } | GroupError::Unconfirmed => ErrorCode::CoordinatorNotAvailable,
         GroupError::FencedEpoch { .. } => ErrorCode::FencedMemberEpoch,
         GroupError::StaleEpoch { .. } => ErrorCode::StaleMemberEpoch,
         GroupError::UnreleasedInstance => ErrorCode::UnreleasedInstanceId,

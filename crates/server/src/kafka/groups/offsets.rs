@@ -5,7 +5,7 @@ use crate::kafka::Client;
 use crate::kafka::error::Refusal;
 use crate::kafka::lookup::{NO_ID, id_of, topic_with_id};
 use crate::kafka::transactions::{instance, is_known_kind};
-use rawline_broker::{Commit, Committed, GroupError, GroupStatus, MemberShare, Membership, OffsetError};
+use rawline_broker::{Commit, GroupError, GroupOffset, Membership, OffsetError};
 use rawline_kafka::messages::{
     CONSUMER_PROTOCOL, ConsumerSubscription, OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitResponse,
     OffsetCommitResponsePartition, OffsetCommitResponseTopic, OffsetDeleteRequest, OffsetDeleteResponse,
@@ -217,7 +217,8 @@ fn check_member(client: &Client, group: &OffsetFetchRequestGroup) -> Result<(), 
     }
 }
 
-/// The offsets of a group: those that are asked for, or all.
+/// The offsets of a group: those that are asked for, or all. What is committed and what a transaction may still commit
+/// is read at one moment: in between, a transaction could end.
 async fn fetched(
     client: &Client,
     version: i16,
@@ -225,41 +226,22 @@ async fn fetched(
     asked: Option<Vec<OffsetFetchRequestTopic>>,
     require_stable: bool,
 ) -> Vec<OffsetFetchResponseTopic> {
-    let mut topics = offsets_of(client, version, group, asked).await;
-    let unstable = if require_stable { client.kafka.broker.unstable_offsets(group) } else { Vec::new() };
-    for (name, number) in unstable {
-        // A transaction that is open may commit another one.
-        let partitions = topics.iter_mut().filter(|topic| *topic.name == *name).flat_map(|topic| &mut topic.partitions);
-        for partition in partitions.filter(|partition| partition.partition_index == number as i32) {
-            partition.committed_offset = -1;
-            partition.metadata = Some(String::new());
-            partition.error_code = ErrorCode::UnstableOffsetCommit.into();
+    let mut by_topic: BTreeMap<Arc<str>, BTreeMap<i32, GroupOffset>> = BTreeMap::new();
+    for found in client.kafka.broker.group_offsets(group) {
+        if found.committed.is_some() || require_stable {
+            by_topic.entry(found.topic.clone()).or_default().insert(found.partition as i32, found);
         }
     }
-    topics
-}
-
-async fn offsets_of(
-    client: &Client,
-    version: i16,
-    group: &str,
-    asked: Option<Vec<OffsetFetchRequestTopic>>,
-) -> Vec<OffsetFetchResponseTopic> {
-    let mut by_topic: BTreeMap<Arc<str>, BTreeMap<i32, Committed>> = BTreeMap::new();
-    for (topic, partition, committed) in client.kafka.broker.committed_offsets(group) {
-        by_topic.entry(topic).or_default().insert(partition as i32, committed);
-    }
-    let partition = |number: i32, committed: Option<&Committed>| OffsetFetchResponsePartition {
-        partition_index: number,
-        committed_offset: committed.map_or(-1, |committed| committed.offset),
-        metadata: Some(
-            committed.map(|committed| String::from_utf8_lossy(&committed.metadata).into_owned()).unwrap_or_default(),
-        ),
-        ..OffsetFetchResponsePartition::default()
-    };
+    let partition = |number: i32, found: Option<&GroupOffset>| fetched_partition(number, found, require_stable);
     let (mut topics, caller) = (Vec::new(), client.caller());
     let Some(asked) = asked else {
-        for (name, committed) in by_topic.iter().filter(|(name, _)| caller.grants().sees(name)) {
+        for (name, found) in by_topic.iter().filter(|(name, _)| caller.grants().sees(name)) {
+            // What only open transactions commit isn't there yet.
+            let committed = found.iter().filter(|(_, found)| found.committed.is_some());
+            let partitions: Vec<_> = committed.map(|(number, found)| partition(*number, Some(found))).collect();
+            if partitions.is_empty() {
+                continue;
+            }
             let topic_id = match version < IDS_FROM {
                 true => NO_ID,
                 false => match client.kafka.broker.topic(name).await {
@@ -268,7 +250,6 @@ async fn offsets_of(
                     Err(_) => continue,
                 },
             };
-            let partitions = committed.iter().map(|(number, committed)| partition(*number, Some(committed))).collect();
             topics.push(OffsetFetchResponseTopic { name: name.to_string(), topic_id, partitions });
         }
         return topics;
@@ -286,23 +267,34 @@ async fn offsets_of(
         }
     }
     topics.extend(wanted.into_iter().map(|(name, (topic_id, numbers))| {
-        let committed = by_topic.get(&name);
-        let found = |number: i32| partition(number, committed.and_then(|committed| committed.get(&number)));
+        let of_topic = by_topic.get(&name);
+        let found = |number: i32| partition(number, of_topic.and_then(|of_topic| of_topic.get(&number)));
         let partitions = numbers.into_iter().map(found).collect();
         OffsetFetchResponseTopic { name: name.to_string(), topic_id, partitions }
     }));
     topics
 }
 
-/// Whether a member wants this topic, so that its offsets can't be deleted. Members of groups that share other things
-/// than partitions may want anything.
-fn is_wanted(client: &Client, group: &str, status: &GroupStatus, topic: &str) -> bool {
-    let says_so = |share: &MemberShare| match share {
-        MemberShare::Consumer(_) => client.kafka.broker.is_wanted(group, topic),
-        MemberShare::Classic { says, .. } => ConsumerSubscription::parse(says)
-            .map_or(true, |subscription| subscription.topics.iter().any(|wanted| wanted == topic)),
-    };
-    status.members.iter().any(|member| says_so(&member.share))
+fn fetched_partition(number: i32, found: Option<&GroupOffset>, require_stable: bool) -> OffsetFetchResponsePartition {
+    // A transaction that is open may commit another one.
+    let is_unstable = require_stable && found.is_some_and(|found| found.is_unstable);
+    let committed = found.and_then(|found| found.committed.as_ref()).filter(|_| !is_unstable);
+    let metadata = committed.map(|committed| String::from_utf8_lossy(&committed.metadata).into_owned());
+    let error_code = if is_unstable { ErrorCode::UnstableOffsetCommit } else { ErrorCode::None };
+    OffsetFetchResponsePartition {
+        partition_index: number,
+        committed_offset: committed.map_or(-1, |committed| committed.offset),
+        metadata: Some(metadata.unwrap_or_default()),
+        error_code: error_code.into(),
+        ..OffsetFetchResponsePartition::default()
+    }
+}
+
+/// Whether a member of a classic group wants a topic, by what it says about itself, so that its offsets can't be
+/// deleted. Members of groups that share other things than partitions may want anything.
+fn wants(says: &[u8], topic: &str) -> bool {
+    ConsumerSubscription::parse(says)
+        .map_or(true, |subscription| subscription.topics.iter().any(|wanted| wanted == topic))
 }
 
 pub(super) async fn delete(client: &Client, request: OffsetDeleteRequest) -> OffsetDeleteResponse {
@@ -318,18 +310,16 @@ pub(super) async fn delete(client: &Client, request: OffsetDeleteRequest) -> Off
     }
     let mut topics = Vec::with_capacity(request.topics.len());
     for topic in request.topics {
-        let is_wanted = is_wanted(client, &group, &status, &topic.name);
         let allowed = client.may_use_topic(Api::OffsetDelete, &topic.name);
         let mut partitions = Vec::with_capacity(topic.partitions.len());
         for partition in topic.partitions {
             let error_code = if let Err(Refusal { code, .. }) = &allowed {
                 (*code).into()
-            } else if is_wanted {
-                ErrorCode::GroupSubscribedToTopic.into()
             } else {
                 let number = u64::try_from(partition.partition_index).unwrap_or(u64::MAX);
                 // Whoever deletes what isn't there has what it wants.
-                let deleted = match broker.delete_unread_offset(&group, &topic.name, number).await {
+                let wants = |says: &[u8]| wants(says, &topic.name);
+                let deleted = match broker.delete_unread_offset(&group, &topic.name, number, wants).await {
                     Err(OffsetError::NotCommitted) => Ok(()),
                     deleted => deleted,
                 };

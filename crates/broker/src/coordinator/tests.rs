@@ -1,0 +1,366 @@
+//! Groups that go on at another broker, or at the same one after a restart, and two brokers that coordinate one group.
+
+use super::*;
+use crate::cluster::{BrokerId, MemberStore};
+use crate::coordinator::offsets::{Commit, OffsetError};
+use crate::groups::consumer::Visible;
+use crate::groups::{Identity, Joined};
+use crate::journal::{Dated, JournalStore, MemoryJournal, StoredIndex};
+use crate::producer::ProducerInstance;
+use crate::store::{OnlyJournal, StoreError};
+use crate::{Config, SystemClock};
+use futures_util::future::BoxFuture;
+use rawline_journal::{Garbage, Listing, Place, PutResult, Source};
+use serde_json::Map;
+use std::ops::Range;
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
+
+const GROUP: &str = "g";
+const SESSION: Duration = Duration::from_secs(10);
+/// How long a request to the storage takes at most.
+const REQUEST_MAX: Duration = Duration::from_secs(15);
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A storage in memory, which brokers share. While its gate is closed, it takes nothing.
+struct Storage {
+    objects: Arc<MemoryJournal>,
+    gate: watch::Sender<bool>,
+}
+
+struct NoCards;
+
+impl MemberStore for NoCards {
+    fn put(&self, _: BrokerId, _: Bytes) -> BoxFuture<'static, Result<(), StoreError>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn get(&self, _: BrokerId) -> BoxFuture<'static, Result<Option<(Bytes, Duration)>, StoreError>> {
+        Box::pin(async { Ok(None) })
+    }
+
+    fn list(&self) -> BoxFuture<'static, Result<Vec<BrokerId>, StoreError>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn delete(&self, _: BrokerId) -> BoxFuture<'static, Result<(), StoreError>> {
+        Box::pin(async { Ok(()) })
+    }
+}
+
+impl JournalStore for Storage {
+    fn create(&self, source: Source, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult> {
+        let (objects, mut gate) = (self.objects.clone(), self.gate.subscribe());
+        Box::pin(async move {
+            let is_open = async { drop(gate.wait_for(|is_open| *is_open).await.unwrap()) };
+            if timeout(REQUEST_MAX, is_open).await.is_err() {
+                return PutResult::Unknown;
+            }
+            objects.create(source, parts).await
+        })
+    }
+
+    fn index(&self, source: Source) -> BoxFuture<'static, Result<Dated<Option<StoredIndex>>, StoreError>> {
+        self.objects.index(source)
+    }
+
+    fn bytes(&self, place: Place, range: Range<u64>) -> BoxFuture<'static, Result<Bytes, StoreError>> {
+        self.objects.bytes(place, range)
+    }
+
+    fn snapshot(&self, next_number: u64) -> BoxFuture<'static, Result<Option<Bytes>, StoreError>> {
+        self.objects.snapshot(next_number)
+    }
+
+    fn newest_snapshot(&self) -> BoxFuture<'static, Result<Dated<Option<Bytes>>, StoreError>> {
+        self.objects.newest_snapshot()
+    }
+
+    fn create_snapshot(&self, next_number: u64, snapshot: Bytes) -> BoxFuture<'static, Result<(), StoreError>> {
+        self.objects.create_snapshot(next_number, snapshot)
+    }
+
+    fn list(&self) -> BoxFuture<'static, Result<Dated<Listing>, StoreError>> {
+        self.objects.list()
+    }
+
+    fn delete(&self, garbage: Garbage) -> BoxFuture<'static, Result<(), StoreError>> {
+        self.objects.delete(garbage)
+    }
+}
+
+impl Storage {
+    fn new() -> Arc<Storage> {
+        let objects = Arc::new(MemoryJournal::new(Arc::new(SystemClock)));
+        Arc::new(Storage { objects, gate: watch::Sender::new(true) })
+    }
+
+    /// A broker on it, with a topic of two partitions.
+    async fn broker(self: &Arc<Self>, run: u64) -> Arc<Broker> {
+        let store = OnlyJournal::new(self.clone(), Arc::new(NoCards));
+        let config = Config { batch_wait: Duration::from_millis(1), ..Config::new(run) };
+        let broker = Broker::open(Arc::new(store), Arc::new(SystemClock), config).await.unwrap();
+        if broker.topic("t").await.is_err() {
+            let settings: Map<_, _> = [("partitions".to_owned(), 2.into())].into_iter().collect();
+            broker.create_topic("t", settings).await.unwrap();
+        }
+        Arc::new(broker)
+    }
+}
+
+async fn restarted(storage: &Arc<Storage>, broker: Arc<Broker>, run: u64) -> Arc<Broker> {
+    // Callers that wait keep it open.
+    let mut broker = Some(broker);
+    while let Some(shared) = broker.take() {
+        match Arc::try_unwrap(shared) {
+            Ok(broker) => broker.close().await,
+            Err(shared) => {
+                broker = Some(shared);
+                sleep(Duration::from_millis(1)).await;
+            }
+        }
+    }
+    storage.broker(run).await
+}
+
+fn joining(member: &str) -> Join {
+    Join {
+        member: member.into(),
+        instance: None,
+        identity: Identity { client: "client".into(), host: "host".into() },
+        session: SESSION,
+        rebalance: SESSION,
+        protocol_type: "consumer".into(),
+        protocols: vec![("range".into(), Bytes::from_static(b"says"))],
+        needs_id: false,
+    }
+}
+
+async fn join(broker: &Broker, member: &str, id: &'static str) -> Joined {
+    match broker.join_group(&GROUP.into(), joining(member), || id.into()).await {
+        Outcome::Joined(joined) => joined,
+        other => panic!("{member} {id}: {other:?}"),
+    }
+}
+
+fn of(joined: &Joined) -> Membership {
+    Membership { member: joined.member.clone(), instance: None, generation: joined.generation }
+}
+
+/// A member that is alone, with its share.
+async fn alone(broker: &Broker, id: &'static str) -> Joined {
+    let joined = join(broker, "", id).await;
+    sync(broker, &joined).await;
+    joined
+}
+
+async fn sync(broker: &Broker, joined: &Joined) -> Bytes {
+    let shares = joined.members.iter().map(|(id, ..)| (id.clone(), Bytes::from(format!("for {id}"))));
+    match broker.sync_group(GROUP, &of(joined), shares.collect()).await {
+        Outcome::Synced { assignment, .. } => assignment,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn commit(offset: i64) -> [Commit; 1] {
+    [Commit { topic: "t".into(), partition: 1, offset, metadata: [][..].into() }]
+}
+
+async fn commits(broker: &Broker, joined: &Joined, offset: i64) -> Result<(), OffsetError> {
+    let committed = broker.commit_offsets(&GROUP.into(), "", Some(&of(joined)), &commit(offset)).await?;
+    committed.into_iter().collect()
+}
+
+fn committed(broker: &Broker) -> Vec<i64> {
+    broker.committed_offsets(GROUP).into_iter().map(|(_, _, committed)| committed.offset).collect()
+}
+
+/// The broker sees what others have stored.
+async fn catch_up(broker: &Broker) {
+    broker.journals.all()[0].catch_up().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn members_go_on_after_a_restart_within_their_sessions() {
+    let storage = Storage::new();
+    let broker = storage.broker(1).await;
+    let member = alone(&broker, "m").await;
+    let broker = restarted(&storage, broker, 2).await;
+    sleep(2 * SECOND).await;
+    let members = broker.groups().into_iter().map(|(name, status)| (name, status.members.len()));
+    assert_eq!(members.collect::<Vec<_>>(), [(GROUP.into(), 1)], "it is listed");
+    assert_eq!(broker.heartbeat(GROUP, &of(&member)), Ok(()));
+    assert_eq!(sync(&broker, &member).await, "for m");
+    commits(&broker, &member, 5).await.unwrap();
+    // Another one, and a new generation.
+    let (one, two) = tokio::join!(join(&broker, "", "n"), async {
+        sleep(SECOND).await;
+        join(&broker, "m", "unused").await
+    });
+    assert_eq!((one.generation, two.generation), (2, 2));
+    let broker = restarted(&storage, broker, 3).await;
+    assert!(matches!(broker.heartbeat(GROUP, &of(&member)), Err(GroupError::Generation { current: 2 })));
+    let shares = tokio::join!(sync(&broker, &two), sync(&broker, &one));
+    assert_eq!(shares, (Bytes::from("for m"), Bytes::from("for n")));
+    // No member gives a sign: the broker doesn't wait for a request to notice.
+    let broker = restarted(&storage, broker, 4).await;
+    sleep(SESSION + 3 * SECOND).await;
+    let left = broker.journals.all()[0].with_groups(|groups, _| groups.get(GROUP).map(|group| group.members));
+    assert_eq!(left, Some(0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_generation_never_repeats_even_if_the_group_was_deleted() {
+    let storage = Storage::new();
+    let mut broker = storage.broker(1).await;
+    let mut newest = 0;
+    for run in 2..8 {
+        let member = alone(&broker, "m").await;
+        assert!(member.generation > newest, "{} after {newest}", member.generation);
+        newest = member.generation;
+        broker.leave_group(GROUP, "m", None).await.unwrap();
+        if run % 2 == 0 {
+            broker.delete_group(&GROUP.into()).await.unwrap();
+        }
+        if run % 3 == 0 {
+            broker = restarted(&storage, broker, run).await;
+        }
+    }
+    let beat = ConsumerHeartbeat {
+        member: "c".into(),
+        instance: None,
+        rack: None,
+        identity: Identity { client: "client".into(), host: "host".into() },
+        epoch: 0,
+        rebalance: Some(SESSION),
+        names: Some(vec!["t".into()]),
+        regex: None,
+        visible: Arc::new(Visible::all()),
+        assignor: None,
+        owned: Some(Default::default()),
+    };
+    let kept = broker.consumer_heartbeat(&GROUP.into(), &beat).await.unwrap();
+    assert!(kept.epoch > newest && kept.assignment.is_some_and(|share| share.len() == 2), "an epoch is one too");
+    let sign = ConsumerHeartbeat { epoch: kept.epoch, rebalance: None, names: None, owned: None, ..beat };
+    let broker = restarted(&storage, broker, 9).await;
+    let again = broker.consumer_heartbeat(&GROUP.into(), &sign).await.unwrap();
+    assert_eq!((again.epoch, again.assignment), (kept.epoch, None), "as if nothing had happened");
+}
+
+/// A bucket that takes its time: a member leaves while its commit is in flight, and the next one reads the offset only
+/// after that.
+#[tokio::test(start_paused = true)]
+async fn the_next_member_reads_what_the_one_before_it_could_commit() {
+    let storage = Storage::new();
+    let broker = storage.broker(1).await;
+    let member = alone(&broker, "m").await;
+    commits(&broker, &member, 5).await.unwrap();
+    storage.gate.send_replace(false);
+    let (other, last) = (broker.clone(), member.clone());
+    let late = tasks::spawn(async move { commits(&other, &last, 7).await });
+    sleep(SECOND).await;
+    let other = broker.clone();
+    let leaves = tasks::spawn(async move { other.leave_group(GROUP, "m", None).await });
+    sleep(SECOND).await;
+    let too_late = commits(&broker, &member, 9).await;
+    assert!(matches!(too_late, Err(OffsetError::Group(GroupError::UnknownMember))), "{too_late:?}");
+    let other = broker.clone();
+    let mut next = tasks::spawn(async move { (join(&other, "", "n").await, committed(&other)) });
+    assert!(timeout(5 * SECOND, &mut next).await.is_err(), "what the member has is stored before it learns of it");
+    assert!(!leaves.is_finished() && !late.is_finished());
+    storage.gate.send_replace(true);
+    let (next, found) = next.await.unwrap();
+    assert_eq!((next.generation > member.generation, found), (true, vec![7]));
+    late.await.unwrap().unwrap();
+    assert_eq!(leaves.await.unwrap(), Ok(()));
+}
+
+/// Two brokers coordinate the group, because one can't reach the other: what members of the older version commit has no
+/// effect, and the older coordinator goes on from the newer version.
+#[tokio::test(start_paused = true)]
+async fn of_two_coordinators_the_one_that_stores_first_is_right() {
+    let storage = Storage::new();
+    let (one, two) = (storage.broker(1).await, storage.broker(2).await);
+    let member = alone(&one, "m").await;
+    commits(&one, &member, 5).await.unwrap();
+    catch_up(&two).await;
+    assert_eq!(two.heartbeat(GROUP, &of(&member)), Ok(()), "any broker knows the members");
+    two.leave_group(GROUP, "m", None).await.unwrap();
+    let next = alone(&two, "n").await;
+    commits(&two, &next, 10).await.unwrap();
+    // The first coordinator has read nothing of that.
+    assert_eq!(one.heartbeat(GROUP, &of(&member)), Ok(()));
+    let stale = commits(&one, &member, 7).await;
+    assert!(matches!(stale, Err(OffsetError::Group(GroupError::Moved))), "{stale:?}");
+    let stale = commits(&one, &member, 7).await;
+    assert!(matches!(stale, Err(OffsetError::Group(GroupError::UnknownMember))), "{stale:?}");
+    catch_up(&two).await;
+    assert_eq!((committed(&one), committed(&two)), (vec![10], vec![10]));
+    assert_eq!(one.heartbeat(GROUP, &of(&next)), Ok(()), "it goes on with the members of the other");
+    // Both change the same version.
+    let left = tokio::join!(one.leave_group(GROUP, "n", None), two.leave_group(GROUP, "n", None));
+    assert!(matches!(left, (Ok(()), Err(GroupError::Moved)) | (Err(GroupError::Moved), Ok(()))), "{left:?}");
+    catch_up(&one).await;
+    catch_up(&two).await;
+    assert!([&one, &two].iter().all(|broker| broker.heartbeat(GROUP, &of(&next)) == Err(GroupError::UnknownMember)));
+}
+
+/// What is allowed while a group has no members is checked where it takes effect.
+#[tokio::test(start_paused = true)]
+async fn a_group_gets_a_member_while_its_offsets_are_set_or_deleted() {
+    let storage = Storage::new();
+    let (one, two) = (storage.broker(1).await, storage.broker(2).await);
+    let group: Arc<str> = GROUP.into();
+    one.commit_offsets(&group, "", None, &commit(3)).await.unwrap().remove(0).unwrap();
+    alone(&two, "m").await;
+    let set = one.commit_offsets(&group, "", None, &commit(1)).await.unwrap().remove(0);
+    assert!(matches!(set, Err(OffsetError::Group(GroupError::UnknownMember))), "{set:?}");
+    let (one, two) = (two, storage.broker(3).await);
+    one.leave_group(GROUP, "m", None).await.unwrap();
+    catch_up(&two).await;
+    alone(&one, "n").await;
+    for deleted in [two.delete_group(&group).await, two.delete_offset(&group, "t", 1).await] {
+        assert!(matches!(deleted, Err(OffsetError::Group(GroupError::NotEmpty))), "{deleted:?}");
+    }
+    assert_eq!(committed(&one), [3]);
+}
+
+/// The committed offset, and whether a transaction may commit another one, are of one moment.
+#[tokio::test(start_paused = true)]
+async fn an_offset_is_read_with_what_a_transaction_may_still_commit() {
+    let storage = Storage::new();
+    let broker = storage.broker(1).await;
+    let member = alone(&broker, "m").await;
+    commits(&broker, &member, 5).await.unwrap();
+    let mut producer: ProducerInstance = broker.open_transactional("p", "", SECOND * 60, None).await.unwrap();
+    for offset in 6..9 {
+        let (group, member, commits) = (GROUP.into(), of(&member), commit(offset));
+        let pending = broker.commit_offsets_in_transaction(&group, "", Some(&member), producer, &commits);
+        pending.await.unwrap().remove(0).unwrap();
+        let before = broker.group_offsets(GROUP);
+        producer = broker.end_transaction("p", producer, true).await.unwrap();
+        let after = broker.group_offsets(GROUP);
+        let seen = [before, after].map(|offsets| {
+            let seen = offsets.into_iter().map(|found| (found.committed.map(|found| found.offset), found.is_unstable));
+            seen.collect::<Vec<_>>()
+        });
+        assert_eq!(seen, [vec![(Some(offset - 1), true)], vec![(Some(offset), false)]]);
+    }
+}
+
+/// A member whose change can't be stored keeps what it has.
+#[tokio::test(start_paused = true)]
+async fn what_is_not_stored_has_not_happened() {
+    let storage = Storage::new();
+    let broker = storage.broker(1).await;
+    let member = alone(&broker, "m").await;
+    storage.gate.send_replace(false);
+    let left = broker.leave_group(GROUP, "m", None).await;
+    assert!(matches!(left, Err(GroupError::NotStored { .. })), "{left:?}");
+    assert_eq!(broker.heartbeat(GROUP, &of(&member)), Ok(()));
+    storage.gate.send_replace(true);
+    sleep(5 * SECOND).await;
+    assert_eq!(broker.heartbeat(GROUP, &of(&member)), Ok(()));
+    commits(&broker, &member, 5).await.unwrap();
+    assert_eq!(broker.leave_group(GROUP, "m", None).await, Ok(()));
+}
