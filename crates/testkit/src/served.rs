@@ -18,6 +18,8 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+/// How long a broker takes at most to close.
+const CLOSE_MAX: Duration = Duration::from_secs(10);
 const HOUR: Duration = Duration::from_secs(3600);
 
 /// Clients may take as long as they like.
@@ -91,9 +93,10 @@ impl Served {
             access: config.access.clone(),
         };
         let serving_kafka = kafka::serve(for_kafka, broker.clone(), pool.clone(), kafka_config, stopped.clone());
-        let serving = serve(listener, broker, pool.clone(), clock, config, stopped);
+        let serving = serve(listener, broker.clone(), pool.clone(), clock, config, stopped);
         let serving = tokio::spawn(async {
             tokio::join!(serving, serving_kafka);
+            close(broker).await;
         });
         Served { address, kafka, pool, stop, serving }
     }
@@ -114,6 +117,21 @@ impl Served {
             pause();
         }
     }
+}
+
+/// Closes a broker as a process does that ends: the next one on its directory finds that free.
+async fn close(mut broker: Arc<Broker>) {
+    // Connections and background work may hold it for a moment.
+    let closed = async {
+        loop {
+            match Arc::try_unwrap(broker) {
+                Ok(broker) => return broker.close().await,
+                Err(shared) => broker = shared,
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    let _ = tokio::time::timeout(CLOSE_MAX, closed).await;
 }
 
 async fn listen() -> TcpListener {
