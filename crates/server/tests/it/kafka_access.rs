@@ -1,6 +1,8 @@
 //! Grants over Kafka's protocol: what a key may not do is refused as Kafka refuses it, and what it may not see is left
 //! out. Quotas mute connections.
 
+#![allow(clippy::disallowed_methods)] // Tests start tasks where they like.
+
 use crate::kafka_transactions::{FIRST_WITH_TRANSACTIONS, produce as produce_as, transactional};
 use crate::support::http;
 use crate::support::kafka::{Client, Fetched, batch, fetch_body, produce_body, produced};
