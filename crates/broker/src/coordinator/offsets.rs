@@ -227,6 +227,14 @@ impl Broker {
         found.id().ok_or_else(|| no_journal().into())
     }
 
+    /// Waits until no other coordinator of the group can commit any more what this one doesn't know: to be called before
+    /// its members read the offsets at which they go on.
+    pub async fn settle_offsets(&self, group: &str) -> Result<(), GroupError> {
+        let journal = self.journals.of(group);
+        let settled = self.with_group(group, |state, now| state.when_stored(journal, group, now))?;
+        settled.await.unwrap_or(Err(GroupError::Moved))
+    }
+
     /// What a group has committed, and what open transactions may commit, at one moment.
     pub fn group_offsets(&self, group: &str) -> Vec<GroupOffset> {
         let Some(journal) = self.journals.of(group) else { return Vec::new() };

@@ -82,6 +82,8 @@ struct Keys {
     /// The chain for someone who has always watched.
     state: State,
     truth: Truth,
+    /// The control records of the chain that are about offsets of groups, in order.
+    commits: Vec<Control>,
     broken: BTreeSet<String>,
     trace: Vec<String>,
     seen: Seen,
@@ -118,6 +120,7 @@ impl SharedStore {
             random: fastrand::Rng::with_seed(seed),
             state: State::default(),
             truth: Truth::new(),
+            commits: Vec::new(),
             broken: BTreeSet::new(),
             trace: Vec::new(),
             seen: Seen::default(),
@@ -156,6 +159,11 @@ impl SharedStore {
 
     pub fn truth(&self) -> Truth {
         self.keys().truth.clone()
+    }
+
+    /// The control records of the chain that are about offsets of groups, in order.
+    pub fn commits(&self) -> Vec<Control> {
+        self.keys().commits.clone()
     }
 
     pub fn state(&self) -> State {
@@ -263,6 +271,11 @@ impl Keys {
                     continue;
                 }
             }
+            let commits = |control: &&Control| {
+                let is_end = matches!(control, Control::EndTransaction { .. } | Control::OpenProducer { .. });
+                is_end || matches!(control, Control::CommitOffset { .. })
+            };
+            self.commits.extend(index.controls().iter().filter(commits).cloned());
             let ends = |control: &&Control| matches!(control, Control::EndMerge { .. });
             self.seen.merged += index.controls().iter().filter(ends).count();
             let abandons = |control: &&Control| matches!(control, Control::AbandonMerge { .. });

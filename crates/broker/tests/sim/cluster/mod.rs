@@ -4,9 +4,11 @@
 
 mod cards;
 mod clients;
+mod groups;
 mod log;
 mod log_tests;
 mod machine;
+mod members;
 mod network;
 mod node;
 mod plot;
@@ -14,8 +16,9 @@ mod seen;
 mod world;
 
 use crate::store::Lie;
+use groups::Wrong;
 use log::Fault;
-use plot::{restart_all, run};
+use plot::{restart_all, run, run_groups};
 use rawline_testkit::seeds::{find, seeds_or};
 use seen::Seen;
 use std::ops::Range;
@@ -55,6 +58,39 @@ fn a_rolling_restart_delays_no_append_by_more_than_a_second() {
         assert!(stops == 3 && stored > 50, "{:?}", history.seen);
         assert!(longest_append < Duration::from_secs(1), "seed {seed}: {longest_append:?}\n{}", trace());
     }
+}
+
+#[test]
+fn groups_commit_each_input_once_and_never_go_back() {
+    let mut seen = groups::Seen::default();
+    for seed in seeds_or(SEEDS) {
+        let history = run_groups(seed, None);
+        assert_eq!(history.violations, [], "seed {seed}:\n{}", history.trace.join("\n"));
+        seen.add(&history.seen.groups);
+    }
+    println!("{seen:?}");
+    assert!(seen.is_eventful(), "too little happened: {seen:?}");
+}
+
+/// Some seed finds a planted bug of groups.
+fn is_found_by_groups(bug: Bug, expected: fn(&Wrong) -> bool) {
+    let wrong = |violation| if let Violation::Group(wrong) = violation { Some(wrong) } else { None };
+    find(bug, |seed| run_groups(seed, Some(bug)).violations.into_iter().filter_map(wrong).collect(), expected);
+}
+
+#[test]
+fn generations_that_begin_again_are_found() {
+    is_found_by_groups(Bug::GenerationsFromOne, |wrong| matches!(wrong, Wrong::Twice { .. } | Wrong::Back { .. }));
+}
+
+#[test]
+fn a_committed_offset_that_is_read_before_the_pending_ones_is_found() {
+    is_found_by_groups(Bug::CommittedFirst, |wrong| matches!(wrong, Wrong::Twice { .. }));
+}
+
+#[test]
+fn a_member_that_is_checked_before_its_commit_is_stored_is_found() {
+    is_found_by_groups(Bug::CheckFirst, |wrong| matches!(wrong, Wrong::Twice { .. } | Wrong::Back { .. }));
 }
 
 /// Some seed finds a planted bug, by a fault of a log.

@@ -14,6 +14,7 @@ use rawline_broker::store::OnlyJournal;
 use rawline_broker::{AppendError, Broker, Clock, Config, Piece, ReadRequest, Received, TopicError};
 use rawline_testkit::batches;
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
@@ -46,6 +47,8 @@ pub struct Node {
     world: Weak<World>,
     /// The newest moment at which it took another broker for the owner.
     not_owner_at: Mutex<Moment>,
+    /// With a bug: what it takes off the generations of groups.
+    pub first_generations: Mutex<BTreeMap<String, u32>>,
 }
 
 /// An append as it is sent: its records, and who numbers it.
@@ -100,6 +103,7 @@ impl Node {
             cluster: cluster.clone(),
             world: weak,
             not_owner_at: Mutex::default(),
+            first_generations: Mutex::default(),
         });
         world.store.note(|| format!("machine {}: broker {id} runs", run.machine));
         machine.spawn(watch_owner(world.clone(), cluster.clone(), run));
@@ -133,7 +137,15 @@ impl Node {
         }
     }
 
-    fn broker(&self) -> Option<Arc<Broker>> {
+    pub fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
+
+    pub fn has_bug(&self, bug: Bug) -> bool {
+        self.world.upgrade().is_some_and(|world| world.bug == Some(bug))
+    }
+
+    pub fn broker(&self) -> Option<Arc<Broker>> {
         self.broker.lock().unwrap().clone()
     }
 

@@ -23,6 +23,8 @@ const AGREED: Duration = Duration::from_secs(30);
 enum Plot {
     /// Everything that can go wrong.
     Chaos,
+    /// The same, and the clients are members of groups.
+    Groups,
     /// Nothing but that one broker after the other stops, and another starts in its place.
     RollingRestart,
 }
@@ -33,6 +35,13 @@ pub fn run(seed: u64, bug: Option<Bug>) -> History {
     let (machines, partitions) = (random.usize(2..=4), random.u32(1..=2));
     let world = |random| live(seed, bug, random, machines, partitions, Plot::Chaos);
     runtime().block_on(world(random))
+}
+
+/// Runs the world of a seed, with groups as its clients.
+pub fn run_groups(seed: u64, bug: Option<Bug>) -> History {
+    let mut random = fastrand::Rng::with_seed(seed ^ 0x9e37_6f01);
+    let (machines, partitions) = (random.usize(1..=3), random.u32(2..=4));
+    runtime().block_on(live(seed, bug, random, machines, partitions, Plot::Groups))
 }
 
 /// Restarts three brokers one after the other.
@@ -57,9 +66,12 @@ async fn live(
         world.store.calm();
     }
     (0..machines).for_each(|number| world.start(number));
-    let chaos = (plot == Plot::Chaos).then(|| tokio::spawn(world.clone().chaos()));
+    let chaos = (plot != Plot::RollingRestart).then(|| tokio::spawn(world.clone().chaos()));
     world.create(partitions).await;
-    let clients = world.clients(&mut random, partitions);
+    let clients = match plot {
+        Plot::Groups => world.members(partitions),
+        _ => world.clients(&mut random, partitions),
+    };
     match chaos {
         Some(chaos) => {
             sleep(Duration::from_secs(random.u64(30..120))).await;
@@ -88,7 +100,7 @@ impl World {
         loop {
             sleep(Duration::from_millis(self.store.random(|random| random.u64(200..7_000)))).await;
             let (event, at, other, milliseconds) = self.store.random(|random| {
-                (random.u8(0..20), random.usize(0..count), random.usize(1..count), random.u64(500..25_000))
+                (random.u8(0..20), random.usize(0..count), random.usize(1..count.max(2)), random.u64(500..25_000))
             });
             let (other, time) = ((at + other) % count, Duration::from_millis(milliseconds));
             let is_running = self.slots.lock().unwrap()[at].running.is_some();
@@ -97,6 +109,7 @@ impl World {
                 0..2 => self.kill(at),
                 2..5 => self.pause(at, time),
                 5..7 => self.stop(at),
+                7..14 if count == 1 => {}
                 7..9 => self.cut(at, other, time),
                 9..11 => {
                     self.cut(at, other, time);

@@ -26,6 +26,8 @@ pub struct Seen {
     pub late_reads: usize,
     /// Questions that a broker answered as the owner.
     pub actings: usize,
+    /// What groups have seen.
+    pub groups: super::groups::Seen,
     /// The longest time that an append with a sequence took, its retries included.
     pub longest_append: Duration,
 }

@@ -1,6 +1,7 @@
 //! One world: brokers on machines, a store, a network, and what clients have seen.
 
 use super::cards::Cards;
+use super::groups::Wrong;
 use super::log::{Acting, Append, Calls, Fault, Found, Moment, Outcome, Read, Run, faults};
 use super::machine::Machine;
 use super::network::Cuts;
@@ -30,6 +31,12 @@ pub enum Bug {
     ReadAnywhere,
     /// A new owner acts before it has read what was stored.
     ActAtOnce,
+    /// Each broker counts a group's generations from 1.
+    GenerationsFromOne,
+    /// Committed offsets are read before those that transactions may still commit.
+    CommittedFirst,
+    /// A member is checked, and then what it commits is stored whatever has happened to it since.
+    CheckFirst,
 }
 
 /// What must not happen.
@@ -41,6 +48,8 @@ pub enum Violation {
     Broken(String),
     /// Something doesn't happen although all is well.
     Stuck(String),
+    /// What a group has committed is wrong.
+    Group(Wrong),
 }
 
 /// What happened in a world.
@@ -279,6 +288,7 @@ impl World {
         let mut violations = std::mem::take(&mut *self.violations.lock().unwrap());
         let (trace, broken, store_seen) = self.store.report();
         violations.extend(broken.into_iter().map(Violation::Broken));
+        violations.extend(super::groups::wrong(&self.store.commits()).into_iter().map(Violation::Group));
         let (logs, calls) = (self.logs(), self.calls.lock().unwrap());
         for ((partition, calls), log) in (0..).zip(&*calls).zip(logs) {
             let found = faults(calls, &log);
@@ -286,6 +296,7 @@ impl World {
         }
         let mut seen = self.seen.lock().unwrap().clone();
         seen.of_calls(&calls);
+        seen.groups.commits = self.store.commits().len();
         seen.void = store_seen.void;
         History { violations, trace, seen }
     }

@@ -166,6 +166,9 @@ pub(super) async fn fetch(client: &Client, version: i16, request: OffsetFetchReq
         if let Err(Refusal { code, .. }) = client.may_use_group(Api::OffsetFetch, &request.group_id) {
             return refused_group(code, request.topics);
         }
+        if let Err(error) = client.kafka.broker.settle_offsets(&request.group_id).await {
+            return refused_group(code_of(&error), request.topics);
+        }
         let topics = fetched(client, version, &request.group_id, request.topics, require_stable).await;
         return OffsetFetchResponse { topics, ..OffsetFetchResponse::default() };
     }
@@ -175,7 +178,11 @@ pub(super) async fn fetch(client: &Client, version: i16, request: OffsetFetchReq
     for group in request.groups {
         if seen.insert(group.group_id.clone()) {
             let allowed = client.may_use_group(Api::OffsetFetch, &group.group_id).map_err(|refusal| refusal.code);
-            if let Err(code) = allowed.and_then(|()| check_member(client, &group).map_err(|error| code_of(&error))) {
+            let checked = match allowed.and_then(|()| check_member(client, &group).map_err(|error| code_of(&error))) {
+                Ok(()) => client.kafka.broker.settle_offsets(&group.group_id).await.map_err(|error| code_of(&error)),
+                refused => refused,
+            };
+            if let Err(code) = checked {
                 let (group_id, error_code) = (group.group_id, code.into());
                 groups.push(OffsetFetchResponseGroup { group_id, error_code, ..OffsetFetchResponseGroup::default() });
                 continue;
