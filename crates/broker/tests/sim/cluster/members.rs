@@ -287,6 +287,7 @@ impl Member {
         let (group, world) = (self.group, self.world.clone());
         let found = self.ask(move |_, broker| {
             Box::pin(async move {
+                broker.settle_offsets(group).await?;
                 let found = broker.group_offsets(group);
                 let unstable = match world.bug {
                     Some(Bug::CommittedFirst) => {
