@@ -36,7 +36,9 @@ export async function schemaOf(fingerprint: string): Promise<Schema | undefined>
     for (const line of lines) {
       try {
         const schema = JSON.parse(line) as Schema;
-        schemas.set(fingerprint64(canonical(schema, "")), schema);
+        const known = fingerprint64(canonical(schema, ""));
+        // Of two with one fingerprint, the first counts, as for all readers.
+        if (!schemas.has(known)) schemas.set(known, schema);
       } catch {
         // Not a schema: somebody else has appended it.
       }

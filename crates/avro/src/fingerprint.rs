@@ -1,10 +1,10 @@
-//! A schema's Parsing Canonical Form and the CRC-64-AVRO of bytes.
+//! A schema's Parsing Canonical Form, the same with what it omits, and the CRC-64-AVRO of bytes.
 //!
 //! Source: Avro specification 1.12, "Parsing Canonical Form for Schemas" and "Schema Fingerprints".
 
 use std::collections::HashSet;
 
-use crate::schema::{Kind, Type, TypeId};
+use crate::schema::{Kind, Name, Type, TypeId};
 
 /// The fingerprint of empty input, which is also the polynomial.
 const EMPTY: u64 = 0xc15d_213a_a4d7_a795;
@@ -38,47 +38,65 @@ pub(crate) fn crc64(bytes: &[u8]) -> u64 {
 /// The canonical form of the type at `root`.
 pub(crate) fn canonical(types: &[Type], root: TypeId) -> String {
     let mut out = String::new();
-    write(types, root, &mut HashSet::new(), &mut out);
+    write(types, root, Form::Canonical, &mut HashSet::new(), &mut out);
     out
 }
 
+/// The canonical form of the type at `root` with logical types and aliases: schemas of one identity read every message
+/// alike.
+pub(crate) fn identity(types: &[Type], root: TypeId) -> String {
+    let mut out = String::new();
+    write(types, root, Form::Identity, &mut HashSet::new(), &mut out);
+    out
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Canonical,
+    Identity,
+}
+
 /// Recursion is bounded by the depth of the schema's JSON: after its first use, a named type is written as a reference.
-fn write<'a>(types: &'a [Type], id: TypeId, written: &mut HashSet<&'a str>, out: &mut String) {
-    let Some(Type { kind, .. }) = types.get(id.index()) else { return };
+fn write<'a>(types: &'a [Type], id: TypeId, form: Form, written: &mut HashSet<&'a str>, out: &mut String) {
+    let Some(Type { kind, logical }) = types.get(id.index()) else { return };
+    if let (Form::Identity, Some(logical)) = (form, logical) {
+        out.push_str(&format!("{logical:?} of "));
+    }
     match kind {
         Kind::Array(items) => {
             out.push_str("{\"type\":\"array\",\"items\":");
-            write(types, *items, written, out);
+            write(types, *items, form, written, out);
             out.push('}');
         }
         Kind::Map(values) => {
             out.push_str("{\"type\":\"map\",\"values\":");
-            write(types, *values, written, out);
+            write(types, *values, form, written, out);
             out.push('}');
         }
         Kind::Union(branches) => {
-            list(branches.iter(), out, |branch, out| write(types, *branch, written, out));
+            list(branches.iter(), out, |branch, out| write(types, *branch, form, written, out));
         }
         Kind::Record(record) if written.insert(&record.name.full) => {
-            named(&record.name.full, "record", out);
+            named(&record.name, "record", form, out);
             out.push_str(",\"fields\":");
             list(record.fields.iter(), out, |field, out| {
                 out.push_str("{\"name\":");
                 quoted(&field.name, out);
+                aliases(&field.aliases, form, out);
                 out.push_str(",\"type\":");
-                write(types, field.type_id, written, out);
+                write(types, field.type_id, form, written, out);
                 out.push('}');
             });
             out.push('}');
         }
         Kind::Enum(symbols) if written.insert(&symbols.name.full) => {
-            named(&symbols.name.full, "enum", out);
+            named(&symbols.name, "enum", form, out);
             out.push_str(",\"symbols\":");
             list(symbols.symbols.iter(), out, |symbol, out| quoted(symbol, out));
             out.push('}');
         }
         Kind::Fixed(fixed) if written.insert(&fixed.name.full) => {
-            named(&fixed.name.full, "fixed", out);
+            named(&fixed.name, "fixed", form, out);
             out.push_str(&format!(",\"size\":{}}}", fixed.size));
         }
         // A primitive type, or a name that was already written.
@@ -86,10 +104,18 @@ fn write<'a>(types: &'a [Type], id: TypeId, written: &mut HashSet<&'a str>, out:
     }
 }
 
-fn named(name: &str, kind: &str, out: &mut String) {
+fn named(name: &Name, kind: &str, form: Form, out: &mut String) {
     out.push_str("{\"name\":");
-    quoted(name, out);
+    quoted(&name.full, out);
+    aliases(&name.aliases, form, out);
     out.push_str(&format!(",\"type\":\"{kind}\""));
+}
+
+/// A field's aliases may be any text: they are escaped, so that different lists have different forms.
+fn aliases(aliases: &[String], form: Form, out: &mut String) {
+    if form == Form::Identity && !aliases.is_empty() {
+        out.push_str(&format!(",\"aliases\":{aliases:?}"));
+    }
 }
 
 fn list<T>(items: impl Iterator<Item = T>, out: &mut String, mut write: impl FnMut(T, &mut String)) {

@@ -53,12 +53,23 @@ pub enum FramingError {
     /// No schema for bare messages was added.
     #[error("the message names no schema; specify the writer's schema")]
     NoWriter,
-    /// The number or fingerprint belongs to another schema.
-    #[error("{0:?} already belongs to another schema; use a separate store")]
+    /// The number or fingerprint belongs to a schema whose messages are read in another way.
+    #[error("{}", taken(.0))]
     Taken(WriterId),
     /// The schema can't be read as the reader's.
     #[error("the writer's schema doesn't match: {0}")]
     Resolve(#[from] ResolveError),
+}
+
+fn taken(id: &WriterId) -> String {
+    match id {
+        WriterId::Known => "another schema is known for messages that name none; use a separate store".to_owned(),
+        WriterId::Number(number) => format!("another schema has the number {number}; give each schema its own"),
+        WriterId::Fingerprint(fingerprint) => format!(
+            "another schema has the fingerprint {fingerprint:016x}: it differs in logical types (a decimal's scale, a \
+             time's unit) or aliases, which fingerprints don't cover; give the record another name or namespace"
+        ),
+    }
 }
 
 impl Framing {

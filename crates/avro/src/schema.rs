@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::OnceLock;
 
+use crate::fingerprint;
+
 /// A parsed schema, from which plans are made.
 #[derive(Debug, Clone)]
 pub struct Schema {
@@ -217,6 +219,16 @@ impl Schema {
     /// The Parsing Canonical Form: only the parts that affect how bytes are read.
     pub fn canonical(&self) -> &str {
         &self.canonical
+    }
+
+    /// Whether messages of both schemas are read alike. Unlike fingerprints, this covers logical types and aliases, but
+    /// not documentation and defaults: a message has all fields of its writer's schema.
+    pub fn reads_like(&self, other: &Schema) -> bool {
+        self.identity() == other.identity()
+    }
+
+    fn identity(&self) -> String {
+        fingerprint::identity(&self.types, self.root)
     }
 
     /// CRC-64-AVRO of the canonical form, which identifies the schema of single-object messages.

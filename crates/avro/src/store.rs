@@ -12,7 +12,7 @@ use crate::schema::Schema;
 #[derive(Debug, Default)]
 pub struct SchemaStore {
     schemas: RwLock<HashMap<WriterId, Arc<Schema>>>,
-    /// By writer and by the reader's address, since schemas with one fingerprint may differ in defaults. A plan keeps
+    /// By writer and by the reader's address, since readers with one fingerprint may differ in defaults. A plan keeps
     /// its reader alive, so the address isn't reused.
     plans: RwLock<HashMap<(WriterId, usize), Arc<Plan>>>,
     limits: Limits,
@@ -31,11 +31,12 @@ impl SchemaStore {
         Ok(id)
     }
 
-    /// Adds a schema under the id that messages use for it. Adding the same schema again has no effect.
+    /// Adds a schema under the id that messages use for it. Adding one that [reads like](Schema::reads_like) it again
+    /// has no effect; any other is refused.
     pub fn add_as(&self, id: WriterId, schema: &Arc<Schema>) -> Result<(), FramingError> {
         let mut schemas = self.schemas.write().unwrap_or_else(PoisonError::into_inner);
         let known = schemas.entry(id).or_insert_with(|| Arc::clone(schema));
-        if known.canonical() == schema.canonical() { Ok(()) } else { Err(FramingError::Taken(id)) }
+        if known.reads_like(schema) { Ok(()) } else { Err(FramingError::Taken(id)) }
     }
 
     /// The schema with this id.

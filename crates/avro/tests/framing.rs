@@ -50,6 +50,47 @@ fn each_framing_finds_its_schema() {
     assert_eq!(store.add(&measurements), Ok(ids[0]));
 }
 
+/// What fingerprints leave out decides how a message is read: the first schema must not read the second one's messages.
+#[test]
+fn a_schema_that_reads_otherwise_does_not_share_a_fingerprint() {
+    let record = |field: &str| schema(&format!(r#"{{"type":"record","name":"R","fields":[{field}]}}"#));
+    let decimal = |scale: u32, precision: u32| {
+        let logical = format!(r#""logicalType":"decimal","precision":{precision},"scale":{scale}"#);
+        record(&format!(r#"{{"name":"a","type":["null",{{"type":"bytes",{logical}}}]}}"#))
+    };
+    let time = |logical: &str| {
+        record(&format!(r#"{{"name":"a","type":{{"type":"array","items":{{"type":"long"{logical}}}}}}}"#))
+    };
+    let field = |rest: &str| record(&format!(r#"{{"name":"a","type":"int"{rest}}}"#));
+    let (millis, micros) = (r#","logicalType":"timestamp-millis""#, r#","logicalType":"timestamp-micros""#);
+    let fixed = |rest: &str| schema(&format!(r#"{{"type":"fixed","name":"F","size":16{rest}}}"#));
+    for (first, second) in [
+        (decimal(2, 18), decimal(6, 18)),
+        (decimal(2, 18), decimal(2, 9)),
+        (time(millis), time(micros)),
+        (time(""), time(millis)),
+        (fixed(""), fixed(r#","logicalType":"uuid""#)),
+        (field(""), field(r#","aliases":["logtime"]"#)),
+        (field(r#","aliases":["b","c"]"#), field(r#","aliases":["b\",\"c"]"#)),
+    ] {
+        assert_eq!(first.fingerprint(), second.fingerprint());
+        assert!(!first.reads_like(&second) && first.reads_like(&first));
+        let store = SchemaStore::default();
+        let id = store.add(&first).unwrap();
+        assert_eq!(store.add(&second), Err(FramingError::Taken(id)));
+        assert!(Arc::ptr_eq(&store.schema(id).unwrap(), &first));
+        assert_eq!(store.add_as(WriterId::Number(1), &first), Ok(()));
+        assert!(store.add_as(WriterId::Number(1), &second).is_err());
+    }
+    // Neither documentation nor a default changes how a message is read.
+    assert!(field("").reads_like(&field(r#","doc":"d","default":5"#)));
+    let store = SchemaStore::default();
+    let id = store.add(&field("")).unwrap();
+    assert_eq!(store.add(&field(r#","doc":"d","default":5"#)), Ok(id));
+    let error = store.add(&field(r#","aliases":["x"]"#)).unwrap_err().to_string();
+    assert!(error.contains("logical types") && error.contains("give the record another name"), "{error}");
+}
+
 #[test]
 fn readers_that_differ_in_defaults_alone_have_plans_of_their_own() {
     let store = SchemaStore::new(Limits::default());

@@ -38,7 +38,8 @@ pub struct Refused {
 /// `metric`, `tags`, `logtime` or `value` among its aliases is read as that field; a schema without tags describes
 /// series without tags. Times in micro- or nanoseconds become milliseconds, rounded down.
 ///
-/// Fingerprints exclude logical types and aliases: if schemas differ in nothing else, the store keeps one of them.
+/// Fingerprints exclude logical types and aliases: of schemas that differ in nothing else, the store refuses the
+/// second.
 #[derive(Debug)]
 pub struct MeasurementReader {
     table: Arc<SeriesTable>,
