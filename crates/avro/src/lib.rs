@@ -28,6 +28,7 @@ mod ser;
 mod size;
 mod store;
 mod string_ids;
+pub mod times;
 pub mod write;
 
 pub use codec::Codec;
@@ -39,7 +40,7 @@ pub use cursor::Cursor;
 pub use datum::{Datum, Elements, Entries, Fields};
 pub use error::{DecodeError, EncodeError, Fault, FaultKind, ReadError, ResolveError, SchemaError, ShapeMismatch};
 pub use framing::{Framing, FramingError, WriterId};
-pub use json::LineEncoder;
+pub use json::{Json, LineEncoder};
 pub use limits::Limits;
 pub use plan::Plan;
 pub use row::{Row, RowBuffer};

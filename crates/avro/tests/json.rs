@@ -62,14 +62,82 @@ fn decimals() {
             ("-327.68", r#""-327.68""#),
             ("327.68", r#""327.68""#),
             ("1.500", r#""1.50""#),
+            ("1e3", r#""1000.00""#),
+            (r#""1e3""#, r#""1000.00""#),
+            (r#""+.5""#, r#""0.50""#),
+            ("125E-2", r#""1.25""#),
         ] {
             assert_eq!(pass(schema, schema, text), wanted, "{text}");
         }
-        for wrong in ["12345.67", r#""1.234""#, r#""x""#, r#""""#, r#""1e3""#, r#""--1""#] {
+        for wrong in ["12345.67", r#""1.234""#, r#""x""#, r#""""#, r#""--1""#, "1e4", "1e-3", r#""٣""#] {
             let error = refuse(schema, wrong);
             assert!(error.starts_with("expected a decimal of at most 6 digits, 2 of them after the point"), "{error}");
         }
     }
+}
+
+/// A double has 15 to 17 digits, and a decimal as many as its precision.
+#[test]
+fn a_number_keeps_the_digits_that_a_double_lacks() {
+    let decimal = r#"{"type":"bytes","logicalType":"decimal","precision":38,"scale":2}"#;
+    for text in [
+        "1234567890123456.78",
+        "9007199254740993.27",
+        "12345678901234567.89",
+        "18446744073709551616.00",
+        "-1234567890123456.78",
+        "123456789012345678901234567890123456.78",
+        "0.01",
+    ] {
+        assert_eq!(pass(decimal, decimal, text), format!("\"{text}\""), "as a number");
+        assert_eq!(pass(decimal, decimal, &format!("\"{text}\"")), format!("\"{text}\""), "as a string");
+        let nullable = format!(r#"["null",{decimal}]"#);
+        assert_eq!(pass(&nullable, &nullable, text), format!("\"{text}\""), "in a union");
+    }
+    // The same for whole numbers that are written with a point or an exponent.
+    for (text, wanted) in [("9007199254740993.0", "9007199254740993"), ("9223372036854775807e0", "9223372036854775807")]
+    {
+        assert_eq!(pass(r#""long""#, r#""long""#, text), wanted);
+    }
+    for wrong in ["9223372036854775808", "1e19", "1.5", "1e-1"] {
+        assert!(refuse(r#""long""#, wrong).starts_with("expected an integer of 64 bits"), "{wrong}");
+    }
+    assert!(refuse(r#""double""#, "1e400").starts_with("expected a number, found 1e400"));
+}
+
+#[test]
+fn a_part_of_a_time_that_the_type_lacks_is_refused() {
+    let of = |kind: &str, logical: &str| format!(r#"{{"type":"{kind}","logicalType":"{logical}"}}"#);
+    for (schema, text) in [
+        (of("long", "timestamp-millis"), "2024-07-01T12:00:00[Europe/Berlin]"),
+        (of("long", "timestamp-millis"), "2024-07-01T12:00:00+02:00[Europe/Berlin]"),
+        (of("long", "timestamp-millis"), "2024-07-01T12:00:00+25:00"),
+        (of("long", "timestamp-millis"), "2024-06-30T23:59:60Z"),
+        (of("long", "local-timestamp-millis"), "2024-07-01T12:00:00+02:00"),
+        (of("long", "local-timestamp-millis"), "2024-07-01T12:00:00[Europe/Berlin]"),
+        (of("int", "date"), "2024-07-01T23:00:00-05:00"),
+        (of("int", "time-millis"), "12:00:00+02:00"),
+        (of("int", "time-millis"), "2024-07-01T12:00:00"),
+    ] {
+        assert!(refuse(&schema, &format!("\"{text}\"")).starts_with("expected a "), "{text}");
+    }
+}
+
+#[test]
+fn of_a_repeated_key_the_last_is_written() {
+    let map = r#"{"type":"map","values":"int"}"#;
+    let plan = support::plan(map, map);
+    // Two blocks: a=1, b=2 and a=3.
+    let message = [&[4, 2, b'a', 2, 2, b'b', 4][..], &[2, 2, b'a', 6], &[0]].concat();
+    assert_eq!(support::json(&plan, &message).unwrap(), r#"{"b":2,"a":3}"#);
+    let mut many = Vec::new();
+    for i in 0..60_u8 {
+        many.extend([2, 2, b'a' + i % 20, i * 2 % 128]);
+    }
+    many.push(0);
+    let json: serde_json::Value = serde_json::from_str(&support::json(&plan, &many).unwrap()).unwrap();
+    assert_eq!(support::json(&plan, &many).unwrap().matches("\"a\"").count(), 1);
+    assert_eq!(json["t"], 59);
 }
 
 #[test]

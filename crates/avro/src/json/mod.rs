@@ -7,13 +7,14 @@
 //! | bytes, fixed | a string with one character of `U+0000` to `U+00FF` per byte, as in Avro's JSON encoding |
 //! | enum | the symbol |
 //! | union | the value itself; `{"branch": value}` if that would be read as another branch |
-//! | timestamps | RFC 3339: `"2020-09-13T12:26:40Z"`; local ones without `Z`; a number is accepted too |
+//! | timestamps | RFC 3339: `"2020-09-13T12:26:40Z"`; local ones without `Z` or an offset; a number is accepted too |
 //! | date, times of day | `"2020-09-13"`, `"12:26:40.5"`; a number is accepted too |
-//! | decimal | a string, `"12.50"`, up to 16 bytes; a number is accepted too; longer ones as bytes |
+//! | decimal | a string, `"12.50"`, up to 16 bytes; a number is accepted with all its digits; longer ones as bytes |
 //! | uuid | `"6ba7b810-9dad-11d1-80b4-00c04fd430c8"` |
 //! | duration | `{"months": 1, "days": 2, "millis": 3}` |
 //!
-//! A timestamp outside of the years -9999 to 9999 is written as a number.
+//! Of a repeated key of a map, the last one is written. A timestamp outside of the years -9999 to 9999 is written as a
+//! number.
 //!
 //! The value determines a union's branch. An object whose only key is a branch's name is a value of that branch, as in
 //! Avro's JSON encoding, if the branch accepts it. Any other value belongs to the first branch that accepts it
@@ -22,9 +23,12 @@
 //! written with its branch's name.
 
 mod lines;
+mod number;
 mod read;
 mod text;
+mod tree;
 mod write;
 
 pub use lines::LineEncoder;
 pub(crate) use read::encode_default;
+pub use tree::Json;

@@ -1,11 +1,12 @@
 //! Encodes JSON as Avro with a schema.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::error::EncodeError;
-use crate::json::text;
+use crate::json::{Json, number, text};
 use crate::record_parts::RecordParts;
 use crate::schema::{Fixed, Kind, Logical, Record, Schema, Type, TypeId};
 use crate::write;
@@ -16,12 +17,17 @@ const ATTEMPTS_MAX: u32 = 10_000;
 impl Schema {
     /// Encodes a value from JSON text and appends it. After an error, `out` is unchanged.
     pub fn encode_json(&self, json: &str, out: &mut Vec<u8>) -> Result<(), EncodeError> {
-        let value = serde_json::from_str(json).map_err(|error| EncodeError::new("JSON", error.to_string()))?;
-        self.encode_value(&value, out)
+        let json = Json::parse(json.as_bytes()).map_err(|error| EncodeError::new("JSON", error.to_string()))?;
+        self.encode_tree(&json, out)
     }
 
     /// Encodes a JSON value and appends it. After an error, `out` is unchanged.
     pub fn encode_value(&self, value: &Value, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        self.encode_tree(&Json::from(value), out)
+    }
+
+    /// Encodes parsed JSON and appends it. After an error, `out` is unchanged.
+    pub fn encode_tree(&self, value: &Json, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         let begin = out.len();
         Reader::new(self, true, u64::MAX).value(self.root(), value, out).inspect_err(|_| out.truncate(begin))
     }
@@ -37,7 +43,7 @@ pub(crate) fn encode_default(
     out: &mut Vec<u8>,
 ) -> Result<(), EncodeError> {
     let reader = Reader::new(schema, false, *work_left);
-    let encoded = reader.spend(1).and_then(|()| reader.value(id, value, out));
+    let encoded = reader.spend(1).and_then(|()| reader.value(id, &Json::from(value), out));
     *work_left = reader.work_left.get();
     encoded
 }
@@ -67,7 +73,7 @@ impl<'s> Reader<'s> {
     }
 
     /// Recurses for each level of the JSON; the parser allows 128.
-    fn value(&self, id: TypeId, value: &Value, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+    fn value(&self, id: TypeId, value: &Json, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         let Type { kind, logical } = self.schema.type_at(id);
         if self.texts
             && let Some(logical) = logical
@@ -75,10 +81,10 @@ impl<'s> Reader<'s> {
         {
             return result;
         }
-        let wrong = || EncodeError::new(expected(kind, *logical), found(value));
+        let wrong = || EncodeError::new(expected(kind, *logical), value.to_string());
         match (kind, value) {
-            (Kind::Null, Value::Null) => {}
-            (Kind::Boolean, Value::Bool(value)) => out.push(u8::from(*value)),
+            (Kind::Null, Json::Null) => {}
+            (Kind::Boolean, Json::Bool(value)) => out.push(u8::from(*value)),
             (Kind::Int, value) => {
                 let number = integer(value).and_then(|number| i32::try_from(number).ok());
                 write::long(out, i64::from(number.ok_or_else(wrong)?));
@@ -92,18 +98,18 @@ impl<'s> Reader<'s> {
                 out.extend_from_slice(&(number as f32).to_le_bytes());
             }
             (Kind::Double, value) => out.extend_from_slice(&real(value).ok_or_else(wrong)?.to_le_bytes()),
-            (Kind::String, Value::String(text)) => write::bytes(out, text.as_bytes()),
-            (Kind::Bytes, Value::String(text)) => write::bytes(out, &latin(text).ok_or_else(wrong)?),
-            (Kind::Fixed(fixed), Value::String(text)) => {
+            (Kind::String, Json::String(text)) => write::bytes(out, text.as_bytes()),
+            (Kind::Bytes, Json::String(text)) => write::bytes(out, &latin(text).ok_or_else(wrong)?),
+            (Kind::Fixed(fixed), Json::String(text)) => {
                 let bytes = latin(text).filter(|bytes| bytes.len() == fixed.size).ok_or_else(wrong)?;
                 out.extend_from_slice(&bytes);
             }
-            (Kind::Enum(symbols), Value::String(text)) => {
+            (Kind::Enum(symbols), Json::String(text)) => {
                 self.spend(symbols.symbols.len())?;
                 let index = symbols.symbols.iter().position(|symbol| symbol == text);
                 write::length(out, index.ok_or_else(wrong)?);
             }
-            (Kind::Array(items), Value::Array(values)) => {
+            (Kind::Array(items), Json::Array(values)) => {
                 if !values.is_empty() {
                     write::length(out, values.len());
                 }
@@ -112,7 +118,7 @@ impl<'s> Reader<'s> {
                 }
                 out.push(0);
             }
-            (Kind::Map(values), Value::Object(entries)) => {
+            (Kind::Map(values), Json::Object(entries)) => {
                 if !entries.is_empty() {
                     write::length(out, entries.len());
                 }
@@ -122,14 +128,14 @@ impl<'s> Reader<'s> {
                 }
                 out.push(0);
             }
-            (Kind::Record(record), Value::Object(fields)) => self.record(record, fields, out)?,
+            (Kind::Record(record), Json::Object(fields)) => self.record(record, fields, out)?,
             (Kind::Union(branches), value) => self.union(branches, value, out)?,
             _ => return Err(wrong()),
         }
         Ok(())
     }
 
-    fn record(&self, record: &Record, fields: &Map<String, Value>, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+    fn record(&self, record: &Record, fields: &BTreeMap<String, Json>, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         self.spend(record.fields.len())?;
         if !has_all(record, fields) {
             let unknown = fields.keys().find(|key| record.fields.iter().all(|field| field.name != **key));
@@ -151,7 +157,7 @@ impl<'s> Reader<'s> {
         self.spend(out.len().saturating_sub(begin))
     }
 
-    fn union(&self, branches: &[TypeId], value: &Value, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+    fn union(&self, branches: &[TypeId], value: &Json, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         self.spend(branches.len())?;
         let mut named_refusal = None;
         if self.attempts_left.get() > 0
@@ -180,11 +186,11 @@ impl<'s> Reader<'s> {
             return Err(refusals.remove(0));
         }
         let names: Vec<String> = branches.iter().map(|id| self.schema.kind(*id).to_string()).collect();
-        Err(EncodeError::new(format!("one of {}", names.join(", ")), found(value)))
+        Err(EncodeError::new(format!("one of {}", names.join(", ")), value.to_string()))
     }
 
     /// The branch and the value in Avro's JSON encoding, `{"branch": value}`.
-    fn named_branch<'v>(&self, branches: &[TypeId], value: &'v Value) -> Option<(usize, TypeId, &'v Value)> {
+    fn named_branch<'v>(&self, branches: &[TypeId], value: &'v Json) -> Option<(usize, TypeId, &'v Json)> {
         let fields = value.as_object().filter(|fields| fields.len() == 1)?;
         let (name, value) = fields.iter().next()?;
         let (index, id) = branches.iter().enumerate().find(|(_, id)| self.schema.kind(**id).name() == name)?;
@@ -193,7 +199,7 @@ impl<'s> Reader<'s> {
 
     /// Whether a value of branch `index`, written without the branch's name, could be read as another branch. Arrays
     /// and objects within `value` are empty, and assumed to match any type.
-    fn is_ambiguous(&self, branches: &[TypeId], index: usize, value: &Value) -> bool {
+    fn is_ambiguous(&self, branches: &[TypeId], index: usize, value: &Json) -> bool {
         if self.named_branch(branches, value).is_some() {
             return true;
         }
@@ -204,12 +210,12 @@ impl<'s> Reader<'s> {
     }
 
     /// Whether a type could accept a value whose arrays and objects are empty.
-    fn may_take(&self, id: TypeId, value: &Value) -> bool {
-        let may_take = |id, value: &Value| value.is_array() || value.is_object() || self.takes(id, value);
+    fn may_take(&self, id: TypeId, value: &Json) -> bool {
+        let may_take = |id, value: &Json| matches!(value, Json::Array(_) | Json::Object(_)) || self.takes(id, value);
         match (self.schema.kind(id), value) {
-            (Kind::Array(_), Value::Array(_)) => true,
-            (Kind::Map(values), Value::Object(entries)) => entries.values().all(|value| may_take(*values, value)),
-            (Kind::Record(record), Value::Object(fields)) => {
+            (Kind::Array(_), Json::Array(_)) => true,
+            (Kind::Map(values), Json::Object(entries)) => entries.values().all(|value| may_take(*values, value)),
+            (Kind::Record(record), Json::Object(fields)) => {
                 record.fields.iter().all(|field| match fields.get(&field.name) {
                     Some(value) => may_take(field.type_id, value),
                     None => field.default.is_some(),
@@ -219,11 +225,11 @@ impl<'s> Reader<'s> {
         }
     }
 
-    fn takes(&self, id: TypeId, value: &Value) -> bool {
+    fn takes(&self, id: TypeId, value: &Json) -> bool {
         self.value(id, value, &mut Vec::new()).is_ok()
     }
 
-    fn attempt(&self, index: usize, id: TypeId, value: &Value, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+    fn attempt(&self, index: usize, id: TypeId, value: &Json, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         let begin = out.len();
         write::length(out, index);
         self.value(id, value, out).inspect_err(|_| {
@@ -234,26 +240,26 @@ impl<'s> Reader<'s> {
 
     /// How well a branch accepts a value: 0 unchanged, 1 converted. `None` if it doesn't, or after too many failed
     /// attempts.
-    fn rank(&self, id: TypeId, value: &Value) -> Option<u32> {
+    fn rank(&self, id: TypeId, value: &Json) -> Option<u32> {
         let Type { kind, logical } = self.schema.type_at(id);
         if self.attempts_left.get() == 0 {
             return None;
         }
         match (value, kind) {
-            (Value::Null, Kind::Null) | (Value::Bool(_), Kind::Boolean) => Some(0),
-            (Value::Number(_), Kind::Int | Kind::Long) => Some(0),
-            (Value::Number(number), Kind::Float | Kind::Double) => Some(u32::from(!number.is_f64())),
-            (Value::String(_), Kind::String) => Some(u32::from(logical.is_some())),
-            (Value::String(text), Kind::Enum(symbols)) => symbols.symbols.contains(text).then_some(0),
-            (Value::String(_), Kind::Int | Kind::Long) if logical.is_some() => Some(1),
-            (Value::String(_), Kind::Bytes | Kind::Fixed(_) | Kind::Float | Kind::Double) => Some(1),
-            (Value::Number(_), Kind::Bytes | Kind::Fixed(_)) if logical.is_some() => Some(1),
-            (Value::Array(_), Kind::Array(_)) | (Value::Object(_), Kind::Map(_)) => Some(0),
-            (Value::Object(fields), Kind::Record(record)) => {
+            (Json::Null, Kind::Null) | (Json::Bool(_), Kind::Boolean) => Some(0),
+            (Json::Number(_), Kind::Int | Kind::Long) => Some(0),
+            (Json::Number(text), Kind::Float | Kind::Double) => Some(u32::from(number::is_whole(text))),
+            (Json::String(_), Kind::String) => Some(u32::from(logical.is_some())),
+            (Json::String(text), Kind::Enum(symbols)) => symbols.symbols.contains(text).then_some(0),
+            (Json::String(_), Kind::Int | Kind::Long) if logical.is_some() => Some(1),
+            (Json::String(_), Kind::Bytes | Kind::Fixed(_) | Kind::Float | Kind::Double) => Some(1),
+            (Json::Number(_), Kind::Bytes | Kind::Fixed(_)) if logical.is_some() => Some(1),
+            (Json::Array(_), Kind::Array(_)) | (Json::Object(_), Kind::Map(_)) => Some(0),
+            (Json::Object(fields), Kind::Record(record)) => {
                 self.spend(record.fields.len()).ok()?;
                 has_all(record, fields).then_some(0)
             }
-            (Value::Object(_), Kind::Fixed(_)) if *logical == Some(Logical::Duration) => Some(0),
+            (Json::Object(_), Kind::Fixed(_)) if *logical == Some(Logical::Duration) => Some(0),
             _ => None,
         }
     }
@@ -263,41 +269,39 @@ impl<'s> Reader<'s> {
         &self,
         logical: Logical,
         kind: &Kind,
-        value: &Value,
+        value: &Json,
         out: &mut Vec<u8>,
     ) -> Option<Result<(), EncodeError>> {
-        let wrong = || EncodeError::new(expected(kind, Some(logical)), found(value));
+        let wrong = || EncodeError::new(expected(kind, Some(logical)), value.to_string());
         let result = match (kind, value) {
-            (Kind::Int | Kind::Long, Value::String(text)) => match text::parse_time(logical, text) {
+            (Kind::Int | Kind::Long, Json::String(text)) => match text::parse_time(logical, text) {
                 Some(number) if matches!(kind, Kind::Long) || i32::try_from(number).is_ok() => {
                     write::long(out, number);
                     Ok(())
                 }
                 _ => Err(wrong()),
             },
-            (Kind::String, Value::String(text)) if logical == Logical::Uuid => match text::parse_uuid(text) {
+            (Kind::String, Json::String(text)) if logical == Logical::Uuid => match text::parse_uuid(text) {
                 Some(_) => return None,
                 None => Err(wrong()),
             },
             (Kind::Bytes | Kind::Fixed(_), value) => match (logical, value) {
-                (Logical::Uuid, Value::String(text)) => binary(kind, &text::parse_uuid(text)?, out).ok_or_else(wrong),
-                (Logical::Decimal { precision, scale }, Value::String(_) | Value::Number(_)) => {
-                    let text = match value {
-                        Value::String(text) => text.clone(),
-                        value => value.to_string(),
-                    };
+                (Logical::Uuid, Json::String(text)) => binary(kind, &text::parse_uuid(text)?, out).ok_or_else(wrong),
+                (Logical::Decimal { precision, scale }, Json::String(text) | Json::Number(text)) => {
                     let size = match kind {
                         Kind::Fixed(fixed) => Some(fixed.size),
                         _ => None,
                     };
-                    match text::parse_decimal(&text, precision, scale, size) {
+                    match text::parse_decimal(text, precision, scale, size) {
                         Some(bytes) => binary(kind, &bytes, out).ok_or_else(wrong),
                         // Longer decimals are read as bytes, as they are written.
-                        None if value.is_string() && latin(&text).is_some_and(|bytes| bytes.len() > 16) => return None,
+                        None if value.as_str().is_some() && latin(text).is_some_and(|bytes| bytes.len() > 16) => {
+                            return None;
+                        }
                         None => Err(wrong()),
                     }
                 }
-                (Logical::Duration, Value::Object(parts)) => match duration(parts) {
+                (Logical::Duration, Json::Object(parts)) => match duration(parts) {
                     Some(bytes) => binary(kind, &bytes, out).ok_or_else(wrong),
                     None => Err(wrong()),
                 },
@@ -311,12 +315,12 @@ impl<'s> Reader<'s> {
 
 /// Whether `value`, which a union's branch `index` holds, must be written with the branch's name to be read as that
 /// branch. Arrays and objects within `value` are empty.
-pub(crate) fn needs_name(schema: &Schema, branches: &[TypeId], index: usize, value: &Value) -> bool {
+pub(crate) fn needs_name(schema: &Schema, branches: &[TypeId], index: usize, value: &Json) -> bool {
     Reader::new(schema, true, u64::MAX).is_ambiguous(branches, index, value)
 }
 
 /// Whether the record has a field for each of these names.
-fn has_all(record: &Record, fields: &Map<String, Value>) -> bool {
+fn has_all(record: &Record, fields: &BTreeMap<String, Json>) -> bool {
     record.fields.iter().filter(|field| fields.contains_key(&field.name)).count() == fields.len()
 }
 
@@ -329,10 +333,11 @@ fn binary(kind: &Kind, bytes: &[u8], out: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-fn duration(parts: &Map<String, Value>) -> Option<Vec<u8>> {
+fn duration(parts: &BTreeMap<String, Json>) -> Option<Vec<u8>> {
     let part = |name| match parts.get(name) {
         None => Some(0),
-        Some(value) => u32::try_from(value.as_u64()?).ok(),
+        Some(Json::Number(text)) => u32::try_from(number::integer(text)?).ok(),
+        Some(_) => None,
     };
     let known = ["months", "days", "millis"];
     if parts.keys().any(|key| !known.contains(&key.as_str())) {
@@ -342,19 +347,18 @@ fn duration(parts: &Map<String, Value>) -> Option<Vec<u8>> {
     Some(parts?.into_iter().flat_map(u32::to_le_bytes).collect())
 }
 
-/// An integer. `1.0` and `1e3` are accepted up to the largest number that is exact as a float.
-fn integer(value: &Value) -> Option<i64> {
-    const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
-    value.as_i64().or_else(|| {
-        let number = value.as_f64().filter(|_| !value.is_u64())?;
-        (number.fract() == 0.0 && number.abs() < EXACT_MAX).then_some(number as i64)
-    })
+/// An integer; `1.0` and `1e3` are accepted.
+fn integer(value: &Json) -> Option<i64> {
+    match value {
+        Json::Number(text) => number::integer(text),
+        _ => None,
+    }
 }
 
-fn real(value: &Value) -> Option<f64> {
+fn real(value: &Json) -> Option<f64> {
     match value {
-        Value::Number(number) => number.as_f64(),
-        Value::String(text) => match text.as_str() {
+        Json::Number(text) => text.parse().ok().filter(|real: &f64| real.is_finite()),
+        Json::String(text) => match text.as_str() {
             "NaN" => Some(f64::NAN),
             "Infinity" => Some(f64::INFINITY),
             "-Infinity" => Some(f64::NEG_INFINITY),
@@ -398,17 +402,5 @@ fn expected(kind: &Kind, logical: Option<Logical>) -> String {
         (Kind::Enum(symbols), _) => format!("one of {}", symbols.symbols.join(", ")),
         (Kind::Record(_) | Kind::Map(_), _) => "an object".to_owned(),
         (kind, _) => kind.to_string(),
-    }
-}
-
-fn found(value: &Value) -> String {
-    match value {
-        Value::Array(_) => "an array".to_owned(),
-        Value::Object(_) => "an object".to_owned(),
-        Value::String(text) if text.chars().count() > 40 => {
-            format!("the string {:?}…", text.chars().take(40).collect::<String>())
-        }
-        Value::String(text) => format!("the string {text:?}"),
-        value => value.to_string(),
     }
 }

@@ -3,11 +3,13 @@
 use std::fmt::Display;
 use std::io::Write;
 
-use jiff::civil::{Date, DateTime, Time};
+use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Span, Timestamp, Unit};
 
+use crate::json::number;
 use crate::schema::Logical;
+use crate::times;
 
 /// Nanoseconds per unit of a logical type.
 fn unit_nanos(logical: Logical) -> Option<i64> {
@@ -49,18 +51,16 @@ fn put_quoted(time: impl Display, out: &mut Vec<u8>) -> Option<()> {
 /// Parses a date, time of day or timestamp; `None` if the text is invalid, or finer than the type's unit.
 pub(crate) fn parse_time(logical: Logical, text: &str) -> Option<i64> {
     if logical == Logical::Date {
-        let span = epoch().until((Unit::Day, text.parse::<Date>().ok()?)).ok()?;
+        let span = epoch().until((Unit::Day, times::date(text)?)).ok()?;
         return Some(i64::from(span.get_days()));
     }
     let unit = i128::from(unit_nanos(logical)?);
     let nanos = match logical {
-        Logical::TimeMillis | Logical::TimeMicros => {
-            text.parse::<Time>().ok()?.duration_since(Time::midnight()).as_nanos()
-        }
+        Logical::TimeMillis | Logical::TimeMicros => times::time(text)?.duration_since(Time::midnight()).as_nanos(),
         logical if is_local(logical) => {
-            text.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok()?.timestamp().as_nanosecond()
+            times::datetime(text)?.to_zoned(TimeZone::UTC).ok()?.timestamp().as_nanosecond()
         }
-        _ => text.parse::<Timestamp>().ok()?.as_nanosecond(),
+        _ => times::timestamp(text)?.as_nanosecond(),
     };
     if nanos % unit != 0 {
         return None;
@@ -87,22 +87,10 @@ pub(crate) fn decimal(bytes: &[u8], scale: u32) -> Option<String> {
 
 /// The bytes of a decimal: exactly `size`, or as few as possible. `None` if it has more digits than allowed.
 pub(crate) fn parse_decimal(text: &str, precision: u32, scale: u32, size: Option<usize>) -> Option<Vec<u8>> {
-    let (sign, text) = match text.strip_prefix('-') {
-        Some(text) => (-1, text),
-        None => (1, text),
-    };
-    let (whole, rest) = text.split_once('.').unwrap_or((text, ""));
-    let rest = rest.trim_end_matches('0');
-    let scale = usize::try_from(scale).ok().filter(|scale| *scale <= 38 && *scale >= rest.len())?;
-    let digits = format!("{whole}{rest:0<scale$}");
-    let digits = digits.trim_start_matches('0');
-    if whole.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+    let (value, digits) = number::scaled(text, scale)?;
+    if u32::try_from(digits).ok()? > precision {
         return None;
     }
-    if u32::try_from(digits.len()).ok()? > precision {
-        return None;
-    }
-    let value = if digits.is_empty() { 0 } else { digits.parse::<i128>().ok()? } * sign;
     let wide = value.to_be_bytes();
     let sign_byte = if value < 0 { 0xff } else { 0 };
     // Leading bytes that only repeat the sign are dropped while the next byte still shows it.

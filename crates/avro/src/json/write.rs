@@ -1,11 +1,12 @@
 //! Writes Avro values as JSON.
 
-use serde::Serialize;
-use serde_json::{Map, Value};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::datum::Datum;
+use serde::Serialize;
+
+use crate::datum::{Datum, Entries};
 use crate::item::Item;
-use crate::json::{read, text};
+use crate::json::{Json, read, text};
 use crate::schema::{Kind, Logical, Schema, TypeId};
 
 impl Datum<'_, '_> {
@@ -43,13 +44,37 @@ impl Datum<'_, '_> {
                 datum.write_json(out);
             }),
             Item::Array { .. } => put_list(b"[]", datum.elements(), out, |element, out| element.write_json(out)),
-            Item::Map { .. } => put_list(b"{}", datum.entries(), out, |(key, value), out| {
-                put(key, out);
-                out.push(b':');
-                value.write_json(out);
-            }),
+            Item::Map { .. } if has_repeated_key(datum.entries()) => {
+                put_list(b"{}", last_of_each_key(datum.entries()), out, put_entry);
+            }
+            Item::Map { .. } => put_list(b"{}", datum.entries(), out, put_entry),
         }
     }
+}
+
+fn put_entry((key, value): (&str, Datum<'_, '_>), out: &mut Vec<u8>) {
+    put(key, out);
+    out.push(b':');
+    value.write_json(out);
+}
+
+/// Whether a map has a key twice, which Avro doesn't forbid.
+fn has_repeated_key(entries: Entries<'_, '_>) -> bool {
+    /// Up to this number, comparing each key with those after it is faster than hashing.
+    const COMPARED_MAX: usize = 16;
+    if entries.len() <= COMPARED_MAX {
+        let mut rest = entries;
+        return std::iter::from_fn(|| rest.next().map(|(key, _)| (key, rest.clone())))
+            .any(|(key, mut later)| later.any(|(other, _)| other == key));
+    }
+    let mut seen = HashSet::with_capacity(entries.len());
+    !entries.map(|(key, _)| key).all(|key| seen.insert(key))
+}
+
+/// The entries whose key no later one has.
+fn last_of_each_key<'r, 'm>(entries: Entries<'r, 'm>) -> impl Iterator<Item = (&'m str, Datum<'r, 'm>)> {
+    let last: HashMap<&str, usize> = entries.clone().enumerate().map(|(index, (key, _))| (key, index)).collect();
+    entries.enumerate().filter(move |(index, (key, _))| last.get(key) == Some(index)).map(|(_, entry)| entry)
 }
 
 /// Appends a number or a text.
@@ -106,26 +131,26 @@ fn has_one_key(datum: Datum<'_, '_>) -> bool {
 }
 
 /// The value's JSON, with empty arrays and objects within it.
-fn shape(datum: Datum<'_, '_>) -> Value {
+fn shape(datum: Datum<'_, '_>) -> Json {
     match datum.item() {
-        Item::Array { .. } => Value::Array(Vec::new()),
-        Item::Map { .. } => Value::Object(datum.entries().map(|(key, value)| (key.to_owned(), part(value))).collect()),
+        Item::Array { .. } => Json::Array(Vec::new()),
+        Item::Map { .. } => Json::Object(datum.entries().map(|(key, value)| (key.to_owned(), part(value))).collect()),
         Item::Record { .. } => {
-            Value::Object(datum.fields().map(|(field, value)| (field.name.clone(), part(value))).collect())
+            Json::Object(datum.fields().map(|(field, value)| (field.name.clone(), part(value))).collect())
         }
         _ => part(datum),
     }
 }
 
-fn part(datum: Datum<'_, '_>) -> Value {
+fn part(datum: Datum<'_, '_>) -> Json {
     match datum.plain().item() {
-        Item::Array { .. } => Value::Array(Vec::new()),
-        Item::Map { .. } | Item::Record { .. } => Value::Object(Map::new()),
+        Item::Array { .. } => Json::Array(Vec::new()),
+        Item::Map { .. } | Item::Record { .. } => Json::Object(BTreeMap::new()),
         _ => {
             let mut json = Vec::new();
             datum.write_json(&mut json);
             // What was written is JSON.
-            serde_json::from_slice(&json).unwrap_or_default()
+            Json::parse(&json).unwrap_or(Json::Null)
         }
     }
 }
