@@ -165,8 +165,16 @@ impl<'s, 'o> Serializer for Encoder<'s, 'o> {
     }
 
     fn serialize_f64(mut self, value: f64) -> Result<(), EncodeError> {
-        self.pick("a double", |kind| matches!(kind, Kind::Double).then_some(0))?;
-        self.out.extend_from_slice(&value.to_le_bytes());
+        let is_float = !value.is_finite() || (value as f32).is_finite();
+        let kind = self.pick(format_args!("the number {value}"), |kind| match kind {
+            Kind::Double => Some(0),
+            Kind::Float if is_float => Some(1),
+            _ => None,
+        })?;
+        match kind {
+            Kind::Float => self.out.extend_from_slice(&(value as f32).to_le_bytes()),
+            _ => self.out.extend_from_slice(&value.to_le_bytes()),
+        }
         Ok(())
     }
 

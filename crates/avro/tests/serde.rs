@@ -97,13 +97,34 @@ fn enums_unions_and_recursion() {
 }
 
 #[test]
+fn a_double_becomes_a_float_that_is_infinite_only_if_it_was() {
+    let float = schema(r#""float""#);
+    let encode = |value: f64| {
+        let mut out = Vec::new();
+        float.encode(&value, &mut out).map(|()| f32::from_le_bytes(out.try_into().unwrap()))
+    };
+    assert!(encode(f64::NAN).unwrap().is_nan());
+    assert_eq!(encode(f64::INFINITY).unwrap(), f32::INFINITY);
+    assert_eq!(encode(f64::NEG_INFINITY).unwrap(), f32::NEG_INFINITY);
+    assert_eq!(encode(0.1).unwrap(), 0.1);
+    assert_eq!(encode(1e300).unwrap_err().to_string(), format!("expected float, found the number {}", 1e300));
+    // Of both, a double keeps what the value has.
+    let mut out = Vec::new();
+    schema(r#"["float","double"]"#).encode(&0.1, &mut out).unwrap();
+    assert_eq!((out[0], out.len()), (2, 9));
+}
+
+#[test]
 fn values_that_do_not_fit_leave_nothing() {
     let schema = schema(MEASUREMENT);
     let mut out = vec![1];
     let refuse = |error: rawline_avro::EncodeError| error.to_string();
     assert_eq!(refuse(schema.encode(&5, &mut out).unwrap_err()), "expected rawline.Measurement, found the integer 5");
     let swapped = Swapped { value: 1.0, metric: String::new() };
-    assert_eq!(refuse(schema.encode(&swapped, &mut out).unwrap_err()), "field value: expected long, found a double");
+    assert_eq!(
+        refuse(schema.encode(&swapped, &mut out).unwrap_err()),
+        "field value: expected long, found the number 1"
+    );
     let map = BTreeMap::from([("metric", "m")]);
     let error = refuse(schema.encode(&map, &mut out).unwrap_err());
     assert_eq!(error, "field tags: expected a value, since it has no default, found nothing");
