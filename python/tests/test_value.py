@@ -18,6 +18,7 @@ from rawline import ValueFormatError, value
 from rawline.value import Address, Count, Integer, Name, Port, Record, Subnet, Timespan, Timestamp, View
 
 VALUES = json.loads((VECTORS / "value/values.json").read_text())
+TEXTS = json.loads((VECTORS / "value/texts.json").read_text())
 MALFORMED = [case for case in json.loads((VECTORS / "value/malformed.json").read_text()) if case["kind"] == "value"]
 
 
@@ -40,6 +41,16 @@ def test_golden_bytes_are_read_and_written(case: dict[str, Any]) -> None:
         return
     # Tables inside of sets and keys become tuples of pairs, and a string that is no UTF-8 as an enum is shown.
     assert value.encode(read) == data or "table" in typed or "\\ufffd" in typed or "boolean" in typed
+
+
+def test_texts_are_read_alike_or_refused() -> None:
+    for case in TEXTS:
+        typed = json.dumps({"@data-type": case["type"], "data": case["text"]})
+        try:
+            read = value.from_json(typed, typed=True).hex()
+        except ValueFormatError:
+            read = None
+        assert read == case["hex"], case
 
 
 def test_most_golden_values_survive_python() -> None:

@@ -185,13 +185,22 @@ impl Hint {
         Ok(true)
     }
 
-    /// Appends the time or the duration of this many seconds, rounded to nanoseconds. Returns false and appends nothing
-    /// for other types: the number stays a number.
+    /// Appends the time or the duration of this many seconds, rounded to nanoseconds, or the whole number that a real
+    /// stands for, as a port with this `protocol`. Returns false and appends nothing for other types and other numbers:
+    /// they stay as they are.
+    ///
+    /// `1.0` and `1e3` are whole numbers, up to the greatest that a double tells from its neighbors.
     #[inline]
-    pub fn put_real(&self, seconds: f64, out: &mut Vec<u8>) -> Result<bool, MisfitError> {
+    pub fn put_real(&self, real: f64, protocol: Protocol, out: &mut Vec<u8>) -> Result<bool, MisfitError> {
+        if matches!(self.kind, Some(Kind::Count | Kind::Integer | Kind::Port)) {
+            const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
+            let is_whole = real.fract() == 0.0 && real.abs() < EXACT_MAX;
+            return if is_whole { self.put_number(real as i64, protocol, out) } else { Ok(false) };
+        }
         if !self.is_time() {
             return Ok(false);
         }
+        let seconds = real;
         let nanoseconds = (seconds * 1e9).round();
         // 2^63 is the first integer that doesn't fit.
         if nanoseconds.is_nan() || nanoseconds.abs() >= 9_223_372_036_854_775_808.0 {

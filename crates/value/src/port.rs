@@ -81,6 +81,10 @@ impl FromStr for Port {
     fn from_str(text: &str) -> Result<Port, PortError> {
         let (number, protocol) = text.split_once('/').ok_or(PortError)?;
         let protocol = Protocol::of_name(protocol).ok_or(PortError)?;
+        // The library accepts a plus.
+        if !number.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(PortError);
+        }
         Ok(Port { number: number.parse().map_err(|_| PortError)?, protocol })
     }
 }

@@ -84,6 +84,10 @@ impl FromStr for Subnet {
     fn from_str(text: &str) -> Result<Subnet, SubnetError> {
         let (address, length) = text.split_once('/').ok_or(SubnetError::Text)?;
         let address = address.parse().map_err(|_| SubnetError::Text)?;
+        // The library accepts a plus.
+        if !length.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(SubnetError::Text);
+        }
         Subnet::new(address, length.parse().map_err(|_| SubnetError::Text)?)
     }
 }

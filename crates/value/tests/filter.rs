@@ -55,6 +55,12 @@ fn conditions_hold_for_fields_of_every_type() {
         r#"query="this and that""#,
         r#"query="this and that" and ok=true"#,
         "query>this",
+        "ok=TRUE",
+        "ok=True and ok!=FALSE",
+        r#"query!="=this""#,
+        r#"query!="this or that""#,
+        "query!=or",
+        "query!=order and ok=true",
         "ts>2022-04-10T07:00:00Z",
         "ts=2022-04-10T07:00:00.500Z",
         "ts=2022-04-10T09:00:00.500+02:00",
@@ -125,6 +131,25 @@ fn errors_say_what_to_write() {
     assert_eq!(error("a=1 and b"), FilterError::NoOperator { text: "b".into() });
     assert_eq!(error(r#"a="x"#), FilterError::Unclosed { text: r#""x"#.into() });
     assert_eq!(error(r#"a="x" or b=1"#), FilterError::NoAnd { text: " or b=1".into() });
+    let operator = |value: &str| FilterError::Operator { value: value.into() };
+    assert_eq!(error("a==1"), operator("=1"));
+    assert_eq!(error("a=>1"), operator(">1"));
+    assert_eq!(error("a<>1"), operator(">1"));
+    assert_eq!(error("a = = 1"), operator("= 1"));
+    for (text, value, word) in [
+        ("a=1 or b=2", "1 or b=2", "or"),
+        ("a=1 OR b=2", "1 OR b=2", "OR"),
+        ("a=1 AND b=2", "1 AND b=2", "AND"),
+        ("a=1 And b=2 and c=3", "1 And b=2", "And"),
+        ("a=1 && b=2", "1 && b=2", "&&"),
+        ("a=1 || b=2", "1 || b=2", "||"),
+        ("a=not 1", "not 1", "not"),
+        ("a=1\tand b=2", "1\tand b=2", "and"),
+    ] {
+        assert_eq!(error(text), FilterError::Word { value: value.into(), word: word.into() }, "{text}");
+    }
+    assert_eq!(error("not a=1"), FilterError::Spaces { path: "not a".into() });
+    assert_eq!(error("a=1 and b c=2"), FilterError::Spaces { path: "b c".into() });
     assert_eq!(error(&"a".repeat(1025)), FilterError::TooLong { bytes: 1025 });
     assert_eq!(error(&["a=1"; 17].join(" and ")), FilterError::TooMany);
     assert!(error("a").to_string().contains("write one of = != < <= > >="));

@@ -30,7 +30,7 @@ fn of_number(name: &str, number: impl Into<i128>) -> Result<Option<Value>, Strin
 }
 
 fn of_real(name: &str, real: f64) -> Result<Option<Value>, String> {
-    put(|out| hint(name).put_real(real, out)).map_err(|error| error.to_string())
+    put(|out| hint(name).put_real(real, Protocol::Udp, out)).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -117,6 +117,18 @@ fn a_real_is_seconds_of_a_time() {
     for seconds in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e30, 9_223_372_036.9, -9_223_372_036.9] {
         assert!(of_real("timespan", seconds).unwrap_err().contains("64 bits of nanoseconds"), "{seconds}");
     }
+    // A whole number may be written with a point or an exponent.
+    assert_eq!(of_real("count", 1e3).unwrap(), Some(Value::Count(1000)));
+    assert_eq!(of_real("count", -0.0).unwrap(), Some(Value::Count(0)));
+    assert_eq!(of_real("integer", -5.0).unwrap(), Some(Value::Integer(-5)));
+    assert_eq!(of_real("port", 53.0).unwrap(), Some(Port::new(53, Protocol::Udp).into()));
+    assert!(of_real("count", -1.0).unwrap_err().contains("-1 isn't a valid count"));
+    // Its digits may have been other ones.
+    assert_eq!(of_real("count", 9_007_199_254_740_992.0).unwrap(), None);
+    for name in ["count", "integer", "port"] {
+        assert_eq!(of_real(name, f64::INFINITY).unwrap(), None, "{name}");
+        assert_eq!(of_real(name, f64::NAN).unwrap(), None, "{name}");
+    }
     for name in ["any", "real", "count", "integer", "port", "address", "set"] {
         assert_eq!(of_real(name, 1.5).unwrap(), None, "{name}");
     }
@@ -162,6 +174,12 @@ fn fields_of_json_get_their_types() {
     assert_eq!(of_field("18446744073709551615", "count"), Ok(Value::Count(u64::MAX)));
     assert_eq!(of_field("18446744073709551616", "real"), Ok(Value::Real(18_446_744_073_709_551_616.0)));
     assert_eq!(of_field("7", "integer"), Ok(Value::Integer(7)));
+    for (json, whole) in [("1.0", 1), ("1e3", 1000), ("-0", 0), ("-0.0", 0), ("[2.0]", 2)] {
+        let list = |value: Value| if json.starts_with('[') { vec![value].into() } else { value };
+        assert_eq!(of_field(json, "count"), Ok(list(Value::Count(whole))), "{json}");
+        assert_eq!(of_field(json, "integer"), Ok(list(Value::Integer(whole as i64))), "{json}");
+        assert_eq!(of_field(json, "port"), Ok(list(Port::new(whole as u16, Protocol::Unknown).into())), "{json}");
+    }
     assert_eq!(of_field("7", "any"), Ok(Value::Count(7)));
     assert_eq!(of_field("\"a\"", "string"), Ok("a".into()));
     assert_eq!(of_field("null", "address"), Ok(Value::None));
@@ -172,7 +190,9 @@ fn fields_of_json_get_their_types() {
         ("7", "address", "field x: a value of type count was given for a field of type address"),
         ("\"::g\"", "address", "field x: \"::g\": not an IPv4"),
         ("[1]", "address", "field x: "),
-        ("1.0", "count", "of type real was given for a field of type count"),
+        ("1.25", "count", "of type real was given for a field of type count"),
+        ("1e19", "count", "of type real was given for a field of type count"),
+        ("-1.0", "count", "-1 isn't a valid count"),
         ("-1", "count", "-1 isn't a valid count"),
         ("9223372036854775808", "integer", "isn't a valid integer"),
         ("1.5", "integer", "of type real"),

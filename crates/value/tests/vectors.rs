@@ -47,6 +47,20 @@ fn every_malformed_value_gets_its_verdict() {
     assert_eq!(seen, 56);
 }
 
+/// Texts of scalars that all languages read or refuse alike.
+#[test]
+fn every_text_is_read_alike_or_refused() {
+    let vectors = vectors("texts");
+    assert!(vectors.len() > 100);
+    for vector in vectors {
+        let json = serde_json::json!({"@data-type": vector["type"], "data": vector["text"]}).to_string();
+        let mut bytes = Vec::new();
+        let read = rawline_value::json::typed::read(json.as_bytes(), &mut bytes);
+        let read = read.is_ok().then_some(bytes);
+        assert_eq!(read, hex(&vector, "hex"), "{vector}");
+    }
+}
+
 #[test]
 fn errors_say_what_and_where() {
     let error = |bytes: &[u8]| Value::decode(bytes, &Limits::default()).unwrap_err();

@@ -288,6 +288,9 @@ def _convert(value: Any) -> Any:
         return bytes(value)
     if isinstance(value, list):
         return list(value)
+    if type(value).__module__ == "numpy":
+        # A number of numpy's types, or an array.
+        return value.tolist()
     raise TypeError(f"{type(value).__name__} is not a value; see rawline.value for the supported types")
 
 

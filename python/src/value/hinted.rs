@@ -5,7 +5,7 @@ use crate::value::shape::text_of;
 use crate::value::types::protocol_of;
 use crate::value::write::{Writer, Written, is, unsigned};
 use pyo3::ffi;
-use rawline_value::{Hint, Kind, Value};
+use rawline_value::{Hint, Kind, Protocol, Value};
 
 impl Writer<'_, '_> {
     /// A number whose requested type is an integer.
@@ -39,8 +39,7 @@ impl Writer<'_, '_> {
             let text = std::str::from_utf8(text).unwrap_or_default();
             self.scratch.out.append(end, |bytes| hint.put_text(text, bytes))
         } else if is!(class, PyLong_Type) {
-            let protocol =
-                protocol.and_then(|protocol| self.protocol_text(protocol)).and_then(protocol_of).unwrap_or_default();
+            let protocol = self.protocol(protocol);
             let mut overflow = 0;
             // SAFETY: as above.
             let number = unsafe { ffi::PyLong_AsLongLongAndOverflow(object, &mut overflow) };
@@ -51,9 +50,10 @@ impl Writer<'_, '_> {
                 None => (end, Ok(false)),
             }
         } else if is!(class, PyFloat_Type) {
+            let protocol = self.protocol(protocol);
             // SAFETY: as above.
             let real = unsafe { ffi::PyFloat_AsDouble(object) };
-            self.scratch.out.append(end, |bytes| hint.put_real(real, bytes))
+            self.scratch.out.append(end, |bytes| hint.put_real(real, protocol, bytes))
         } else if is!(class, PyList_Type) || is!(class, PyTuple_Type) {
             return self.hinted_list(object, class, depth, hint, protocol, end);
         } else {
@@ -70,6 +70,11 @@ impl Writer<'_, '_> {
             Ok(()) => Ok(end),
             Err(why) => self.misfit(why),
         }
+    }
+
+    /// The protocol that another field names; unknown where none is named.
+    fn protocol(&self, field: Option<*mut ffi::PyObject>) -> Protocol {
+        field.and_then(|field| self.protocol_text(field)).and_then(protocol_of).unwrap_or_default()
     }
 
     /// A list's elements get the type, unless the list itself becomes a set, which drops duplicates.

@@ -24,8 +24,10 @@ impl Literal {
     pub fn new(text: String) -> Literal {
         Literal {
             boolean: match text.as_str() {
-                "true" | "T" => Some(true),
-                "false" | "F" => Some(false),
+                "T" => Some(true),
+                "F" => Some(false),
+                word if word.eq_ignore_ascii_case("true") => Some(true),
+                word if word.eq_ignore_ascii_case("false") => Some(false),
                 _ => None,
             },
             whole: text.parse().ok(),

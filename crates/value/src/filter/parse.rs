@@ -29,6 +29,31 @@ pub enum FilterError {
         /// From where on.
         text: String,
     },
+    /// A field's name without quotation marks that has spaces, as in `not a=1`.
+    #[error("{path:?} has spaces; put a field's name that has some in quotation marks, and join conditions by \"and\"")]
+    Spaces {
+        /// The name.
+        path: String,
+    },
+    /// A value without quotation marks that begins with an operator, as in `a==1`.
+    #[error(
+        "{value:?} begins with an operator, of which there are = != < <= > >=; put a value that does in quotation marks"
+    )]
+    Operator {
+        /// The value.
+        value: String,
+    },
+    /// A value without quotation marks with a word of other languages that joins conditions.
+    #[error(
+        "{value:?} contains {word:?}: conditions are joined by \"and\", and there are no others; put a value with this \
+         word in quotation marks"
+    )]
+    Word {
+        /// The value.
+        value: String,
+        /// The word.
+        word: String,
+    },
     /// Nothing to compare with.
     #[error("{path:?} is compared with nothing; write a value after the operator, \"\" for an empty text")]
     NoValue {
@@ -48,6 +73,10 @@ pub enum FilterError {
         text: String,
     },
 }
+
+/// Words that join or negate conditions in other languages, in any case. A filter with one would match nothing, without
+/// a word.
+const JOINING: [&str; 5] = ["and", "or", "not", "&&", "||"];
 
 /// Longest first, where one is the beginning of another.
 const OPERATORS: [(&str, Operator); 6] = [
@@ -88,7 +117,11 @@ fn condition(text: &str) -> Result<(Condition, Option<&str>), FilterError> {
         true => quoted(text)?,
         false => {
             let (path, rest) = text.split_at(text.find(['=', '!', '<', '>']).unwrap_or(text.len()));
-            (path.trim_ascii_end().to_owned(), rest)
+            let path = path.trim_ascii_end();
+            if path.contains(|space: char| space.is_ascii_whitespace()) && !rest.is_empty() {
+                return Err(FilterError::Spaces { path: path.to_owned() });
+            }
+            (path.to_owned(), rest)
         }
     };
     if path.is_empty() {
@@ -106,9 +139,24 @@ fn condition(text: &str) -> Result<(Condition, Option<&str>), FilterError> {
         if value.trim_ascii().is_empty() {
             return Err(FilterError::NoValue { path });
         }
-        (value.trim_ascii().to_owned(), after.map(str::trim_ascii_start))
+        (unquoted(value.trim_ascii())?, after.map(str::trim_ascii_start))
     };
     Ok((Condition { path, operator, literal: Literal::new(value) }, after))
+}
+
+/// A value without quotation marks. What is most likely meant as a part of the filter needs them.
+fn unquoted(value: &str) -> Result<String, FilterError> {
+    if value.starts_with(['=', '!', '<', '>']) {
+        return Err(FilterError::Operator { value: value.to_owned() });
+    }
+    let mut words = value.split_ascii_whitespace();
+    match words.find(|word| JOINING.iter().any(|joining| joining.eq_ignore_ascii_case(word))) {
+        // The value may be the word alone.
+        Some(word) if word.len() < value.len() => {
+            Err(FilterError::Word { value: value.to_owned(), word: word.to_owned() })
+        }
+        _ => Ok(value.to_owned()),
+    }
 }
 
 /// What follows the `and` after a quoted value; `None` at the end.

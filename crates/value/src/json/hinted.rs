@@ -112,7 +112,8 @@ impl Reader {
     /// - A field of a nested object is named by its path, such as `id.orig_h`; a field with that exact name has
     ///   priority.
     /// - Text is parsed as the type: `"10.0.0.1"`, `"53/udp"`, `"1500ms"`, or the name of an enum.
-    /// - A number is a time or a duration in seconds, exact to the nanosecond, a port, or a number of the type.
+    /// - A number is a time or a duration in seconds, exact to the nanosecond, a port, or a number of the type: `1.0`
+    ///   and `1e3` are whole ones.
     /// - The field with a port's protocol is in the same object.
     /// - An array becomes a set if requested, without duplicates; otherwise the type applies to its elements.
     /// - `null` is none in every field.
@@ -382,7 +383,7 @@ fn put(
         Kind::String => hint.put_text(value.as_str().unwrap_or_default(), out)?,
         Kind::Count => hint.put_number(value.to_count(0), protocol, out)?,
         Kind::Integer => hint.put_number(value.to_integer(0), protocol, out)?,
-        Kind::Real => hint.put_real(value.to_real(0.0), out)?,
+        Kind::Real => hint.put_real(value.to_real(0.0), protocol, out)?,
         Kind::Vector if hint.kind() == Some(Kind::Set) => {
             put_set(value.to_list(), order, out);
             true

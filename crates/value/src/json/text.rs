@@ -107,49 +107,54 @@ fn print_time(nanoseconds: i64, digits: u8, formatter: &mut fmt::Formatter<'_>) 
         .map_err(|_| fmt::Error)
 }
 
-/// Parses a time in ISO 8601: date, `T`, time of day, at most nine digits of a second, then `Z`, an offset
-/// or nothing, which is UTC.
+/// Parses a time: `2022-04-10T07:00:00`, at most nine digits of a second after a point, then `Z`, an offset of less
+/// than a day, or nothing, which is UTC. `None` for every other form, and for a time that doesn't exist: there is no second
+/// 60.
 pub(crate) fn read_time(text: &str) -> Option<i64> {
-    let bytes = text.as_bytes();
-    // The library accepts more than the mapping allows: a space for the T, a date alone, a zone's name in brackets.
-    let fits = bytes.get(10) == Some(&b'T')
-        && bytes.iter().all(|&byte| byte.is_ascii_digit() || matches!(byte, b'T' | b'Z' | b':' | b'-' | b'+' | b'.'));
-    if !fits {
-        return None;
-    }
-    if let Some(time) = read_utc(bytes) {
-        return Some(time);
-    }
-    let zoned = bytes.iter().skip(11).any(|byte| matches!(byte, b'Z' | b'+' | b'-'));
-    let time: Timestamp =
-        if zoned { text.parse().ok()? } else { TimeZone::UTC.to_timestamp(text.parse::<DateTime>().ok()?).ok()? };
-    i64::try_from(time.as_nanosecond()).ok()
-}
-
-/// Parses a time in the form that most programs write: `2022-04-10T07:00:00Z`, with a fraction of a second or without.
-/// `None` for every other form, and for a time that doesn't exist.
-fn read_utc(text: &[u8]) -> Option<i64> {
-    let (head, rest) = text.split_first_chunk::<19>()?;
+    let (head, rest) = text.as_bytes().split_first_chunk::<19>()?;
     let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2, b'T', h1, h2, b':', n1, n2, b':', s1, s2] = *head else {
         return None;
     };
-    let fraction = match rest.strip_suffix(b"Z")? {
-        [] => &[][..],
-        [b'.', digits @ ..] if (1..=FRACTION_DIGITS).contains(&digits.len()) => digits,
-        _ => return None,
+    let (fraction, offset) = match rest {
+        [b'.', rest @ ..] => {
+            let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            (1..=FRACTION_DIGITS).contains(&digits).then(|| rest.split_at(digits))?
+        }
+        rest => (&[][..], rest),
     };
-    let number = |digits: &[u8]| {
-        digits
-            .iter()
-            .try_fold(0_u32, |number, digit| digit.is_ascii_digit().then(|| number * 10 + u32::from(digit - b'0')))
-    };
-    let pair = |tens: u8, ones: u8| i8::try_from(number(&[tens, ones])?).ok();
     let zeros = 10_u32.pow((FRACTION_DIGITS - fraction.len()) as u32);
     let nanoseconds = i32::try_from(number(fraction)? * zeros).ok()?;
     let year = i16::try_from(number(&[y1, y2, y3, y4])?).ok()?;
     let (month, day) = (pair(m1, m2)?, pair(d1, d2)?);
     let time = DateTime::new(year, month, day, pair(h1, h2)?, pair(n1, n2)?, pair(s1, s2)?, nanoseconds).ok()?;
-    i64::try_from(TimeZone::UTC.to_timestamp(time).ok()?.as_nanosecond()).ok()
+    let utc = TimeZone::UTC.to_timestamp(time).ok()?.as_nanosecond();
+    i64::try_from(utc - i128::from(read_offset(offset)?) * i128::from(NANOSECONDS_A_SECOND)).ok()
+}
+
+/// An offset from UTC in seconds: nothing, `Z`, `+02`, `+0200`, `+02:00`; at most 23:59.
+fn read_offset(text: &[u8]) -> Option<i32> {
+    let (sign, hours, minutes) = match *text {
+        [] | [b'Z'] => return Some(0),
+        [sign, h1, h2] => (sign, pair(h1, h2)?, 0),
+        [sign, h1, h2, n1, n2] | [sign, h1, h2, b':', n1, n2] => (sign, pair(h1, h2)?, pair(n1, n2)?),
+        _ => return None,
+    };
+    let seconds = i32::from(hours) * 3600 + i32::from(minutes) * 60;
+    match sign {
+        _ if hours > 23 || minutes > 59 => None,
+        b'+' => Some(seconds),
+        b'-' => Some(-seconds),
+        _ => None,
+    }
+}
+
+/// The number of some digits, at most nine.
+fn number(digits: &[u8]) -> Option<u32> {
+    digits.iter().try_fold(0_u32, |number, digit| digit.is_ascii_digit().then(|| number * 10 + u32::from(digit - b'0')))
+}
+
+fn pair(tens: u8, ones: u8) -> Option<i8> {
+    i8::try_from(number(&[tens, ones])?).ok()
 }
 
 /// A duration as a whole number of the largest of s, ms, us and ns without loss: `1500ms`.

@@ -483,7 +483,7 @@ fn read_port(text: &str) -> Result<Port, PortError> {
     if text.contains('/') {
         return text.parse();
     }
-    Ok(Port::new(text.parse().map_err(|_| PortError)?, Protocol::Tcp))
+    format!("{text}/{}", Protocol::Tcp.name()).parse()
 }
 
 /// Appends a value whose text isn't exact.

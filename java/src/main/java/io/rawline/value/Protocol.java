@@ -42,10 +42,14 @@ public enum Protocol {
         return PROTOCOLS[number & 3];
     }
 
-    /** The protocol with this name; null if not found. */
+    private static boolean isAscii(String text) {
+        return text.chars().allMatch(character -> character < 0x80);
+    }
+
+    /** The protocol with this name, in lower or upper case; null if not found. */
     static Protocol named(String text) {
         for (Protocol protocol : PROTOCOLS) {
-            if (protocol.text.equals(text)) {
+            if (protocol.text.equalsIgnoreCase(text) && isAscii(text)) {
                 return protocol;
             }
         }

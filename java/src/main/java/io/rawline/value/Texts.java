@@ -204,8 +204,7 @@ final class Texts {
         int year = isShaped ? number(text, 0, 4) : -1;
         int hour = isShaped ? number(text, 11, 2) : -1;
         int minute = isShaped ? number(text, 14, 2) : -1;
-        // A leap second counts as the second before it.
-        if (year < 0 || hour < 0 || hour > 23 || minute < 0 || minute > 59 || second > 60) {
+        if (year < 0 || hour < 0 || hour > 23 || minute < 0 || minute > 59 || second > 59) {
             throw ValueException.text(text, TIME_EXPECTED);
         }
         int at = 19;
@@ -225,7 +224,7 @@ final class Texts {
         try {
             long day =
                     LocalDate.of(year, number(text, 5, 2), number(text, 8, 2)).toEpochDay();
-            long seconds = day * 86_400 + hour * 3600L + minute * 60L + Math.min(second, 59) - offset(text, at);
+            long seconds = day * 86_400 + hour * 3600L + minute * 60L + second - offset(text, at);
             if (seconds < 0 && fraction > 0) {
                 // The product alone may overflow where the sum doesn't.
                 return Math.addExact(Math.multiplyExact(seconds + 1, SECOND), fraction - SECOND);
@@ -236,7 +235,7 @@ final class Texts {
         }
     }
 
-    /** The offset from UTC in seconds: nothing, {@code Z}, {@code +02}, {@code +0200}, {@code +02:00}. */
+    /** The offset from UTC in seconds: nothing, {@code Z}, {@code +02}, {@code +0200}, {@code +02:00}; up to 23:59. */
     private static int offset(String text, int at) {
         int left = text.length() - at;
         if (left == 0 || left == 1 && text.charAt(at) == 'Z') {
@@ -246,7 +245,7 @@ final class Texts {
         int hours = left >= 3 ? number(text, at + 1, 2) : -1;
         boolean hasColon = left == 6 && text.charAt(at + 3) == ':';
         int minutes = left == 3 ? 0 : hasColon ? number(text, at + 4, 2) : left == 5 ? number(text, at + 3, 2) : -1;
-        if (sign == 0 || hours < 0 || hours > 25 || minutes < 0 || minutes > 59) {
+        if (sign == 0 || hours < 0 || hours > 23 || minutes < 0 || minutes > 59) {
             throw ValueException.text(text, TIME_EXPECTED);
         }
         return sign * (hours * 3600 + minutes * 60);

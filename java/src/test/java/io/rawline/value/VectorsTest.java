@@ -6,8 +6,10 @@ import static io.rawline.value.Vectors.nested;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import io.rawline.value.ValueException.Reason;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -34,6 +36,30 @@ class VectorsTest {
             seen++;
         }
         assertEquals(124, seen);
+    }
+
+    /** Texts of scalars that all languages read or refuse alike. */
+    @Test
+    void everyTextIsReadAlikeOrRefused() {
+        int seen = 0;
+        for (JsonNode vector : Vectors.read("texts")) {
+            String json = new ObjectMapper()
+                    .createObjectNode()
+                    .put("@data-type", vector.get("type").asText())
+                    .put("data", vector.get("text").asText())
+                    .toString();
+            byte[] bytes;
+            try {
+                bytes = TypedJson.read(json);
+            } catch (ValueException error) {
+                bytes = null;
+            }
+            byte[] expected = hex(vector, "hex");
+            assertEquals(
+                    expected == null ? null : hex(expected), bytes == null ? null : hex(bytes), vector.toString());
+            seen++;
+        }
+        assertTrue(seen > 100);
     }
 
     @Test
