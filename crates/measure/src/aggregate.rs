@@ -46,23 +46,16 @@ pub struct WindowRow<'a> {
     pub first: Option<(f64, i64)>,
     /// Column `reset_sum`.
     pub reset_sum: Option<f64>,
+    /// Columns `last_number` and `last_number_time`.
+    pub last_number: Option<(f64, i64)>,
 }
 
 impl WindowRow<'_> {
-    /// The growth of the values if they are a counter's.
-    ///
-    /// Files of earlier versions don't have the first value. If a counter's maximum is not its last value, the counter
-    /// fell after the maximum; this gives a lower bound of its growth.
+    /// The growth of the values if they are a counter's, which counts numbers only.
     pub fn counter(&self) -> Stretch {
-        let WindowRow { max, last, last_time, reset_sum, .. } = *self;
-        let only = Stretch::of(last, last_time);
-        match self.first {
-            Some((first, first_time)) => {
-                Stretch { first, first_time, last, last_time, reset_sum: reset_sum.unwrap_or(0.0) }
-            }
-            None if max > last => Stretch { first: max, reset_sum: max, ..only },
-            None => only,
-        }
+        let (last, last_time) = self.last_number.unwrap_or((self.last, self.last_time));
+        let (first, first_time) = self.first.unwrap_or((last, last_time));
+        Stretch { first, first_time, last, last_time, reset_sum: self.reset_sum.unwrap_or(0.0) }
     }
 }
 

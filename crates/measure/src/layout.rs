@@ -333,9 +333,6 @@ pub fn raw_schema() -> Arc<Schema> {
     SCHEMA.clone()
 }
 
-/// Number of columns that every file of windows has. Later versions added more.
-pub const WINDOW_COLUMNS_MIN: usize = 10;
-
 /// Columns of a file of windows, sorted by `series`, then `window`; one row for each pair.
 ///
 /// - `series` UInt32;
@@ -346,15 +343,14 @@ pub const WINDOW_COLUMNS_MIN: usize = 10;
 /// - `min`, `max` Float64: of the values that are not NaN; NaN if all are;
 /// - `last` Float64: the value with the latest time; if several have it, the one with the greatest offset;
 /// - `last_time` Timestamp in milliseconds, UTC: the time of `last`;
-/// - `sketch` Binary, null if no value differs from `min`: see [`crate::Sketch`].
-///
-/// Files of earlier versions end here, and earlier versions ignore the following columns:
-///
+/// - `sketch` Binary, null if no value differs from `min`: see [`crate::Sketch`];
 /// - `first` Float64, null if `count` is 1: the value with the earliest time, without NaN; if several have it, the one
 ///   with the smallest offset; NaN if all values are;
 /// - `first_time` Timestamp in milliseconds, UTC, null if `count` is 1: the time of `first`;
 /// - `reset_sum` Float64, null if no value is less than the one before it: the sum of the values before each fall of a
-///   counter, see [`crate::Stretch`].
+///   counter, see [`crate::Stretch`];
+/// - `last_number` Float64, null if `last` is a number or no value is one: like `last`, without NaN;
+/// - `last_number_time` Timestamp in milliseconds, UTC, null like `last_number`: its time.
 pub fn window_schema() -> Arc<Schema> {
     static SCHEMA: LazyLock<Arc<Schema>> = LazyLock::new(|| {
         Arc::new(Schema::new(vec![
@@ -371,6 +367,8 @@ pub fn window_schema() -> Arc<Schema> {
             Field::new("first", DataType::Float64, true),
             Field::new("first_time", time_type(), true),
             Field::new("reset_sum", DataType::Float64, true),
+            Field::new("last_number", DataType::Float64, true),
+            Field::new("last_number_time", time_type(), true),
         ]))
     });
     SCHEMA.clone()

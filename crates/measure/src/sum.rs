@@ -6,14 +6,28 @@
 
 use smallvec::SmallVec;
 
-/// Numbers of this size count as infinite, so that 2^53 smaller ones can be added without overflow.
-const TOO_LARGE: f64 = 9.979_201_547_673_6e291; // 2^970
+/// Numbers from this size on are summed separately, so that 2^53 smaller ones can be added without overflow.
+const LARGE: f64 = 9.979_201_547_673_6e291; // 2^970
 
-/// An exact sum of `f64`s. NaN and infinities follow IEEE 754. Numbers of 10^292 and more count as infinite.
+/// Large numbers are multiplied by this, which is exact, so that 2^53 of them can be added without overflow.
+const SCALE: f64 = 1.0 / UNSCALE;
+const UNSCALE: f64 = (1_u128 << 127) as f64 * 2.0; // 2^128
+
+/// Smaller numbers aren't scaled: they might lose digits. 2^-700: their last digit is below 2^-752.
+const SCALED_MIN: f64 = 1.90109156629516e-211;
+
+/// Stands for what is below all scaled numbers, whose last digits are above 2^-881, when their sum is rounded.
+const STICKY: f64 = f64::MIN_POSITIVE;
+
+/// Numbers in increasing order of magnitude, non-overlapping, none of them zero.
+type Parts = SmallVec<[f64; 2]>;
+
+/// An exact sum of `f64`s. NaN and infinities follow IEEE 754; so does a sum that exceeds the largest number.
 #[derive(Debug, Clone, Default)]
 pub struct ExactSum {
-    /// In increasing order of magnitude, non-overlapping, none of them zero.
-    parts: SmallVec<[f64; 2]>,
+    parts: Parts,
+    /// The sum of the large numbers, multiplied by [`SCALE`].
+    large: Option<Box<Parts>>,
     /// Sum of the values that are not finite; 0 if all are.
     special: f64,
 }
@@ -22,33 +36,29 @@ impl ExactSum {
     /// Adds a number.
     #[inline]
     pub fn add(&mut self, value: f64) {
-        if value.is_nan() || value.abs() >= TOO_LARGE {
-            self.special += if value.is_nan() { value } else { f64::INFINITY.copysign(value) };
-            return;
+        if value.is_nan() || value.abs() >= LARGE {
+            self.add_large(value);
+        } else {
+            grow(&mut self.parts, value);
         }
-        let mut carried = value;
-        let mut kept = 0;
-        for i in 0..self.parts.len() {
-            let Some(&part) = self.parts.get(i) else { break };
-            let (sum, error) = two_sum(carried, part);
-            if error != 0.0 {
-                if let Some(place) = self.parts.get_mut(kept) {
-                    *place = error;
-                }
-                kept += 1;
-            }
-            carried = sum;
-        }
-        self.parts.truncate(kept);
-        if carried != 0.0 {
-            self.parts.push(carried);
+    }
+
+    #[cold]
+    fn add_large(&mut self, value: f64) {
+        match value.is_finite() {
+            true => grow(self.large.get_or_insert_default(), value * SCALE),
+            false => self.special += value,
         }
     }
 
     /// Adds another sum.
     pub fn add_sum(&mut self, other: &ExactSum) {
         self.special += other.special;
-        other.parts.iter().for_each(|&part| self.add(part));
+        other.parts.iter().for_each(|&part| grow(&mut self.parts, part));
+        if let Some(large) = &other.large {
+            let parts = self.large.get_or_insert_default();
+            large.iter().for_each(|&part| grow(parts, part));
+        }
     }
 
     /// Adds a stored sum: `sum` and `sum_rest`.
@@ -65,42 +75,94 @@ impl ExactSum {
             // Always the same NaN, since which NaN came first depends on the order.
             return if self.special.is_nan() { f64::NAN } else { self.special };
         }
-        let mut parts = self.parts.iter().rev().copied();
-        let mut high = parts.next().unwrap_or(0.0);
-        while let Some(part) = parts.next() {
-            let (sum, error) = two_sum(high, part);
-            high = sum;
-            if error != 0.0 {
-                // Halfway between two numbers, the rest decides.
-                if let Some(next) = parts.next()
-                    && (error < 0.0) == (next < 0.0)
-                {
-                    let doubled = error * 2.0;
-                    let up = high + doubled;
-                    if doubled == up - high {
-                        high = up;
-                    }
-                }
-                break;
-            }
+        match &self.large {
+            None => rounded(&self.parts),
+            Some(large) => self.rounded_with(large),
         }
-        high
     }
 
-    /// Appends the stored form of the rounding error of [`ExactSum::value`] to `rest`; nothing if the value is exact.
+    /// The sum of all parts, rounded once, where there are large ones.
+    fn rounded_with(&self, large: &Parts) -> f64 {
+        let (mut scaled, mut small) = (large.clone(), Parts::new());
+        for &part in &self.parts {
+            match part.abs() >= SCALED_MIN {
+                true => grow(&mut scaled, part * SCALE),
+                false => grow(&mut small, part),
+            }
+        }
+        if scaled.last().is_none_or(|top| top.abs() < LARGE * SCALE) {
+            // The large numbers have canceled each other: what is left can be unscaled without overflow.
+            scaled.iter().for_each(|&part| grow(&mut small, part * UNSCALE));
+            return rounded(&small);
+        }
+        // Of the small parts, which are below all others, only the sign can change the rounding.
+        if let Some(top) = small.last() {
+            scaled.insert(0, STICKY.copysign(*top));
+        }
+        rounded(&scaled) * UNSCALE
+    }
+
+    /// Appends the stored form of the rounding error of [`ExactSum::value`] to `rest`; nothing if the value is exact or
+    /// infinite.
     pub fn rest_into(&self, rest: &mut Vec<u8>) {
-        if self.special != 0.0 {
+        if !self.value().is_finite() {
             return;
         }
         let mut left = self.clone();
         loop {
             left.add(-left.value());
-            if left.parts.is_empty() {
+            if left.value() == 0.0 {
                 return;
             }
             rest.extend_from_slice(&left.value().to_le_bytes());
         }
     }
+}
+
+/// Adds a number to parts, exactly.
+#[inline]
+fn grow(parts: &mut Parts, value: f64) {
+    let mut carried = value;
+    let mut kept = 0;
+    for i in 0..parts.len() {
+        let Some(&part) = parts.get(i) else { break };
+        let (sum, error) = two_sum(carried, part);
+        if error != 0.0 {
+            if let Some(place) = parts.get_mut(kept) {
+                *place = error;
+            }
+            kept += 1;
+        }
+        carried = sum;
+    }
+    parts.truncate(kept);
+    if carried != 0.0 {
+        parts.push(carried);
+    }
+}
+
+/// The sum of parts, rounded once to the nearest number.
+fn rounded(parts: &[f64]) -> f64 {
+    let mut parts = parts.iter().rev().copied();
+    let mut high = parts.next().unwrap_or(0.0);
+    while let Some(part) = parts.next() {
+        let (sum, error) = two_sum(high, part);
+        high = sum;
+        if error != 0.0 {
+            // Halfway between two numbers, the rest decides.
+            if let Some(next) = parts.next()
+                && (error < 0.0) == (next < 0.0)
+            {
+                let doubled = error * 2.0;
+                let up = high + doubled;
+                if doubled == up - high {
+                    high = up;
+                }
+            }
+            break;
+        }
+    }
+    high
 }
 
 /// The rounded sum and the rounding error.
@@ -169,9 +231,43 @@ mod tests {
         assert_eq!(sum(&[f64::INFINITY, -1.0]).value(), f64::INFINITY);
         // Depending on the order, an intermediate sum of these would overflow or not.
         assert_eq!(sum(&[f64::MAX, f64::MAX, -1.0]).value(), f64::INFINITY);
-        assert!(sum(&[f64::MAX, -f64::MAX]).value().is_nan());
+        assert_eq!(sum(&[f64::MAX, -f64::MAX, 1.0]).value(), 1.0);
         let (value, rest) = stored(&sum(&[f64::INFINITY, 0.1, 0.7]));
         assert_eq!((f64::from_bits(value), rest), (f64::INFINITY, vec![]));
-        assert_eq!(TOO_LARGE, 2f64.powi(970));
+        assert_eq!((LARGE, UNSCALE, SCALE), (2f64.powi(970), 2f64.powi(128), 2f64.powi(-128)));
+        assert_eq!(SCALED_MIN, 2f64.powi(-700));
+    }
+
+    #[test]
+    fn large_numbers_are_summed_like_others() {
+        assert_eq!(sum(&[1e300; 3]).value(), 3e300);
+        assert_eq!(sum(&[1e308, 1e308, -1.5e308]).value(), 5e307);
+        assert_eq!(sum(&[f64::MAX, 1.0]).value(), f64::MAX);
+        // Half of the last digit more would be rounded up, to infinity.
+        let half = 2f64.powi(970);
+        assert_eq!(sum(&[f64::MAX, half]).value(), f64::INFINITY);
+        assert_eq!(sum(&[f64::MAX, half, -f64::MIN_POSITIVE]).value(), f64::MAX);
+        assert_eq!(sum(&[1e300, 1e-320, -1e300]).value(), 1e-320);
+        let mut random = fastrand::Rng::with_seed(19);
+        for _ in 0..2_000 {
+            // Far below the large numbers, the sums are the same but for their exponent.
+            let values: Vec<f64> =
+                (0..random.usize(1..30)).map(|_| (random.f64() - 0.5) * 2f64.powi(random.i32(850..1015))).collect();
+            let down = |values: &[f64]| values.iter().map(|value| value * 2f64.powi(-500)).collect::<Vec<_>>();
+            let want = sum(&down(&values)).value() * 2f64.powi(500);
+            let whole = sum(&values);
+            assert_eq!(whole.value(), want, "{values:?}");
+            let (left, right) = values.split_at(values.len() / 2);
+            let mut added = sum(left);
+            added.add_sum(&sum(right));
+            assert_eq!(added.value(), want);
+            let mut read = ExactSum::default();
+            let (value, rest) = stored(&whole);
+            read.add_stored(f64::from_bits(value), Some(&rest));
+            read.add(-want);
+            let mut exact = whole.clone();
+            exact.add(-want);
+            assert_eq!(read.value(), exact.value(), "{values:?}");
+        }
     }
 }

@@ -1,8 +1,9 @@
 //! Parses and formats times and durations in human-readable forms.
 
 use jiff::Timestamp;
-use jiff::civil::{Date, DateTime};
+use jiff::civil::{DateTime, Time};
 use jiff::tz::Offset;
+use rawline_avro::times;
 
 const SECOND_MS: i64 = 1_000;
 const MINUTE_MS: i64 = 60 * SECOND_MS;
@@ -65,10 +66,9 @@ pub fn parse_time(text: &str, now_ms: i64) -> Result<i64, TimeError> {
         return if in_calendar(ms) { Ok(ms) } else { Err(out_of_range()) };
     }
     let utc = |time: DateTime| Offset::UTC.to_timestamp(time).ok();
-    let time =
-        text.parse::<Timestamp>().ok().or_else(|| text.parse::<DateTime>().ok().and_then(utc)).or_else(|| {
-            text.parse::<Date>().ok().and_then(|date| utc(date.to_datetime(jiff::civil::Time::midnight())))
-        });
+    let time = times::timestamp(text)
+        .or_else(|| times::datetime(text).and_then(utc))
+        .or_else(|| times::date(text).and_then(|date| utc(date.to_datetime(Time::midnight()))));
     time.map(Timestamp::as_millisecond).ok_or_else(|| TimeError::NotTime(text.to_owned()))
 }
 
@@ -211,6 +211,10 @@ mod tests {
             "yesterday",
             "2014-04-31",
             "2014-13-01",
+            "2014-04-10T12:00:00[Europe/Berlin]",
+            "2014-04-10T12:00:00+02:00[Europe/Berlin]",
+            "2014-04-10T12:00:60Z",
+            "2014-04-10T12:00:00+25:00",
             "12:00",
             "-1",
             "now1h",

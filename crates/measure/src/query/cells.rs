@@ -33,6 +33,8 @@ pub(crate) fn columns(tier: Tier, agg: Agg) -> &'static [&'static str] {
                 "first",
                 "first_time",
                 "reset_sum",
+                "last_number",
+                "last_number_time",
             ];
             COLUMNS
         }
@@ -45,19 +47,30 @@ pub(crate) struct Cells<'a> {
     groups: &'a Groups,
     agg: Agg,
     step_ms: i64,
+    /// Start of the first step of the answer.
+    from_ms: i64,
     points_max: usize,
+    /// Whether a row of the answer's steps was added.
+    has_rows: bool,
     /// The steps of each line (for a rate, of each series) by their start.
     steps: Vec<BTreeMap<i64, Cell>>,
     count: usize,
 }
 
 impl<'a> Cells<'a> {
-    pub(crate) fn new(query: &Query, groups: &'a Groups, step_ms: i64) -> Cells<'a> {
+    /// The answer's steps begin at `from_ms`. Of earlier rows, a rate needs the newest step of each series.
+    pub(crate) fn new(query: &Query, groups: &'a Groups, step_ms: i64, from_ms: i64) -> Cells<'a> {
         let sketched = matches!(query.agg, Agg::Quantile(_));
         let points_max = if sketched { query.limits.points_max / 10 } else { query.limits.points_max };
         // Each counter is evaluated separately; only the rates can be added up.
         let rows = if query.agg == Agg::Rate { groups.set.len() } else { groups.lines.len() };
-        Cells { groups, agg: query.agg, step_ms, points_max, steps: vec![BTreeMap::new(); rows], count: 0 }
+        let steps = vec![BTreeMap::new(); rows];
+        Cells { groups, agg: query.agg, step_ms, from_ms, points_max, has_rows: false, steps, count: 0 }
+    }
+
+    /// Whether a row of the answer's steps was added.
+    pub(crate) fn has_rows(&self) -> bool {
+        self.has_rows
     }
 
     /// Adds rows of a tier.
@@ -67,6 +80,10 @@ impl<'a> Cells<'a> {
             let times = primitive::<TimestampMillisecondType>(batch, "time")?;
             let values = primitive::<Float64Type>(batch, "value")?;
             for ((&series, &time_ms), &value) in ids.iter().zip(times).zip(values) {
+                self.has_rows |= time_ms >= self.from_ms;
+                if self.agg == Agg::Rate && value.is_nan() {
+                    continue;
+                }
                 if let Some(cell) = self.cell(series, time_ms)? {
                     cell.add(Last { value, time_ms, series });
                 }
@@ -80,21 +97,28 @@ impl<'a> Cells<'a> {
         let last_times = primitive::<TimestampMillisecondType>(batch, "last_time")?;
         let [rests, sketches] = ["sum_rest", "sketch"].map(|name| batch.column_by_name(name)?.as_binary_opt::<i32>());
         let optional = |name: &str| batch.column_by_name(name)?.as_primitive_opt::<Float64Type>();
-        let (firsts, resets) = (optional("first"), optional("reset_sum"));
-        let first_times = batch.column_by_name("first_time");
-        let first_times = first_times.and_then(|column| column.as_primitive_opt::<TimestampMillisecondType>());
+        let resets = optional("reset_sum");
+        // A value and its time; without them if the aggregation doesn't need them, or if they are null.
+        let timed = |name: &str, time_name: &str| {
+            let times = batch.column_by_name(time_name)?.as_primitive_opt::<TimestampMillisecondType>()?;
+            let values = optional(name)?;
+            Some(move |i| (values.is_valid(i) && times.is_valid(i)).then(|| (values.value(i), times.value(i))))
+        };
+        let (firsts, last_numbers) = (timed("first", "first_time"), timed("last_number", "last_number_time"));
         let ends = maxes.iter().zip(lasts).zip(last_times);
         let numbers = ids.iter().zip(windows).zip(counts).zip(sums).zip(mins).zip(ends);
         for (i, (((((&series, &window_ms), &count), &sum), &min), ((&max, &last), &last_time))) in numbers.enumerate() {
             let sum_rest = rests.filter(|column| column.is_valid(i)).map(|column| column.value(i));
             let sketch = sketches.filter(|column| column.is_valid(i)).map(|column| column.value(i));
-            // Null if the window has one value; absent in files of earlier versions.
-            let first = firsts.zip(first_times).map(|(values, times)| match values.is_valid(i) && times.is_valid(i) {
-                true => (values.value(i), times.value(i)),
-                false => (last, last_time),
-            });
+            let first = firsts.as_ref().and_then(|first| first(i));
+            let last_number = last_numbers.as_ref().and_then(|last| last(i));
             let reset_sum = resets.filter(|column| column.is_valid(i)).map(|column| column.value(i));
-            let row = WindowRow { count, sum, sum_rest, min, max, last, last_time, sketch, first, reset_sum };
+            let row =
+                WindowRow { count, sum, sum_rest, min, max, last, last_time, sketch, first, reset_sum, last_number };
+            self.has_rows |= window_ms >= self.from_ms;
+            if self.agg == Agg::Rate && row.counter().last.is_nan() {
+                continue;
+            }
             let Some(cell) = self.cell(series, window_ms)? else { continue };
             if !cell.add_row(&row, series) {
                 return Err(unreadable("a sketch has an unknown format"));
@@ -112,6 +136,17 @@ impl<'a> Cells<'a> {
         let Some(steps) = self.steps.get_mut(row) else { return Ok(None) };
         let begin_ms = time_ms.div_euclid(self.step_ms).saturating_mul(self.step_ms);
         let agg = self.agg;
+        if begin_ms < self.from_ms {
+            // Of the steps before the answer's, only the newest is needed.
+            match steps.range(..self.from_ms).next_back().map(|(&known_ms, _)| known_ms) {
+                Some(known_ms) if known_ms > begin_ms => return Ok(None),
+                Some(known_ms) if known_ms < begin_ms => {
+                    steps.remove(&known_ms);
+                    self.count -= 1;
+                }
+                _ => {}
+            }
+        }
         let cell = steps.entry(begin_ms).or_insert_with(|| {
             self.count += 1;
             Cell::new(agg)
@@ -123,9 +158,10 @@ impl<'a> Cells<'a> {
         Ok(Some(cell))
     }
 
-    /// The lines with values from `from_ms` on, in the order of metric and tags.
-    pub(crate) fn lines(self, from_ms: i64) -> Vec<Line> {
-        let (groups, agg) = (self.groups, self.agg);
+    /// The lines with values, in the order of metric and tags. The growth of a step of a rate begins at most `reach_ms`
+    /// before it.
+    pub(crate) fn lines(self, reach_ms: i64) -> Vec<Line> {
+        let (groups, agg, from_ms) = (self.groups, self.agg, self.from_ms);
         let mut points: Vec<BTreeMap<i64, f64>> = vec![BTreeMap::new(); groups.lines.len()];
         for (row, steps) in self.steps.into_iter().enumerate() {
             let line = match agg {
@@ -137,18 +173,16 @@ impl<'a> Cells<'a> {
                 points.extend(steps.into_iter().map(|(begin_ms, cell)| (begin_ms, cell.value(agg))));
                 continue;
             }
-            let mut before: Option<Stretch> = None;
+            let mut before: Option<(i64, Stretch)> = None;
             for (begin_ms, cell) in steps {
                 let Some(now) = cell.counter() else { unreachable!("a cell of a rate without a value at {begin_ms}") };
-                if now.last.is_nan() {
-                    continue;
-                }
+                let reached = before.filter(|(before_ms, _)| begin_ms.saturating_sub(*before_ms) <= reach_ms);
                 if begin_ms >= from_ms
-                    && let Some(rate) = before.and_then(|before| now.rate_since(&before))
+                    && let Some(rate) = reached.and_then(|(_, before)| now.rate_since(&before))
                 {
                     *points.entry(begin_ms).or_insert(0.0) += rate;
                 }
-                before = Some(now);
+                before = Some((begin_ms, now));
             }
         }
         let named = groups.lines.iter().zip(points).filter(|(_, points)| !points.is_empty());

@@ -35,16 +35,19 @@ pub enum QueryError {
         /// First and last time of the series' measurements, if they have any.
         span_ms: Option<(i64, i64)>,
     },
-    /// A rate needs values in two consecutive steps, and no series has them.
+    /// A rate needs values in two steps that are near each other, and no series has them.
     #[error(
-        "cannot compute a rate for {selector}: no series has values in two steps of {}",
-        format_length(*.step_ms)
+        "cannot compute a rate for {selector}: no series has values in two steps of {} that are at most {} apart",
+        format_length(*.step_ms),
+        format_length(*.reach_ms)
     )]
     NoRate {
         /// The selector.
         selector: String,
         /// Length of a step.
         step_ms: i64,
+        /// Maximum distance of the steps.
+        reach_ms: i64,
     },
     /// The range is empty.
     #[error("the range starts at {} and ends at {}", format_time(*.from_ms), format_time(*.to_ms))]

@@ -37,11 +37,11 @@ impl Answer {
     }
 
     /// Formats as CSV with a header: time, metric, one column per tag of any line, value. Columns of missing tags are
-    /// empty.
+    /// empty. A tag that is called like a column is `tags.NAME`.
     pub fn to_csv(&self) -> String {
         let keys = keys(self.lines.iter().map(|line| line.tags.as_slice()));
         let mut out = String::from("time,metric");
-        keys.iter().for_each(|key| push_field(&mut out, key));
+        column_names(&keys, &["time", "metric", "value"]).for_each(|name| push_field(&mut out, &name));
         push_field(&mut out, "value");
         out.push('\n');
         for line in &self.lines {
@@ -76,11 +76,12 @@ impl SeriesList {
         series.collect()
     }
 
-    /// Formats as CSV with a header: metric, one column per tag of any series, number and times of measurements.
+    /// Formats as CSV with a header: metric, one column per tag of any series, number and times of measurements. A tag
+    /// that is called like a column is `tags.NAME`.
     pub fn to_csv(&self) -> String {
         let keys = keys(self.series.iter().map(|series| series.tags.as_slice()));
         let mut out = String::from("metric");
-        keys.iter().for_each(|key| push_field(&mut out, key));
+        column_names(&keys, &["metric", "points", "first_hour", "last"]).for_each(|name| push_field(&mut out, &name));
         out += ",points,first_hour,last\n";
         for (series, span) in self.series.iter().zip(&self.spans) {
             let mut row = String::new();
@@ -102,6 +103,17 @@ impl SeriesList {
 /// All names of tags.
 fn keys<'a>(tags: impl Iterator<Item = &'a [(String, String)]>) -> BTreeSet<&'a str> {
     tags.flatten().map(|(key, _)| key.as_str()).collect()
+}
+
+/// The names of the tags' columns, all different, and different from those of the other columns.
+fn column_names(keys: &BTreeSet<&str>, others: &[&str]) -> impl Iterator<Item = String> {
+    keys.iter().map(|key| {
+        let mut name = (*key).to_owned();
+        while others.contains(&name.as_str()) || (name != *key && keys.contains(name.as_str())) {
+            name.insert_str(0, "tags.");
+        }
+        name
+    })
 }
 
 /// Appends a field for each key, empty if the tag is missing.
@@ -179,6 +191,21 @@ mod tests {
                     1970-01-01T00:01:00Z,cpu,\"a,\"\"b\"\"\",,NaN\n\
                     1970-01-01T00:01:00Z,cpu,,s,+Inf\n";
         assert_eq!(answer().to_csv(), want);
+    }
+
+    #[test]
+    fn a_tag_that_is_called_like_a_column_has_a_name_of_its_own() {
+        let mut answer = answer();
+        answer.lines.truncate(1);
+        answer.lines[0].tags =
+            tags(&[("metric", "a"), ("points", "b"), ("tags.time", "c"), ("time", "d"), ("value", "e")]);
+        let csv = answer.to_csv();
+        let head = "time,metric,tags.metric,points,tags.time,tags.tags.time,tags.value,value";
+        assert_eq!(csv.lines().next(), Some(head));
+        assert_eq!(csv.lines().nth(1), Some("1970-01-01T00:00:00Z,cpu,a,b,c,d,e,0.5"));
+        let series = Series { metric: "cpu".to_owned(), tags: tags(&[("last", "a"), ("time", "b")]), id: 0 };
+        let list = SeriesList { count: 1, series: vec![series], spans: vec![None], has_spans: true };
+        assert_eq!(list.to_csv(), "metric,tags.last,time,points,first_hour,last\ncpu,a,b,,,\n");
     }
 
     #[test]

@@ -65,6 +65,8 @@ impl Found {
             "__name__" => Some(metric.to_owned()),
             tag => tags.iter().find(|(key, _)| *key == tag).map(|(_, value)| (*value).to_owned()),
         };
+        // As in PromQL, a missing tag and an empty one are the same.
+        let value = |tag| value(tag).filter(|value| !value.is_empty());
         let values: Vec<Option<String>> = by.iter().map(value).collect();
         if let Some(&line) = self.by_tags.get(&values) {
             // A line with several metrics has no metric.

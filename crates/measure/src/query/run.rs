@@ -17,6 +17,20 @@ use crate::store::Storage;
 use crate::time::{default_step_ms, format_time};
 use crate::{Kind, MeasureError};
 
+/// A rate counts from the newest value in this many steps before, so that a series with a gap, or with fewer values
+/// than there are steps, has rates too.
+const RATE_REACH_STEPS: i64 = 10;
+
+/// It reaches at least this far, as PromQL looks back: series with a value a minute have rates in shorter steps.
+const RATE_REACH_MS: i64 = 5 * 60 * 1000;
+
+/// How long before a step the step may be from which its growth is counted: whole steps, and the same for each step,
+/// wherever the range begins.
+fn rate_reach_ms(step_ms: i64) -> i64 {
+    let steps = (RATE_REACH_MS.saturating_add(step_ms - 1) / step_ms).max(RATE_REACH_STEPS);
+    steps.saturating_mul(step_ms)
+}
+
 /// Maximum number of times that a query starts over because files were replaced while it ran.
 const TRIES: usize = 3;
 
@@ -99,22 +113,23 @@ async fn answer(storage: &Storage, layout: &Layout, snapshot: &Snapshot, query: 
     let tier = choose_tier(query.tier, step_ms)?;
     let from_ms = from.div_euclid(step_ms).saturating_mul(step_ms);
     let to_ms = to.saturating_sub(1).div_euclid(step_ms).saturating_add(1).saturating_mul(step_ms);
-    let mut cells = Cells::new(query, &groups, step_ms);
+    let reach_ms = rate_reach_ms(step_ms);
+    let mut cells = Cells::new(query, &groups, step_ms, from_ms);
     let scan = Scan {
         storage,
         layout,
         snapshot,
         tier,
         series: &groups.set,
-        // Growth in the first step starts at the step before.
-        from_ms: if query.agg == Agg::Rate { from_ms.saturating_sub(step_ms) } else { from_ms },
+        from_ms: if query.agg == Agg::Rate { from_ms.saturating_sub(reach_ms) } else { from_ms },
         to_ms,
         columns: columns(tier, query.agg),
     };
     let read = scan.run(|batch| cells.add(tier, batch)).await?;
-    let (lines, series_count) = (cells.lines(from_ms), groups.set.len());
-    if lines.is_empty() && read.rows_used > 0 {
-        return Err(QueryError::NoRate { selector: query.selector.to_string(), step_ms });
+    let has_rows = cells.has_rows();
+    let (lines, series_count) = (cells.lines(reach_ms), groups.set.len());
+    if lines.is_empty() && has_rows {
+        return Err(QueryError::NoRate { selector: query.selector.to_string(), step_ms, reach_ms });
     }
     if lines.is_empty() {
         let span = extent(storage, layout, snapshot, &groups.set).await?;

@@ -2,7 +2,7 @@
 //! metadata.
 
 use crate::MeasureError;
-use crate::layout::{DataFile, Layout, Tier, WINDOW_COLUMNS_MIN, raw_schema, window_schema};
+use crate::layout::{DataFile, Layout, Tier, raw_schema, window_schema};
 use crate::snapshot::Snapshot;
 use crate::store::{Storage, failed};
 use arrow_array::cast::AsArray;
@@ -128,8 +128,7 @@ impl Scan<'_> {
         let builder = open(self.storage, self.layout, file, path).await?;
         let (found, expected) = (builder.schema().fields(), self.schema());
         let same = |(a, b): (&FieldRef, &FieldRef)| a.name() == b.name() && a.data_type() == b.data_type();
-        let columns_min = if self.tier == Tier::Raw { expected.fields().len() } else { WINDOW_COLUMNS_MIN };
-        if found.len() < columns_min || !found.iter().zip(expected.fields()).all(same) {
+        if found.len() < expected.fields().len() || !found.iter().zip(expected.fields()).all(same) {
             let reason = "it doesn't have the columns of its tier".to_owned();
             let folder = self.layout.root().to_string();
             return Err(MeasureError::Damaged { path: path.to_string(), reason, folder });

@@ -4,6 +4,7 @@ pub use crate::query::select_error::{Beyond, SELECTOR_BYTES_MAX, SelectorError};
 use crate::query::select_fault;
 use promql_parser::label::{MatchOp, Matcher};
 use promql_parser::parser::{self, Expr};
+use regex::Regex;
 use std::borrow::Cow;
 
 /// PromQL's name for the metric as a tag.
@@ -13,7 +14,7 @@ const METRIC: &str = "__name__";
 ///
 /// The syntax is that of PromQL's vector selector, parsed by `promql-parser`: `=`, `!=`, `=~` and `!~` over tags and
 /// over `__name__`, `or` between matchers, a quoted metric (`{"cpu.load", server="a"}`) or tag. A regex must match the
-/// whole value. A missing tag has the empty value.
+/// whole value, and its `.` also a line break, as in Prometheus 3. A missing tag has the empty value.
 ///
 /// There are two extensions: a metric with dots needs no quotes (`cpu.load{server="a"}`), and a selector may match
 /// everything (`{}`).
@@ -45,11 +46,15 @@ impl Selector {
         if selector.offset.is_some() || selector.at.is_some() {
             return Err(SelectorError::NotSelector { what: Beyond::Time });
         }
-        let any = if selector.matchers.or_matchers.is_empty() {
+        let mut any = if selector.matchers.or_matchers.is_empty() {
             vec![selector.matchers.matchers]
         } else {
             selector.matchers.or_matchers
         };
+        for all in &mut any {
+            all.retain(|matcher| matcher.name != NOTHING);
+            all.iter_mut().try_for_each(dot_matches_newline).map_err(|_| SelectorError::Regex)?;
+        }
         let quoted = any.iter().flatten().find(|matcher| matcher.name == METRIC && matcher.op == MatchOp::Equal);
         let metric = selector.name.clone().or_else(|| quoted.map(|matcher| matcher.value.clone()));
         let any = match selector.name {
@@ -112,11 +117,22 @@ fn quote_dotted(text: &str) -> Cow<'_, str> {
     })
 }
 
+/// The parser's expressions lack the flag that Prometheus sets.
+fn dot_matches_newline(matcher: &mut Matcher) -> Result<(), regex::Error> {
+    if let MatchOp::Re(regex) | MatchOp::NotRe(regex) = &mut matcher.op {
+        *regex = Regex::new(&format!("(?s){}", regex.as_str()))?;
+    }
+    Ok(())
+}
+
+/// A tag of a matcher that is added for the parser, and removed again.
+const NOTHING: &str = "__rawline_nothing__";
+
 /// PromQL rejects a selector that matches everything, to protect the server from typing errors. Here a topic has one
-/// subject and answers have limits, so such a selector is rewritten to a form that the parser accepts.
+/// subject and answers have limits, so such a selector gets a matcher with which the parser accepts it.
 fn matches_all(promql: &str, message: &str) -> Option<String> {
     let matchers = promql.strip_prefix('{').filter(|_| message.contains("non-empty matcher"))?;
-    Some(format!("{{{METRIC}=~\".+\",{matchers}"))
+    Some(format!("{{{NOTHING}=\"x\",{matchers}"))
 }
 
 fn not_selector(expr: &Expr) -> SelectorError {
@@ -190,6 +206,26 @@ mod tests {
         assert_eq!(selected("{}"), [0, 1, 2, 3, 4, 5]);
         assert_eq!(selected("{server=~\".*\"}"), [0, 1, 2, 3, 4, 5]);
         assert!(SERIES.iter().all(|(metric, tags)| Selector::everything().matches(metric, tags)));
+    }
+
+    #[test]
+    fn everything_has_no_exceptions() {
+        let series: [(&str, &[(&str, &str)]); 4] =
+            [("", &[]), ("", &[("a", "x")]), ("cpu\nload", &[]), ("cpu", &[("a", "line 1\nline 2\n")])];
+        for text in ["{}", "{a=~\".*\"}", "{__name__=~\".*\"}", "{nothing=\"\"}", "{a=\"y\" or nothing=\"\"}"] {
+            let selector = Selector::parse(text).unwrap();
+            assert!(series.iter().all(|(metric, tags)| selector.matches(metric, tags)), "{text}");
+            assert!(selector.tags().all(|tag| tag != NOTHING) && selector.to_string() == text);
+        }
+        let counted = |text: &str| {
+            let selector = Selector::parse(text).unwrap();
+            series.iter().filter(|(metric, tags)| selector.matches(metric, tags)).count()
+        };
+        assert_eq!(counted("{a=~\".+\"}"), 2);
+        assert_eq!(counted("{a=~\"line.*\"}"), 1);
+        assert_eq!(counted("{a!~\".*\"}"), 0);
+        assert_eq!(counted("{__name__=\"\"}"), 2);
+        assert_eq!(counted("{a=~\"line 1\"}"), 0);
     }
 
     #[test]

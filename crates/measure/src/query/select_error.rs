@@ -22,6 +22,9 @@ pub enum SelectorError {
         /// What it contains.
         what: Beyond,
     },
+    /// Its regular expressions are too large.
+    #[error("a regular expression of the selector is too large; use a shorter one")]
+    Regex,
     /// It is longer than [`SELECTOR_BYTES_MAX`].
     #[error("the selector has {bytes} bytes, the maximum is {SELECTOR_BYTES_MAX}; use a regex for many values")]
     TooLong {

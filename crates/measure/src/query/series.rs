@@ -3,6 +3,7 @@
 use crate::MeasureError;
 use crate::layout::Layout;
 use crate::query::scan::{open, parquet_failed};
+use crate::query::select::Selector;
 use crate::snapshot::Snapshot;
 use crate::store::Storage;
 use arrow_array::cast::AsArray;
@@ -34,7 +35,7 @@ pub fn label(metric: &str, tags: &[(String, String)]) -> String {
         text.chars().all(is_part) && !text.starts_with(|c: char| c.is_ascii_digit()) && !text.is_empty()
     };
     let mut parts = Vec::new();
-    let bare = metric.is_empty() || is_name(metric, true);
+    let bare = metric.is_empty() || is_name(metric, true) && !is_keyword(metric);
     if !bare {
         parts.push(quoted(metric));
     }
@@ -44,6 +45,13 @@ pub fn label(metric: &str, tags: &[(String, String)]) -> String {
     }
     let name = if bare { metric } else { "" };
     if parts.is_empty() && !name.is_empty() { name.to_owned() } else { format!("{name}{{{}}}", parts.join(",")) }
+}
+
+/// Whether a name means something else in PromQL: a keyword such as `on`, or a number such as `nan`.
+fn is_keyword(name: &str) -> bool {
+    /// Longer than any of them, such as `count_values`: a longer name needn't be parsed.
+    const BYTES_MAX: usize = 16;
+    name.len() <= BYTES_MAX && Selector::parse(name).map_or(true, |selector| selector.metric() != Some(name))
 }
 
 /// Quotes a text. Escapes control characters, which could move a terminal's cursor.
@@ -118,7 +126,6 @@ fn visit_batch<E>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::query::select::Selector;
 
     fn tags(tags: &[(&str, &str)]) -> Vec<(String, String)> {
         tags.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect()
@@ -140,5 +147,47 @@ mod tests {
             assert!(Selector::parse(&label).unwrap().matches(metric, &tags), "{label}");
         }
         assert_eq!(label("", &[]), "{}");
+    }
+
+    #[test]
+    fn a_keyword_is_a_metric_and_a_tag_like_others() {
+        let keywords = [
+            "on",
+            "bool",
+            "nan",
+            "inf",
+            "NaN",
+            "Inf",
+            "and",
+            "or",
+            "unless",
+            "by",
+            "without",
+            "ignoring",
+            "offset",
+            "sum",
+            "group",
+            "group_left",
+            "start",
+            "end",
+            "atan2",
+            "count_values",
+            "smoothed",
+            "anchored",
+            "fill",
+            "not",
+            "e",
+            "x1",
+        ];
+        for word in keywords {
+            for tags in [tags(&[]), tags(&[(word, "v")]), tags(&[("a", "b"), (word, "\n")])] {
+                let label = label(word, &tags);
+                let selector = Selector::parse(&label).unwrap_or_else(|error| panic!("{label}: {error}"));
+                assert!(selector.matches(word, &tags) && !selector.matches("other", &tags), "{label}");
+                assert_eq!(selector.metric(), Some(word), "{label}");
+            }
+        }
+        assert_eq!(label("cpu", &[]), "cpu");
+        assert_eq!(label("on", &[]), "{\"on\"}");
     }
 }

@@ -29,6 +29,8 @@ pub struct Progress {
     pub series: u32,
     /// The resource that is full, if measurements were dropped.
     pub full: Option<Full>,
+    /// Newest time of the measurements that this run committed, milliseconds since 1970.
+    pub newest_ms: Option<i64>,
     /// Number of commits of this run.
     pub commits: u64,
     /// Numbers of records of this run by outcome.
@@ -142,6 +144,8 @@ impl Run {
         let commit = committed?;
         self.progress.commits += 1;
         self.progress.offset_committed = commit.end_offset;
+        let newest_ms = commit.files.raw.iter().filter_map(|file| file.time_max).max();
+        self.progress.newest_ms = self.progress.newest_ms.max(newest_ms);
         self.progress.counts.missing += commit.counts.missing;
         self.progress.series = committer.table.len();
         self.committer = Some(committer);

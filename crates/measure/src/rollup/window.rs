@@ -20,8 +20,9 @@ pub(crate) struct Group {
     first: f64,
     first_time: i64,
     reset_sum: f64,
-    /// The last value that is a number.
+    /// The last value that is a number, and its time.
     last_number: f64,
+    last_number_time: i64,
     has_nan: bool,
 }
 
@@ -41,6 +42,7 @@ impl Group {
             first_time: first.time_ms,
             reset_sum: 0.0,
             last_number: f64::NAN,
+            last_number_time: first.time_ms,
             has_nan: false,
         };
         for sample in samples {
@@ -55,7 +57,7 @@ impl Group {
                     (group.first, group.first_time) = (sample.value, sample.time_ms);
                 }
                 group.reset_sum += lost(group.last_number, sample.value);
-                group.last_number = sample.value;
+                (group.last_number, group.last_number_time) = (sample.value, sample.time_ms);
             }
         }
         group
@@ -74,7 +76,7 @@ impl Group {
             (self.first, self.first_time) = (later.first, later.first_time);
         }
         if !later.last_number.is_nan() {
-            self.last_number = later.last_number;
+            (self.last_number, self.last_number_time) = (later.last_number, later.last_number_time);
         }
         self.sum.add_sum(&later.sum);
         self.min = self.min.min(later.min);
@@ -105,6 +107,8 @@ pub(crate) struct Windows {
     first: Float64Builder,
     first_time: TimestampMillisecondBuilder,
     reset_sum: Float64Builder,
+    last_number: Float64Builder,
+    last_number_time: TimestampMillisecondBuilder,
     scratch: Vec<u8>,
 }
 
@@ -136,6 +140,9 @@ impl Windows {
         self.first.append_option(has_several.then_some(group.first));
         self.first_time.append_option(has_several.then_some(group.first_time));
         self.reset_sum.append_option((group.reset_sum != 0.0).then_some(group.reset_sum));
+        let is_other = group.last.is_nan() && !group.last_number.is_nan();
+        self.last_number.append_option(is_other.then_some(group.last_number));
+        self.last_number_time.append_option(is_other.then_some(group.last_number_time));
     }
 
     /// The earliest and the latest window.
@@ -144,7 +151,7 @@ impl Windows {
     }
 
     /// The columns in the schema's order.
-    pub(crate) fn into_columns(mut self) -> [ArrayRef; 13] {
+    pub(crate) fn into_columns(mut self) -> [ArrayRef; 15] {
         [
             Arc::new(UInt32Array::from(self.series)),
             Arc::new(TimestampMillisecondArray::from(self.window).with_timezone("UTC")),
@@ -159,6 +166,8 @@ impl Windows {
             Arc::new(self.first.finish()),
             Arc::new(self.first_time.finish().with_timezone("UTC")),
             Arc::new(self.reset_sum.finish()),
+            Arc::new(self.last_number.finish()),
+            Arc::new(self.last_number_time.finish().with_timezone("UTC")),
         ]
     }
 }
@@ -166,4 +175,66 @@ impl Windows {
 /// Appends bytes; null if there are none.
 fn append(column: &mut BinaryBuilder, bytes: &[u8]) {
     if bytes.is_empty() { column.append_null() } else { column.append_value(bytes) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Aggregate, WindowRow};
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::{Float64Type, TimestampMillisecondType};
+    use arrow_array::{Array, RecordBatch};
+
+    /// The one row of these windows.
+    fn row_of(batch: &RecordBatch) -> WindowRow<'_> {
+        let optional = |name: &str| {
+            let column = batch.column_by_name(name).unwrap().as_primitive::<Float64Type>();
+            column.is_valid(0).then(|| column.value(0))
+        };
+        let time = |name: &str| {
+            let column = batch.column_by_name(name).unwrap().as_primitive::<TimestampMillisecondType>();
+            column.is_valid(0).then(|| column.value(0))
+        };
+        WindowRow {
+            count: 1,
+            sum: 0.0,
+            sum_rest: None,
+            min: 0.0,
+            max: 0.0,
+            last: optional("last").unwrap(),
+            last_time: time("last_time").unwrap(),
+            sketch: None,
+            first: optional("first").zip(time("first_time")),
+            reset_sum: optional("reset_sum"),
+            last_number: optional("last_number").zip(time("last_number_time")),
+        }
+    }
+
+    #[test]
+    fn a_row_has_the_growth_of_its_numbers_wherever_nan_is() {
+        let mut random = fastrand::Rng::with_seed(20);
+        for _ in 0..2_000 {
+            let mut samples = Vec::new();
+            let mut aggregate = Aggregate::default();
+            for time_ms in 0..random.i64(1..12) {
+                let value = if random.u8(..3) == 0 { f64::NAN } else { f64::from(random.u8(..)) };
+                samples.push(Sample { time_ms, value });
+                aggregate.add(time_ms, value);
+            }
+            // Hours are made of minutes.
+            let (early, late) = samples.split_at(random.usize(..=samples.len()));
+            let mut group = Group::of(early);
+            if !late.is_empty() {
+                group.merge(&Group::of(late));
+            }
+            let mut windows = Windows::default();
+            windows.push(0, 0, &group, &[]);
+            let batch = RecordBatch::try_new(crate::layout::window_schema(), windows.into_columns().into()).unwrap();
+            let (got, want) = (row_of(&batch).counter(), aggregate.counter.unwrap());
+            match want.last.is_nan() {
+                true => assert!(got.last.is_nan(), "{got:?}"),
+                false => assert_eq!(got, want, "{:?}", samples.iter().map(|sample| sample.value).collect::<Vec<_>>()),
+            }
+        }
+    }
 }

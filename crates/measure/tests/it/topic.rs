@@ -293,5 +293,6 @@ fn window_row(batch: &RecordBatch, row: usize) -> WindowRow<'_> {
         sketch: binary("sketch"),
         first: Some(optional("first").unwrap_or(float("last"))).zip(Some(first_time.unwrap_or(last_time))),
         reset_sum: optional("reset_sum"),
+        last_number: optional("last_number").map(|last| (last, times(batch, "last_number_time")[row])),
     }
 }

@@ -322,23 +322,106 @@ async fn a_rate_counts_what_a_counter_gained_before_each_restart_inside_a_step()
     }
 }
 
-#[tokio::test]
-async fn windows_of_an_earlier_version_are_read_and_show_as_much_growth_as_they_know() {
-    let mut topic = Topic::new("counters").await;
-    topic.window_columns = rawline_measure::layout::WINDOW_COLUMNS_MIN;
-    topic.commit(&restarting()).await;
-    let mut query = query("served");
-    (query.agg, query.step_ms) = (Agg::Rate, Some(MINUTE_MS));
-    let answer = run(&topic.storage, "counters", &query).await.unwrap();
-    assert_eq!(answer.tier, Tier::Minute);
-    let rates: Vec<f64> = answer.lines[0].points.iter().map(|point| point.1).collect();
-    // One or two restarts a minute: of two, the file shows one.
-    assert!(rates.iter().all(|rate| (1.5..=10.0).contains(rate)), "{rates:?}");
-    assert!(rates.iter().sum::<f64>() / rates.len() as f64 > 6.0, "{rates:?}");
-    for agg in ["avg", "sum", "min", "max", "last", "count", "p50"] {
-        query.agg = agg.parse().unwrap();
-        run(&topic.storage, "counters", &query).await.unwrap();
+/// The rates of each line by the steps' starts.
+async fn rates(topic: &Topic, name: &str, query: &Query) -> Vec<Vec<(i64, f64)>> {
+    match run(&topic.storage, name, query).await {
+        Ok(answer) => answer.lines.into_iter().map(|line| line.points).collect(),
+        Err(QueryError::NoRate { .. } | QueryError::NoPoints { .. }) => Vec::new(),
+        Err(error) => panic!("{error}"),
     }
+}
+
+/// Counters that start again now and then, and whose exporter sends NaN for every tenth value, in any commits.
+#[tokio::test]
+async fn rates_of_counters_with_nan_are_the_same_from_every_tier() {
+    let seed = 1;
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut compared = 0;
+    for round in 0..20 {
+        let mut topic = Topic::new("counters").await;
+        let mut counters = [0.0_f64; 3];
+        let names = ["a", "b", "c"];
+        let mut time_ms = BEGIN_MS;
+        let mut measurements: Vec<Measurement<'_>> = Vec::new();
+        for _ in 0..600 {
+            time_ms += random.i64(0..40_000);
+            let which = random.usize(..3);
+            counters[which] = if random.u8(..20) == 0 { 0.0 } else { counters[which] + f64::from(random.u8(..)) };
+            let value = if random.u8(..10) == 0 { f64::NAN } else { counters[which] };
+            measurements.push((names[which], &[], time_ms, value));
+        }
+        while !measurements.is_empty() {
+            let part: Vec<_> = measurements.drain(..random.usize(1..=measurements.len())).collect();
+            topic.commit(&part).await;
+        }
+        for step_ms in [HOUR_MS, 2 * HOUR_MS, MINUTE_MS, 5 * MINUTE_MS] {
+            for from_ms in [None, Some(BEGIN_MS + random.i64(0..3 * HOUR_MS))] {
+                let mut query = query("{__name__=~\".\"}");
+                (query.agg, query.step_ms, query.from_ms) = (Agg::Rate, Some(step_ms), from_ms);
+                query.tier = Some(Tier::Raw);
+                let want = rates(&topic, "counters", &query).await;
+                for tier in [Tier::Minute, Tier::Hour] {
+                    if step_ms % tier.window_ms().unwrap() == 0 {
+                        query.tier = Some(tier);
+                        let got = rates(&topic, "counters", &query).await;
+                        assert_eq!(got, want, "seed {seed}, round {round}: {step_ms} ms from {from_ms:?}, {tier:?}");
+                        compared += got.iter().map(Vec::len).sum::<usize>();
+                    }
+                }
+            }
+        }
+    }
+    assert!(compared > 10_000, "{compared} rates");
+}
+
+/// A counter with gaps: the rate of a step is the same wherever the range begins and ends.
+#[tokio::test]
+async fn the_rate_of_a_step_does_not_depend_on_the_range() {
+    let mut topic = Topic::new("gaps").await;
+    let hours = [0, 2, 4, 6, 8, 17, 30, 31];
+    let rows: Vec<Measurement<'_>> =
+        hours.iter().map(|&hour| ("c", [].as_slice(), BEGIN_MS + hour * HOUR_MS, (hour * 100) as f64)).collect();
+    topic.commit(&rows).await;
+    let mut query = query("c");
+    (query.agg, query.step_ms) = (Agg::Rate, Some(HOUR_MS));
+    let hour = |time_ms: i64| (time_ms - BEGIN_MS) / HOUR_MS;
+    let all = rates(&topic, "gaps", &query).await.remove(0);
+    // A step counts from at most ten steps before: not over a gap of thirteen hours.
+    assert_eq!(all.iter().map(|point| hour(point.0)).collect::<Vec<_>>(), [2, 4, 6, 8, 17, 31]);
+    assert!(all.iter().all(|point| (point.1 - 100.0 / 3600.0).abs() < 1e-9), "{all:?}");
+    for from in 0..32 {
+        for to in from + 1..33 {
+            (query.from_ms, query.to_ms) = (Some(BEGIN_MS + from * HOUR_MS), Some(BEGIN_MS + to * HOUR_MS));
+            for tier in Tier::ALL {
+                query.tier = Some(tier);
+                let got = rates(&topic, "gaps", &query).await.pop().unwrap_or_default();
+                let want: Vec<_> = all.iter().copied().filter(|point| (from..to).contains(&hour(point.0))).collect();
+                assert_eq!(got, want, "{from} to {to}");
+            }
+        }
+    }
+    // Steps shorter than the distance of the values.
+    (query.from_ms, query.to_ms, query.tier) = (None, None, None);
+    query.step_ms = Some(20 * MINUTE_MS);
+    assert_eq!(rates(&topic, "gaps", &query).await.remove(0).len(), 5);
+    query.step_ms = Some(MINUTE_MS);
+    let error = run(&topic.storage, "gaps", &query).await.unwrap_err().to_string();
+    assert!(error.contains("two steps of 1m that are at most 10m apart"), "{error}");
+    // Not at all in the range, though before it.
+    (query.step_ms, query.from_ms, query.to_ms) =
+        (Some(HOUR_MS), Some(BEGIN_MS + 9 * HOUR_MS), Some(BEGIN_MS + 10 * HOUR_MS));
+    assert!(matches!(run(&topic.storage, "gaps", &query).await, Err(QueryError::NoPoints { .. })));
+}
+
+#[tokio::test]
+async fn a_missing_tag_and_an_empty_one_are_one_group() {
+    let mut topic = Topic::new("tags").await;
+    topic.commit(&[("m", &[], 0, 1.0), ("m", &[("az", "")], 0, 2.0), ("m", &[("az", "a")], 0, 4.0)]).await;
+    let mut query = query("m");
+    (query.agg, query.by, query.step_ms) = ("sum".parse().unwrap(), Some(vec!["az".to_owned()]), Some(HOUR_MS));
+    let answer = run(&topic.storage, "tags", &query).await.unwrap();
+    let groups: Vec<_> = answer.lines.iter().map(|line| (line.label(), line.points[0].1)).collect();
+    assert_eq!(groups, [("m".to_owned(), 3.0), ("m{az=\"a\"}".to_owned(), 4.0)]);
 }
 
 #[tokio::test]

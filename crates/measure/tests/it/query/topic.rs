@@ -28,8 +28,6 @@ pub type Measurement<'a> = (&'a str, &'a [(&'a str, &'a str)], i64, f64);
 pub struct Topic {
     pub storage: Storage,
     pub layout: Layout,
-    /// Columns of windows that are written: the first ones, as an earlier version wrote.
-    pub window_columns: usize,
     series: Vec<(String, Vec<(String, String)>)>,
     offset: u64,
     commits: u64,
@@ -41,7 +39,7 @@ impl Topic {
         let layout = Layout::new(&storage.prefix, name);
         let mark = StartMark { version: LAYOUT_VERSION, first_offset: 0, epoch: 0 };
         put(&storage, &layout.start(), serde_json::to_vec(&mark).unwrap()).await;
-        Topic { storage, layout, window_columns: 13, series: Vec::new(), offset: 0, commits: 0 }
+        Topic { storage, layout, series: Vec::new(), offset: 0, commits: 0 }
     }
 
     pub async fn commit(&mut self, measurements: &[Measurement<'_>]) {
@@ -83,11 +81,8 @@ impl Topic {
                 windows.entry((id, time.div_euclid(window_ms) * window_ms)).or_default().add(time, value);
             }
             let times: Vec<i64> = windows.keys().map(|key| key.1).collect();
-            let mut columns = window_columns(&windows);
-            columns.truncate(self.window_columns);
-            let places: Vec<usize> = (0..self.window_columns).collect();
-            let schema = Arc::new(window_schema().project(&places).unwrap());
-            let file = self.put_file(tier.name(), rows.len(), schema, columns, Some(&times)).await;
+            let columns = window_columns(&windows);
+            let file = self.put_file(tier.name(), rows.len(), window_schema(), columns, Some(&times)).await;
             files.tier_mut(tier).push(file);
         }
         let count = rows.len() as u64;
@@ -169,6 +164,12 @@ fn series_columns(first: u32, series: &[(String, Vec<(String, String)>)]) -> Vec
     ]
 }
 
+/// The last number of a window and its time, where the last value is none.
+fn last_number(window: &Aggregate) -> Option<(f64, i64)> {
+    let counter = window.counter.unwrap();
+    (window.last.is_nan() && !counter.last.is_nan()).then_some((counter.last, counter.last_time))
+}
+
 fn window_columns(windows: &BTreeMap<(u32, i64), Aggregate>) -> Vec<ArrayRef> {
     let times = |times: Vec<i64>| Arc::new(TimestampMillisecondArray::from(times).with_timezone("UTC"));
     let numbers = |of: &dyn Fn(&Aggregate) -> f64| Arc::new(Float64Array::from_iter_values(windows.values().map(of)));
@@ -208,5 +209,12 @@ fn window_columns(windows: &BTreeMap<(u32, i64), Aggregate>) -> Vec<ArrayRef> {
             let reset_sum = window.counter.unwrap().reset_sum;
             (reset_sum != 0.0).then_some(reset_sum)
         }))),
+        Arc::new(Float64Array::from_iter(windows.values().map(|window| last_number(window).map(|number| number.0)))),
+        Arc::new(
+            TimestampMillisecondArray::from_iter(
+                windows.values().map(|window| last_number(window).map(|number| number.1)),
+            )
+            .with_timezone("UTC"),
+        ),
     ]
 }
