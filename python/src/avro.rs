@@ -23,7 +23,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Table>()
 }
 
-/// An Avro schema, from its JSON. Schemas are equal if their canonical forms are.
+/// An Avro schema, from its JSON. Schemas are equal if they read alike, logical types and aliases included.
 #[pyclass(frozen, eq, module = "rawline.avro", name = "Schema")]
 pub struct AvroSchema {
     pub schema: Arc<Schema>,
@@ -31,7 +31,7 @@ pub struct AvroSchema {
 
 impl PartialEq for AvroSchema {
     fn eq(&self, other: &AvroSchema) -> bool {
-        self.schema.canonical() == other.schema.canonical()
+        self.schema.reads_like(&other.schema)
     }
 }
 
@@ -372,9 +372,20 @@ impl Serialize for Object<'_, '_> {
             map.end()
         } else if let Ok(list) = object.cast::<PyList>() {
             serializer.collect_seq(list.iter().map(|element| OwnedObject(element, depth)))
+        } else if let Some(plain) = of_numpy(object).map_err(wrong)? {
+            Object(&plain, depth).serialize(serializer)
         } else {
             Err(S::Error::custom("another object"))
         }
+    }
+}
+
+/// The objects of Python that one of numpy stands for: a number of its types, or the elements of an array.
+fn of_numpy<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let class = object.get_type();
+    match class.module()?.to_str()? {
+        "numpy" => object.call_method0("tolist").map(Some),
+        _ => Ok(None),
     }
 }
 

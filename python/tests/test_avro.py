@@ -1,7 +1,12 @@
 """Avro and measurements: the golden bytes of vectors/avro, columns with ids, schemas that changed."""
 
 import json
+import math
+import struct
+from decimal import Decimal
+from typing import Any
 
+import numpy
 import polars
 import pyarrow
 import pytest
@@ -10,6 +15,7 @@ from conftest import VECTORS
 import rawline
 from rawline import avro, measurement
 
+AT = {"type": "long", "logicalType": "timestamp-millis"}
 SCHEMA = avro.Schema((VECTORS / "avro/measurement.avsc").read_text())
 GOLDEN = {
     framing: bytes.fromhex((VECTORS / f"avro/{name}.hex").read_text())
@@ -141,10 +147,63 @@ def test_a_writers_schema_is_read_as_the_readers() -> None:
         avro.Decoder(old, framing="xml")
 
 
-def test_schemas_are_equal_by_their_canonical_form() -> None:
+def test_schemas_are_equal_if_messages_are_read_alike() -> None:
     spaced = avro.Schema(json.dumps(json.loads(SCHEMA.json), indent=4))
     assert spaced == SCHEMA and hash(spaced) == hash(SCHEMA) and spaced.fingerprint == SCHEMA.fingerprint
     assert SCHEMA.fingerprint == int.from_bytes(GOLDEN["single-object"][2:10], "little")
+
+    # What fingerprints leave out decides how a message is read.
+    def decimal(scale: int) -> avro.Schema:
+        return avro.Schema(f'{{"type":"bytes","logicalType":"decimal","precision":9,"scale":{scale}}}')
+
+    assert decimal(2).fingerprint == decimal(6).fingerprint and decimal(2) != decimal(6) and decimal(2) == decimal(2)
+
+
+@pytest.mark.parametrize("kind", ["float", "double", ["null", "float"]])
+def test_every_float_is_encoded(kind: Any) -> None:
+    schema = {"type": "record", "name": "R", "fields": [{"name": "x", "type": kind}, {"name": "at", "type": AT}]}
+    for value in (math.nan, math.inf, -math.inf, 0.5, -0.0, 1):
+        for at in (0, "1970-01-01T00:00:00Z"):
+            read = avro.Decoder(schema).decode_one(avro.Encoder(schema).encode({"x": value, "at": at}))["x"]
+            assert struct.pack("<f", float(read)) == struct.pack("<f", value), value
+    if kind == "float":
+        with pytest.raises(rawline.AvroError, match="float"):
+            avro.Encoder(schema).encode({"x": 1e300, "at": 0})
+
+
+def test_numbers_of_numpy_are_encoded_like_pythons() -> None:
+    fields = [
+        {"name": "i", "type": "int"},
+        {"name": "x", "type": "double"},
+        {"name": "f", "type": "float"},
+        {"name": "b", "type": "boolean"},
+        {"name": "list", "type": {"type": "array", "items": "long"}},
+        {"name": "at", "type": AT},
+    ]
+    schema = {"type": "record", "name": "R", "fields": fields}
+    plain = {"i": 5, "x": 0.5, "f": 0.25, "b": True, "list": [1, 2], "at": 7}
+    for kind in (numpy.int8, numpy.uint16, numpy.int32, numpy.int64, numpy.uint64):
+        given = {
+            "i": kind(5),
+            "x": numpy.float64(0.5),
+            "f": numpy.float32(0.25),
+            "b": numpy.bool_(True),
+            "list": numpy.array([1, 2]),
+            "at": kind(7),
+        }
+        assert avro.Encoder(schema).encode(given) == avro.Encoder(schema).encode(plain)
+        # Also where JSON's rules decide.
+        text = {"at": "1970-01-01T00:00:00.007Z"}
+        assert avro.Encoder(schema).encode({**given, **text}) == avro.Encoder(schema).encode(plain)
+    with pytest.raises(rawline.AvroError, match="field i"):
+        avro.Encoder(schema).encode({**plain, "i": numpy.float64(0.5)})
+
+
+def test_a_decimal_keeps_its_digits() -> None:
+    schema = {"type": "bytes", "logicalType": "decimal", "precision": 20, "scale": 2}
+    encoder, decoder = avro.Encoder(schema), avro.Decoder(schema)
+    for given in (Decimal("1234567890123456.78"), "1234567890123456.78", Decimal("123456789012345678e-2")):
+        assert decoder.decode_one(encoder.encode(given)) == "1234567890123456.78"
 
 
 def test_recursive_schemas_have_no_columns_and_are_decoded_one_by_one() -> None:

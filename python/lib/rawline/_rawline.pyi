@@ -576,7 +576,7 @@ def from_json(text: str | Buffer, typed: bool = False) -> bytes:
 
 @final
 class Schema:
-    """An Avro schema, from its JSON. Schemas are equal if their canonical forms are."""
+    """An Avro schema, from its JSON. Schemas are equal if they read alike, logical types and aliases included."""
 
     def __new__(cls, json: str) -> Self: ...
     @property

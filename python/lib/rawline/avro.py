@@ -5,6 +5,8 @@ same in every table of that decoder. Errors are `rawline.AvroError`s that name t
 """
 
 import json
+import math
+from decimal import Decimal
 from typing import Any, Literal
 
 from rawline._rawline import AvroDecoder, AvroEncoder, Schema, Table
@@ -19,6 +21,21 @@ def schema_of(schema: Schema | str | dict[str, Any]) -> Schema:
     if isinstance(schema, Schema):
         return schema
     return Schema(schema if isinstance(schema, str) else json.dumps(schema))
+
+
+def _plain(value: Any) -> Any:
+    """Returns an object as docs/measurements.md writes it in JSON, which has neither NaN nor objects of numpy."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, Decimal):
+        return str(value)
+    if type(value).__module__ == "numpy":
+        return _plain(value.tolist())
+    return value
 
 
 class Decoder:
@@ -62,14 +79,17 @@ class Encoder:
         self._core = AvroEncoder(schema_of(schema), framing)
 
     def encode(self, value: Any) -> bytes:
-        """Encodes one message from an object that `json.dumps` accepts, or with `bytes`. Maps keep their order."""
+        """Encodes one message from an object that `json.dumps` accepts, or with `bytes`. Maps keep their order.
+
+        Numbers and arrays of numpy are read as Python's. A decimal is a `decimal.Decimal`, or its text.
+        """
         try:
             return self._core.encode(value)
         except AvroError:
             # JSON's rules have precedence, but JSON has no bytes.
             try:
-                text = json.dumps(value)
-            except (TypeError, ValueError):
+                text = json.dumps(_plain(value))
+            except (TypeError, ValueError, RecursionError):
                 pass
             else:
                 return self._core.encode_json(text)
