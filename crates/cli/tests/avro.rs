@@ -151,6 +151,303 @@ fn records_that_do_not_name_their_schema_are_read_with_the_one_given() {
     }
 }
 
+/// A registry gives each version of a schema its number.
+#[test]
+fn a_topic_with_several_numbers_of_a_registry_is_read_with_a_schema_for_each() {
+    let shell = Shell::new();
+    let v1 = shell.file("v1.avsc", r#"{"type":"record","name":"C","fields":[{"name":"x","type":"int"}]}"#);
+    let fields = r#"[{"name":"y","type":"string"},{"name":"x","type":"int"}]"#;
+    let v2 = shell.file("v2.avsc", &format!(r#"{{"type":"record","name":"C","fields":{fields}}}"#));
+    let produce = |schema: &Path, number: &str, record: &str| {
+        let framing = format!("--framing=registry:{number}");
+        shell.ok(&["produce", "t", "--format=avro", "--schema", text(schema), &framing], record);
+    };
+    produce(&v1, "7", r#"{"x":1}"#);
+    produce(&v2, "8", r#"{"x":2,"y":"b"}"#);
+    let (seven, eight) = (format!("--writer-schema=7={}", text(&v1)), format!("--writer-schema=8={}", text(&v2)));
+    let consume = ["consume", "t", "--format=avro"];
+    let read = |more: &[&str]| shell.ok(&[&consume[..], more].concat(), "");
+    assert_eq!(read(&["--framing=registry", &seven, &eight]), "{\"x\":1}\n{\"y\":\"b\",\"x\":2}\n");
+    assert_eq!(read(&["--framing=registry", &seven, &eight, "--schema", text(&v1)]), "{\"x\":1}\n{\"x\":2}\n");
+    let first = format!("--writer-schema={}", text(&v1));
+    assert_eq!(read(&["--framing=registry:7", &first, &eight]), "{\"x\":1}\n{\"y\":\"b\",\"x\":2}\n");
+    let fails = |more: &[&str], code, said: &str| shell.fails(&[&consume[..], more].concat(), "", code, said);
+    fails(&["--framing=registry:7", &first], 1, "no schema with the number 8 is known");
+    fails(&["--framing=registry:7", &first], 1, "--framing registry --writer-schema 8=FILE");
+    fails(&["--framing=registry", &first], 2, "give the number of each schema");
+    fails(
+        &["--framing=registry", &seven, &format!("--writer-schema=7={}", text(&v2))],
+        2,
+        "another schema has the number 7",
+    );
+    fails(&["--framing=bare", &seven], 2, "needs --framing registry");
+    let produce = ["produce", "t", "--format=avro", "--schema", text(&v1), "--framing=registry"];
+    shell.fails(&produce, "", 2, "registry:7");
+}
+
+/// Avro's fingerprints leave out logical types: the second schema's records would be read as the first one's.
+#[test]
+fn a_schema_with_the_fingerprint_of_another_is_refused() {
+    let shell = Shell::new();
+    let decimal = |scale: u32| {
+        let amount = format!(r#"{{"type":"bytes","logicalType":"decimal","precision":18,"scale":{scale}}}"#);
+        format!(r#"{{"type":"record","name":"Payment","fields":[{{"name":"amount","type":{amount}}}]}}"#)
+    };
+    let time = |unit: &str| {
+        let at = format!(r#"{{"type":"long","logicalType":"timestamp-{unit}"}}"#);
+        format!(r#"{{"type":"record","name":"Event","fields":[{{"name":"at","type":{at}}}]}}"#)
+    };
+    for (topics, first, second, record) in [
+        (["orders", "transfers"], decimal(2), decimal(6), r#"{"amount":"12.50"}"#),
+        (["ev1", "ev2"], time("millis"), time("micros"), r#"{"at":"2026-01-01T00:00:00Z"}"#),
+    ] {
+        let [orders, transfers] = topics;
+        let (first, second) = (shell.file("first.avsc", &first), shell.file("second.avsc", &second));
+        shell.ok(&["produce", orders, "--format=avro", "--schema", text(&first)], record);
+        let produce = ["produce", transfers, "--format=avro", "--schema", text(&second)];
+        shell.fails(&produce, record, 1, "give the record another name or namespace");
+        assert_eq!(shell.run(&["consume", transfers], "").status.code(), Some(1), "nothing was appended");
+        // A container file has its schema in itself; registering that one is refused, too.
+        let bare_topic = format!("{transfers}-bare");
+        let bare = ["produce", &bare_topic, "--format=avro", "--framing=bare", "--schema", text(&second)];
+        shell.ok(&bare, record);
+        let file =
+            ["consume", &bare_topic, "--format=avro", "--framing=bare", "--output=avro", "--schema", text(&second)];
+        let container = shell.folder.path().join("second.avro");
+        std::fs::write(&container, shell.run(&file, "").stdout).unwrap();
+        shell.fails(&["produce", transfers, text(&container), "--format=avro"], "", 1, "another name or namespace");
+        // With another name, both are read as they were written.
+        let renamed = std::fs::read_to_string(&second).unwrap().replacen("\"name\":\"", "\"name\":\"n.", 1);
+        let renamed = shell.file("renamed.avsc", &renamed);
+        shell.ok(&["produce", transfers, "--format=avro", "--schema", text(&renamed)], record);
+        for topic in topics {
+            let written = if topic == transfers { record.replace("12.50", "12.500000") } else { record.to_owned() };
+            assert_eq!(shell.ok(&["consume", topic, "--format=avro"], ""), format!("{written}\n"), "{topic}");
+        }
+        // Another program has appended the schema all the same: readers say so, and keep the first.
+        shell.ok(&["produce", "_schemas"], &std::fs::read_to_string(&second).unwrap());
+        let read = shell.run(&["consume", orders, "--format=avro"], "");
+        assert!(String::from_utf8_lossy(&read.stdout).ends_with(&format!("{record}\n")), "{read:?}");
+        assert!(String::from_utf8_lossy(&read.stderr).contains("another schema has the fingerprint"), "{read:?}");
+    }
+    // A default or documentation changes nothing in how records are read.
+    let same = r#"{"type":"record","name":"D","fields":[{"name":"x","type":"int"}]}"#;
+    let same = [same.to_owned(), same.replace("\"int\"", "\"int\",\"default\":1,\"doc\":\"d\"")];
+    for (index, schema) in same.iter().enumerate() {
+        let schema = shell.file(&format!("same{index}.avsc"), schema);
+        shell.ok(&["produce", "same", "--format=avro", "--schema", text(&schema)], "{\"x\":1}");
+    }
+}
+
+#[test]
+fn constants_and_columns_are_put_next_to_what_the_record_has() {
+    let shell = Shell::new();
+    let record = |topic: &str, flags: &[&str], line: &str| {
+        shell.ok(&[&["produce", topic, "--format=avro", "--schema=measurement"][..], flags].concat(), line);
+        let shown = shell.lines(&["consume", topic, "--format=avro"]).pop().unwrap();
+        (shown["tags"].clone(), shown["value"].clone())
+    };
+    let line = |tags: &str| format!(r#"{{"metric":"cpu","tags":{tags},"h":"a1","logtime":0,"value":1}}"#);
+    let set = ["--set=tags.region=eu", "--skip=h"];
+    assert_eq!(record("a", &set, &line(r#"{"host":"a1"}"#)).0, json!({"host": "a1", "region": "eu"}));
+    // A constant is one.
+    assert_eq!(record("a", &set, &line(r#"{"region":"us"}"#)).0, json!({"region": "eu"}));
+    assert_eq!(record("a", &["--set=value=5", "--skip=h"], &line("{}")).1, json!(5.0));
+    assert_eq!(record("a", &set, &line("null")).0, json!({"region": "eu"}));
+    let column = ["--column=tags.host=h"];
+    assert_eq!(record("b", &column, &line(r#"{"zone":"z"}"#)).0, json!({"zone": "z", "host": "a1"}));
+    // One column for two fields.
+    let columns = ["--column=tags.host=h", "--column=tags.server=h"];
+    assert_eq!(record("b", &columns, &line("{}")).0, json!({"host": "a1", "server": "a1"}));
+    let produce =
+        |flags: &[&'static str]| [&["produce", "c", "--format=avro", "--schema=measurement"][..], flags].concat();
+    shell.fails(&produce(&column), &line(r#"{"host":"other"}"#), 1, "tags.host has two values");
+    shell.fails(&produce(&column), &line("5"), 1, "tags has two values");
+    shell.fails(&produce(&set), &line("5"), 1, "tags is 5, which has no region");
+    shell.fails(&produce(&["--column=metric=h"]), &line("{}"), 1, "metric has two values");
+    shell.fails(&produce(&["--column=metric=h", "--column=metric=g"]), "", 2, "two columns, h and g");
+    // The same in CSV.
+    let csv = |topic: &str, flags: &[&str], rows: &str| record(topic, &[&["--input=csv"], flags].concat(), rows).0;
+    let flags = ["--set=tags.region=eu", "--set=metric=m"];
+    let rows = "logtime,value,tags,tags.host,x\n0,1,\"{\"\"zone\"\":\"\"z\"\"}\",a1,5\n";
+    let all = json!({"zone": "z", "host": "a1", "x": "5", "region": "eu"});
+    assert_eq!(csv("d", &[&flags[..], &["--column=tags.x=x"]].concat(), rows), all);
+    let twice = [&flags[..], &["--column=tags.a=x", "--column=tags.b=x"]].concat();
+    assert_eq!(csv("d", &twice, "logtime,value,x\n0,1,5\n"), json!({"a": "5", "b": "5", "region": "eu"}));
+    let csv = |flags: &[&'static str], rows: &str, said: &str| {
+        shell.fails(&produce(&[&["--input=csv"], flags].concat()), rows, 1, said);
+    };
+    csv(&[], "value,value\n1,2\n", "the columns value and value are both the field value");
+    csv(&["--column=value=x"], "value,x\n1,2\n", "the columns value and x are both the field value");
+    csv(&["--column=value=x"], "value,y\n1,2\n", "--column value=x: the first line has value, y");
+}
+
+/// Cells are what RFC 4180 says, and rows end as spreadsheets end them.
+#[test]
+fn csv_keeps_its_rows_and_its_white_space() {
+    let shell = Shell::new();
+    let fields = r#"[{"name":"a","type":"string"},{"name":"b","type":["null","double"],"default":null}]"#;
+    let schema = shell.file("s.avsc", &format!(r#"{{"type":"record","name":"T","fields":{fields}}}"#));
+    let mut topics = 0..;
+    let mut read = |csv: &str| {
+        let topic = format!("t{}", topics.next().unwrap());
+        let file = shell.file("input.csv", csv);
+        shell.ok(&["produce", &topic, text(&file), "--format=avro", "--schema", text(&schema)], "");
+        let lines = shell.lines(&["consume", &topic, "--format=avro"]);
+        lines.iter().map(|line| (line["a"].as_str().unwrap().to_owned(), line["b"].clone())).collect::<Vec<_>>()
+    };
+    let row = |a: &str, b: Value| (a.to_owned(), b);
+    let (one, two, three) = (row("x", json!(1.0)), row("y", json!(2.0)), row("z", json!(3.0)));
+    for end in ["\n", "\r", "\r\n"] {
+        assert_eq!(read(&["a,b", "x,1", "y,2", "z,3", ""].join(end)), [one.clone(), two.clone(), three.clone()]);
+        assert_eq!(read(&["\u{feff}a,b", "x,1"].join(end)), [one.clone()]);
+    }
+    assert_eq!(read("a,b\nx,1\ny,2\rz,3\r\n\n\r\r"), [one, two, three]);
+    let quoted = "a,b\n\"  in \", 1 \n\"q ,\n\"\"\",2\n5\" pipe,\n un , \n\"\",\n";
+    let expected = [
+        row("  in ", json!(1.0)),
+        row("q ,\n\"", json!(2.0)),
+        row("5\" pipe", json!(null)),
+        row(" un ", json!(null)),
+        row("", json!(null)),
+    ];
+    assert_eq!(read(quoted), expected);
+}
+
+#[test]
+fn numbers_in_csv_are_those_that_other_programs_write() {
+    let shell = Shell::new();
+    let decimal = r#"{"type":"bytes","logicalType":"decimal","precision":20,"scale":2}"#;
+    let field = |name: &str, of: &str| format!(r#"{{"name":"{name}","type":{of}}}"#);
+    let fields = [field("x", "\"double\""), field("n", "\"long\""), field("d", decimal)].join(",");
+    let schema = shell.file("s.avsc", &format!(r#"{{"type":"record","name":"T","fields":[{fields}]}}"#));
+    let produce = ["produce", "t", "--format=avro", "--schema", text(&schema), "--input=csv"];
+    let rows = "x,n,d\n.5,+7,1234567890123456.78\n+Inf,1e3,+.5\n-inf, 5 ,1E3\nNaN,-1,0\n5.,0,-0.01\ninfinity,0,7\n";
+    shell.ok(&produce, rows);
+    let read = shell.lines(&["consume", "t", "--format=avro"]);
+    let row = |x: Value, n: i64, d: &str| json!({"x": x, "n": n, "d": d});
+    assert_eq!(
+        read,
+        [
+            row(json!(0.5), 7, "1234567890123456.78"),
+            row(json!("Infinity"), 1000, "0.50"),
+            row(json!("-Infinity"), 5, "1000.00"),
+            row(json!("NaN"), -1, "0.00"),
+            row(json!(5.0), 0, "-0.01"),
+            row(json!("Infinity"), 0, "7.00"),
+        ]
+    );
+    // A number of JSON has all its digits, too, also next to a constant.
+    let json = r#"{"x":1,"d":1234567890123456.78}"#;
+    for flags in [&["--set=n=5"][..], &["--column=n=k"]] {
+        let line = json.replace("\"x\"", if flags[0].starts_with("--set") { "\"x\"" } else { "\"k\":5,\"x\"" });
+        shell.ok(&[&["produce", "j", "--format=avro", "--schema", text(&schema)], flags].concat(), &line);
+        assert_eq!(
+            shell.lines(&["consume", "j", "--format=avro"]).pop(),
+            Some(row(json!(1.0), 5, "1234567890123456.78"))
+        );
+    }
+    for (wrong, said) in [("1e999", "larger than a double"), ("x", "is no number"), ("", "is no number")] {
+        shell.fails(&produce, &format!("x,n,d\n{wrong},1,1\n"), 1, said);
+    }
+}
+
+/// A local time isn't UTC's only because its zone isn't read.
+#[test]
+fn a_time_with_a_zones_name_is_refused() {
+    let shell = Shell::new();
+    let produce = ["produce", "t", "--format=avro", "--schema=measurement", "--set=metric=m", "--set=tags.a=b"];
+    let csv = [&produce[..], &["--input=csv"]].concat();
+    for time in
+        ["2024-07-01T12:00:00[Europe/Berlin]", "2024-07-01T12:00:00+02:00[Europe/Berlin]", "2024-07-01T12:00:60Z"]
+    {
+        shell.fails(&csv, &format!("logtime,value\n{time},1\n"), 1, "expected a timestamp such as");
+        shell.fails(&produce, &format!(r#"{{"logtime":"{time}","value":1}}"#), 1, "expected a timestamp such as");
+    }
+}
+
+/// A producer that sends Unix seconds where milliseconds are counted has all its measurements in January 1970.
+#[test]
+fn times_that_are_probably_seconds_are_reported() {
+    let shell = Shell::new();
+    let storage = format!("--storage={}", shell.broker.directory().display());
+    for (topic, time, is_reported) in [("seconds", 1_763_596_800_i64, true), ("milliseconds", 1_763_596_800_000, false)]
+    {
+        let line = format!(r#"{{"metric":"m","tags":{{}},"logtime":{time},"value":1}}"#);
+        shell.ok(&["produce", topic, "--format=avro", "--schema=measurement"], &line);
+        let output = shell.run(&["measure", topic, &storage], "");
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{error}");
+        let said = "newest time of these measurements is 1970-01-21T09:53:16.8Z: logtime counts milliseconds";
+        assert_eq!(error.contains(said), is_reported, "{error}");
+    }
+}
+
+/// A byte order mark, as Windows' programs write it, is not a part of the first line.
+#[test]
+fn a_byte_order_mark_before_lines_is_left_out() {
+    let shell = Shell::new();
+    let line = "\u{feff}{\"metric\":\"m\",\"tags\":{},\"logtime\":0,\"value\":1}\n";
+    shell.ok(&["produce", "t", "--format=avro", "--schema=measurement"], line);
+    shell.ok(&["produce", "v", "--format=value"], line);
+    assert_eq!(shell.lines(&["consume", "t", "--format=avro"]).len(), 1);
+    assert_eq!(shell.lines(&["consume", "v", "--format=value"]).len(), 1);
+    // Lines that nothing reads stay what they are.
+    shell.ok(&["produce", "l"], line);
+    assert_eq!(shell.ok(&["consume", "l"], ""), line);
+}
+
+/// The records before a bad one are written once, and the offset after them is committed.
+#[test]
+fn a_group_gets_past_a_record_that_cannot_be_shown() {
+    let shell = Shell::new();
+    for (format, good) in [("value", r#"{"a":1}"#), ("avro", r#"{"metric":"m","tags":{},"logtime":0,"value":1}"#)] {
+        let topic = format!("poisoned-{format}");
+        let format = format!("--format={format}");
+        let mut produce = vec!["produce", &topic, &format];
+        if format == "--format=avro" {
+            produce.push("--schema=measurement");
+        }
+        shell.ok(&produce, &format!("{good}\n{good}\n"));
+        shell.ok(&["produce", &topic], "neither a value nor Avro\n");
+        shell.ok(&produce, &format!("{good}\n"));
+        let consume = ["consume", &topic, "--group=g", &format];
+        for (run, lines) in [(1, 2), (2, 0)] {
+            let output = shell.run(&consume, "");
+            let (written, error) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+            assert_eq!((output.status.code(), written.lines().count()), (Some(1), lines), "run {run}: {error}");
+            assert!(error.contains("offset 2") && error.contains("--skip-bad"), "{error}");
+        }
+        let skipping = [&consume[..], &["--skip-bad"]].concat();
+        let output = shell.run(&skipping, "");
+        let (written, error) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert_eq!((output.status.code(), written.lines().count()), (Some(0), 1), "{error}");
+        assert!(error.contains("skipped 1 record; the first: ") && error.contains("offset 2"), "{error}");
+        assert_eq!(shell.ok(&skipping, ""), "");
+        // Without a group, the bad one ends the command or is skipped.
+        let plain = ["consume", &topic, &format];
+        assert_eq!(shell.run(&plain, "").status.code(), Some(1));
+        assert_eq!(shell.ok(&[&plain[..], &["--skip-bad"]].concat(), "").lines().count(), 3);
+    }
+    // Into a container file: what is committed is in it.
+    let file = ["consume", "poisoned-avro", "--group=file", "--format=avro", "--output=avro"];
+    let output = shell.run(&file, "");
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(apache_avro::Reader::new(&output.stdout[..]).unwrap().count(), 2);
+    let output = shell.run(&[&file[..], &["--skip-bad"]].concat(), "");
+    assert_eq!(apache_avro::Reader::new(&output.stdout[..]).unwrap().count(), 1);
+    // The same of a subscription, whose position is in a file.
+    let cursor = shell.folder.path().join("cursor");
+    let subscribe = ["subscribe", "poisoned-value", "--from=first", "--format=value", "--cursor-file", text(&cursor)];
+    for lines in [2, 0] {
+        let output = shell.run(&subscribe, "");
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        assert_eq!(String::from_utf8_lossy(&output.stdout).lines().count(), lines);
+    }
+    let output = shell.run(&[&subscribe[..], &["--skip-bad", "--max-records=2"]].concat(), "");
+    assert_eq!((output.status.code(), output.stdout), (Some(0), b"{\"a\":1}\n".to_vec()));
+}
+
 #[test]
 fn records_that_do_not_match_the_schema_are_reported_with_their_line() {
     let shell = Shell::new();

@@ -61,6 +61,25 @@ fn json_becomes_bytes_and_json_again() {
 }
 
 #[test]
+fn a_topic_that_values_create_is_one_of_values() {
+    let broker = support::broker(&[]);
+    let run = |arguments: &[&str], input: &[u8]| {
+        let output = support::run(broker.rawline(arguments), input);
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    run(&["produce", "events", "--format=value"], b"{\"a\":1}\n");
+    run(&["produce", "lines"], b"{\"a\":1}\n");
+    // One that is there keeps its settings.
+    run(&["produce", "lines", "--format=value"], b"{\"a\":1}\n");
+    let payload = |topic: &str| {
+        let json: serde_json::Value = serde_json::from_str(&run(&["topic", topic, "--json"], b"")).unwrap();
+        json["payload"].as_str().unwrap().to_owned()
+    };
+    assert_eq!((payload("events"), payload("lines")), ("value".to_owned(), "bytes".to_owned()));
+}
+
+#[test]
 fn fields_get_the_requested_types() {
     let hex = done(&with_types(&["value", "encode"]), EVENTS.as_bytes());
     let typed = String::from_utf8(done(&["value", "decode", "--to", "json"], &hex)).unwrap();

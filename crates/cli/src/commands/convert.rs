@@ -15,7 +15,7 @@ pub enum Convert {
 }
 
 impl Convert {
-    /// Whether newlines inside quotes are part of the line.
+    /// Whether lines are rows of CSV: line breaks inside quotes are part of them.
     pub fn has_quotes(&self) -> bool {
         matches!(self, Convert::Avro(encoder) if encoder.has_quotes())
     }
@@ -31,7 +31,8 @@ impl Convert {
             out.extend_from_slice(line);
             return Ok(Some(()));
         }
-        if line.trim_ascii().is_empty() {
+        // In CSV, white space may be a cell.
+        if line.is_empty() || !self.has_quotes() && line.trim_ascii().is_empty() {
             return Ok(None);
         }
         match self {

@@ -1,6 +1,6 @@
 //! `rawline measure`: rolls up a topic of measurements into Parquet files in the broker's storage.
 
-use super::avro::{FramingArg, Schemas, read_schema};
+use super::avro::{FramingArg, Schemas, WriterSchema, add_writers};
 use super::consume::parse_start;
 use super::interrupt::Interrupt;
 use super::rollups::{RollupArgs, now_ms};
@@ -9,7 +9,7 @@ use futures_util::FutureExt;
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rawline_client::{RetryPolicy, Start};
 use rawline_measure::layout::Counts;
-use rawline_measure::time::parse_length;
+use rawline_measure::time::{format_time, parse_length};
 use rawline_measure::{Full, Options, Pipeline, Progress, Retention};
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -39,6 +39,9 @@ If nearly all of the first records are not measurements, the command fails and c
 is probably wrong.
 
 Exit codes: 0 success, 1 failure, 2 wrong usage.";
+
+/// 1973-03-03T09:46:40Z: a lower number of milliseconds is most likely one of seconds, until the year 5138.
+const MILLISECONDS_BEGIN: i64 = 100_000_000_000;
 
 /// Roll up a topic of measurements by minute and hour
 #[derive(Debug, clap::Args)]
@@ -74,13 +77,15 @@ pub struct Args {
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = length)]
     flush_after: Duration,
 
-    /// Header before each record: single-object (schemas are read from the log), registry:N, or bare (none)
+    /// Header before each record: single-object (schemas are read from the log), registry:N, registry (with several
+    /// numbers), or bare (none)
     #[arg(long, value_name = "FRAMING", default_value = "single-object")]
     framing: FramingArg,
 
-    /// Schema of records whose header does not name one: a file, or measurement
-    #[arg(long, value_name = "FILE|measurement", default_value = "measurement")]
-    schema: String,
+    /// Schema of records that the log has none for: a file or `measurement`, after its number in a registry and = where
+    /// there are several; repeatable [default: measurement, or what the log has for a record's fingerprint]
+    #[arg(long = "schema", value_name = "[N=]FILE")]
+    schemas: Vec<WriterSchema>,
 
     /// Number of threads that decode and roll up [default: number of cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
@@ -121,11 +126,11 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     // Read when a record names one that is unknown.
     let schemas = Schemas::new(client.clone());
     let store = schemas.store().clone();
-    if args.framing != FramingArg::SingleObject {
-        let schema = read_schema(&args.schema)?;
-        let added = store.add_as(args.framing.writer(&schema), &schema);
-        added.map_err(|error| CommandError::Failed(error.to_string()))?;
+    let mut writers = args.schemas.clone();
+    if writers.is_empty() && args.framing != FramingArg::SingleObject {
+        writers.push(WriterSchema::of_file("measurement"));
     }
+    add_writers(&store, args.framing, &writers, "--schema")?;
     let schemas = Arc::new(Mutex::new(schemas));
     let defaults = Options::new(client, &args.topic, storage, store, args.framing.framing(), now_ms);
     let options = Options {
@@ -170,6 +175,13 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     let counts = &done.counts;
     if counts.bad > done.bad.len() as u64 {
         eprintln!("rawline: and {} more records", HumanCount(counts.bad - done.bad.len() as u64));
+    }
+    if let Some(newest_ms) = done.newest_ms.filter(|newest_ms| *newest_ms < MILLISECONDS_BEGIN) {
+        eprintln!(
+            "rawline: the newest time of these measurements is {}: logtime counts milliseconds, and their producer \
+             probably sends seconds",
+            format_time(newest_ms)
+        );
     }
     if let Some(full) = done.full {
         eprintln!("rawline: {}", dropped(&args, &done, full));

@@ -84,6 +84,10 @@ impl Shower {
         match *self {}
     }
 
+    pub fn flush(&mut self, _out: &mut Vec<u8>) -> Result<(), String> {
+        match *self {}
+    }
+
     pub fn finish(&mut self, _out: &mut Vec<u8>) -> Result<(), String> {
         match *self {}
     }

@@ -10,7 +10,7 @@ use super::{BrokerArgs, CommandError, parse_bytes, parse_duration};
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use indicatif::{ProgressBar, ProgressStyle};
-use rawline_client::{Client, ClientError, Codec, Producer, ProducerConfig, Receipt, RetryPolicy};
+use rawline_client::{Client, ClientError, Codec, Payload, Producer, ProducerConfig, Receipt, RetryPolicy, Settings};
 use rawline_value::FieldHint;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -120,7 +120,7 @@ enum InputFormat {
     File,
     /// Each record follows its length (u32, little-endian)
     LengthPrefixed,
-    /// Each line is JSON and becomes a structured value
+    /// Each line is JSON and becomes a structured value; a topic that is created is one of values
     Value,
     /// Each line of JSON or CSV, or each value of an Avro object container file, becomes an Avro record
     Avro,
@@ -139,7 +139,7 @@ impl Args {
 /// Where the input's records end.
 fn record_end(convert: &Convert, format: InputFormat) -> RecordEnd {
     match format {
-        _ if convert.has_quotes() => RecordEnd::UnquotedNewline,
+        _ if convert.has_quotes() => RecordEnd::CsvRow,
         InputFormat::File => RecordEnd::EndOfInput,
         InputFormat::LengthPrefixed => RecordEnd::LengthPrefix,
         _ => RecordEnd::Newline,
@@ -165,7 +165,14 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     let started = Instant::now();
     let limits = &client.config().limits;
     let record_bytes_max = u64::from(limits.batch_bytes_max.min(limits.raw_bytes_max));
-    let splitter = Splitter::new(record_end(&convert, args.format), record_bytes_max);
+    let mut splitter = Splitter::new(record_end(&convert, args.format), record_bytes_max);
+    if !matches!(convert, Convert::Nothing) {
+        // Text that is read: a byte order mark at its beginning isn't a part of it.
+        splitter = splitter.skipping_mark();
+    }
+    if args.format == InputFormat::Value {
+        create_for_values(&client, &args.topic).await?;
+    }
     let producer = Producer::new(client.clone(), &args.topic, producer_config(&args))?;
     producer.ready().await?;
     let bar = progress_bar(input.bytes);
@@ -206,6 +213,23 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         eprintln!("rawline: {}", summary(&args.topic, &sent, is_one, started.elapsed()).await?);
     }
     read.and(closed.map(drop).map_err(CommandError::from))
+}
+
+/// Creates the topic if it doesn't exist, so that programs which display it know its records. A key that may only write
+/// can't, and then the first append creates it.
+async fn create_for_values(client: &Client, topic: &str) -> Result<(), ClientError> {
+    match client.topic(topic).await {
+        Ok(_) => return Ok(()),
+        Err(ClientError::Refused { status: 404, .. }) => {}
+        // A key that can't read the topic can't create it either.
+        Err(ClientError::Refused { .. }) => return Ok(()),
+        Err(error) => return Err(error),
+    }
+    let settings = Settings { payload: Some(Some(Payload::Value)), ..Settings::default() };
+    match client.create_topic(topic, &settings).await {
+        Ok(_) | Err(ClientError::Refused { .. }) => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 fn producer_config(args: &Args) -> ProducerConfig {

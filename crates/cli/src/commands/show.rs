@@ -24,7 +24,7 @@ impl Show {
         Show::ValueTyped(Box::default())
     }
 
-    /// Appends the record's line without its newline.
+    /// Appends the record's line without its newline. The error names the record and says what to do.
     fn apply(&mut self, offset: u64, record: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
         // Values are checked before they are shown.
         let shown = match self {
@@ -35,37 +35,84 @@ impl Show {
             }
             Show::Avro(shower) => {
                 let shown = shower.show(record, out);
-                return shown.map_err(|why| format!("can't decode the record at offset {offset} as Avro: {why}"));
+                return shown.map_err(|why| bad_avro(offset, &why));
             }
         };
         shown.map_err(|error| {
-            format!("the record at offset {offset} isn't a structured value: {error}; use --format raw")
+            format!("the record at offset {offset} isn't a structured value: {error}; use --format raw, or --skip-bad")
         })
     }
+}
+
+/// Why a record can't be shown as Avro.
+pub fn bad_avro(offset: u64, why: &str) -> String {
+    format!("can't decode the record at offset {offset} as Avro: {why}; --skip-bad skips such records")
+}
+
+/// Records that were left out, because they can't be shown.
+#[derive(Debug, Default)]
+pub struct Skipped {
+    records: u64,
+    /// Why the first one can't be shown.
+    first: Option<String>,
+}
+
+impl Skipped {
+    pub fn add(&mut self, reason: String) {
+        self.records += 1;
+        self.first.get_or_insert(reason);
+    }
+
+    pub fn merge(&mut self, later: &mut Skipped) {
+        let Skipped { records, first } = std::mem::take(later);
+        self.records += records;
+        self.first = self.first.take().or(first);
+    }
+
+    /// Reports them on stderr, if there are any.
+    pub fn report(&self) {
+        if let Some(reason) = &self.first {
+            let records = if self.records == 1 { "record" } else { "records" };
+            eprintln!("rawline: skipped {} {records}; the first: {reason}", self.records);
+        }
+    }
+}
+
+/// A record that ends the output.
+#[derive(Debug, Clone)]
+pub struct BadRecord {
+    pub offset: u64,
+    pub reason: String,
 }
 
 /// Consecutive records and their text. Its memory is reused for later records.
 pub struct Piece {
     show: Show,
+    skips_bad: bool,
     records: Slices,
     offsets: Vec<u64>,
-    /// The lines of the records, up to the first that can't be shown.
+    /// The lines of the records, up to the first that can't be shown and isn't skipped.
     pub text: Vec<u8>,
-    /// Why a record can't be shown.
-    pub failed: Option<String>,
+    pub failed: Option<BadRecord>,
+    pub skipped: Skipped,
 }
 
 impl Piece {
     fn show(mut self) -> Piece {
-        let Piece { show, records, offsets, text, failed } = &mut self;
-        for (record, offset) in records.iter().zip(offsets) {
+        let Piece { show, skips_bad, records, offsets, text, failed, skipped } = &mut self;
+        for (record, &mut offset) in records.iter().zip(offsets) {
             let begin = text.len();
-            if let Err(reason) = show.apply(*offset, record, text) {
-                text.truncate(begin);
-                *failed = Some(reason);
-                break;
+            match show.apply(offset, record, text) {
+                Ok(()) => text.push(b'\n'),
+                Err(reason) => {
+                    text.truncate(begin);
+                    if !*skips_bad {
+                        *failed = Some(BadRecord { offset, reason });
+                        break;
+                    }
+                    skipped.add(reason);
+                }
             }
-            text.push(b'\n');
         }
         self
     }
@@ -74,6 +121,7 @@ impl Piece {
 /// Records that are being converted.
 pub struct Pipeline {
     show: Show,
+    skips_bad: bool,
     jobs: Ordered<Piece>,
     spare: Vec<Piece>,
     /// The records of the next job.
@@ -81,8 +129,9 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
-    pub fn new(show: Show) -> Pipeline {
-        Pipeline { show, jobs: Ordered::new(), spare: Vec::new(), next: None }
+    /// Records that can't be shown are skipped, or end the output.
+    pub fn new(show: Show, skips_bad: bool) -> Pipeline {
+        Pipeline { show, skips_bad, jobs: Ordered::new(), spare: Vec::new(), next: None }
     }
 
     /// Whether records are being converted.
@@ -97,14 +146,16 @@ impl Pipeline {
 
     /// Adds a record, and starts a job if there are enough of them.
     pub fn add(&mut self, offset: u64, record: &[u8]) {
-        let Pipeline { show, spare, next, .. } = self;
+        let Pipeline { show, skips_bad, spare, next, .. } = self;
         let piece = next.get_or_insert_with(|| {
             spare.pop().unwrap_or_else(|| Piece {
                 show: show.clone(),
+                skips_bad: *skips_bad,
                 records: Slices::default(),
                 offsets: Vec::new(),
                 text: Vec::new(),
                 failed: None,
+                skipped: Skipped::default(),
             })
         });
         piece.records.push(record);

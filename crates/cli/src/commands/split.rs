@@ -10,8 +10,8 @@ pub const READ_BYTES: usize = 1 << 20;
 pub enum RecordEnd {
     /// At each newline.
     Newline,
-    /// At each newline that is not between double quotes.
-    UnquotedNewline,
+    /// At each end of a row of CSV: CR, LF or both, not inside a quoted cell.
+    CsvRow,
     /// At the end of the input.
     EndOfInput,
     /// After as many bytes as the u32 (little-endian) before the record says.
@@ -27,9 +27,24 @@ pub struct Splitter {
     start: usize,
     /// Position in `held` up to which there is no newline after `start`, so that a long line is searched once.
     searched: usize,
-    /// Whether `searched` is between quotes.
-    in_quotes: bool,
+    row: Row,
+    /// Whether a byte order mark may come next, which is no part of the input.
+    skips_mark: bool,
 }
+
+/// Where the search of a row of CSV is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Row {
+    Unquoted,
+    Quoted,
+    /// After this position's quote, which ends a quoted cell unless another quote follows.
+    Closed(usize),
+    /// Before the row, after a CR: a LF is a part of the row end before.
+    AfterReturn,
+}
+
+/// U+FEFF in UTF-8.
+const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
 impl Splitter {
     /// Records end at `record_end`; longer ones than `record_bytes_max` are refused.
@@ -40,14 +55,24 @@ impl Splitter {
             held: Vec::with_capacity(2 * READ_BYTES),
             start: 0,
             searched: 0,
-            in_quotes: false,
+            row: Row::Unquoted,
+            skips_mark: false,
         }
+    }
+
+    /// Leaves out a byte order mark at the beginning of the input.
+    pub fn skipping_mark(mut self) -> Self {
+        self.skips_mark = true;
+        self
     }
 
     /// The buffer to read to. Forgets the records that were returned.
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         self.held.drain(..self.start);
         self.searched -= self.start;
+        if let Row::Closed(at) = &mut self.row {
+            *at -= self.start;
+        }
         self.start = 0;
         self.held.reserve(READ_BYTES);
         &mut self.held
@@ -55,11 +80,25 @@ impl Splitter {
 
     /// The next whole record. `None` until more is read, or, if the input has `ended`, after the last record.
     pub fn next(&mut self, ended: bool) -> Result<Option<&[u8]>, String> {
+        if self.skips_mark {
+            let begin = self.held.get(..BYTE_ORDER_MARK.len().min(self.held.len())).unwrap_or_default();
+            if begin.len() < BYTE_ORDER_MARK.len() && BYTE_ORDER_MARK.starts_with(begin) && !ended {
+                return Ok(None);
+            }
+            self.skip(if begin == BYTE_ORDER_MARK { begin.len() } else { 0 });
+            self.skips_mark = false;
+        }
+        if self.row == Row::AfterReturn {
+            match self.held.get(self.start) {
+                None if !ended => return Ok(None),
+                byte => self.skip(usize::from(byte == Some(&b'\n'))),
+            }
+        }
         let line_end = self.line_end();
         let rest = self.held.get(self.start..).unwrap_or_default();
         // Where the record is in `rest`, and how many bytes of `rest` it takes with its newline or length.
         let (record, taken): (Range<usize>, usize) = match self.record_end {
-            RecordEnd::Newline | RecordEnd::UnquotedNewline => match line_end {
+            RecordEnd::Newline | RecordEnd::CsvRow => match line_end {
                 Some(bytes) => (0..bytes, bytes + 1),
                 None if ended && !rest.is_empty() => (0..rest.len(), rest.len()),
                 None => {
@@ -88,11 +127,18 @@ impl Splitter {
             },
         };
         self.check(record.len() as u64)?;
-        let start = self.start;
-        self.start += taken;
+        let (start, end) = (self.start, self.start + record.end);
+        let is_return = self.record_end == RecordEnd::CsvRow && self.held.get(end) == Some(&b'\r');
+        self.skip(taken);
+        self.row = if is_return { Row::AfterReturn } else { Row::Unquoted };
+        Ok(self.held.get(start + record.start..end))
+    }
+
+    /// Goes on after this many bytes.
+    fn skip(&mut self, bytes: usize) {
+        self.start += bytes;
         self.searched = self.start;
-        self.in_quotes = false;
-        Ok(self.held.get(start + record.start..start + record.end))
+        self.row = Row::Unquoted;
     }
 
     /// Length of the line that begins at `start`, if its newline was read.
@@ -101,14 +147,20 @@ impl Splitter {
         match self.record_end {
             RecordEnd::EndOfInput | RecordEnd::LengthPrefix => return None,
             RecordEnd::Newline => return memchr::memchr(b'\n', rest).map(|at| self.searched - self.start + at),
-            RecordEnd::UnquotedNewline => {}
+            RecordEnd::CsvRow => {}
         }
-        for at in memchr::memchr2_iter(b'\n', b'"', rest) {
-            match rest.get(at) {
-                Some(b'"') => self.in_quotes = !self.in_quotes,
-                _ if self.in_quotes => {}
-                _ => return Some(self.searched - self.start + at),
-            }
+        for at in memchr::memchr3_iter(b'\n', b'\r', b'"', rest) {
+            let place = self.searched + at;
+            self.row = match (rest.get(at), self.row) {
+                (Some(b'"'), Row::Quoted) => Row::Closed(place),
+                // A doubled quote inside the cell.
+                (Some(b'"'), Row::Closed(before)) if before + 1 == place => Row::Quoted,
+                // Elsewhere than at a cell's beginning, it is a character like others.
+                (Some(b'"'), _) if place == self.start || self.held.get(place - 1) == Some(&b',') => Row::Quoted,
+                (Some(b'"'), _) => Row::Unquoted,
+                (_, Row::Quoted) => Row::Quoted,
+                _ => return Some(place - self.start),
+            };
         }
         None
     }
@@ -161,9 +213,45 @@ mod tests {
     #[test]
     fn a_newline_in_quotes_does_not_end_a_line() {
         for step in 1..20 {
-            let lines = |input: &[u8]| pieces(RecordEnd::UnquotedNewline, input, step, 100).unwrap();
+            let lines = |input: &[u8]| pieces(RecordEnd::CsvRow, input, step, 100).unwrap();
             assert_eq!(lines(b"a,\"b\nc\"\nd"), [&b"a,\"b\nc\""[..], b"d"]);
             assert_eq!(lines(b"\"x\"\"\n\"\n\n"), [&b"\"x\"\"\n\""[..], b""]);
+            // A quote inside a cell that has none around it opens nothing.
+            assert_eq!(lines(b"5\" pipe,1\n7\",2\n"), [&b"5\" pipe,1"[..], b"7\",2"]);
+            assert_eq!(lines(b"a\"\"b\n\"c\"d\"\ne"), [&b"a\"\"b"[..], b"\"c\"d\"", b"e"]);
+        }
+    }
+
+    #[test]
+    fn rows_of_csv_end_in_cr_lf_or_both() {
+        for step in 1..20 {
+            let rows = |input: &[u8]| pieces(RecordEnd::CsvRow, input, step, 100).unwrap();
+            assert_eq!(rows(b"a\rb\nc\r\nd"), [b"a", b"b", b"c", b"d"]);
+            assert_eq!(rows(b"a\r\rb\r\n\r\n"), [&b"a"[..], b"", b"b", b""]);
+            assert_eq!(rows(b"\"a\r\n\",1\r2\r"), [&b"\"a\r\n\",1"[..], b"2"]);
+        }
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_left_out_at_the_beginning_only() {
+        let mark = "\u{feff}";
+        for step in 1..8 {
+            for (input, want) in [
+                (format!("{mark}\"a\n\",b\n{mark}c"), vec!["\"a\n\",b".to_owned(), format!("{mark}c")]),
+                (mark.to_owned(), vec![]),
+                ("\u{fe00}".to_owned(), vec!["\u{fe00}".to_owned()]),
+                ("a".to_owned(), vec!["a".to_owned()]),
+            ] {
+                let mut splitter = Splitter::new(RecordEnd::CsvRow, 100).skipping_mark();
+                let mut records = Vec::new();
+                for piece in input.as_bytes().chunks(step).chain([&[][..]]) {
+                    splitter.buffer().extend_from_slice(piece);
+                    while let Some(record) = splitter.next(piece.is_empty()).unwrap() {
+                        records.push(String::from_utf8(record.to_vec()).unwrap());
+                    }
+                }
+                assert_eq!(records, want, "{input:?} {step}");
+            }
         }
     }
 

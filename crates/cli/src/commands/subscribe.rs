@@ -33,7 +33,8 @@ Examples:
 
 `rawline consume` reads one topic up to its end, in parallel, and as a member of a group.
 
-Exit codes: 0 after ctrl-c or --max-records, 1 if a request or the broker failed, 2 wrong usage.";
+Exit codes: 0 after ctrl-c or --max-records, 1 if a request, the broker or a record that can't be shown failed: the
+cursor file is then at that record; 2 wrong usage.";
 
 /// How often the cursor is written to its file.
 const SAVE_EVERY: Duration = Duration::from_secs(1);
@@ -76,6 +77,11 @@ pub struct Args {
     #[arg(long, value_name = "N")]
     max_lag: Option<u64>,
 
+    /// Leave out records that --format value, value-typed or avro can't show, and report their number on stderr
+    /// [default: the first one ends the command]
+    #[arg(long)]
+    skip_bad: bool,
+
     /// Stop after this number of records [default: unlimited]
     #[arg(long, value_name = "N")]
     max_records: Option<u64>,
@@ -113,7 +119,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         OutputFormat::Avro => Some(full::shower(&args.avro, &client).await?),
         _ => None,
     };
-    let mut output = Output::new(args.format, shower).map_err(|error| stdout_failed(&error))?;
+    let mut output = Output::new(args.format, shower, args.skip_bad).map_err(|error| stdout_failed(&error))?;
     output.records_left = args.max_records.unwrap_or(u64::MAX);
     (output.shows_topics, output.shows_partitions) = (true, true);
     let config = SubscriptionConfig {
@@ -164,7 +170,17 @@ async fn copy(subscription: &mut Subscription, output: &mut Output, progress: &m
         let unwritten = match delivered {
             Delivered::Records(fetched) => {
                 let (topic, partition) = (fetched.topic().to_owned(), fetched.partition());
-                let next_offset = output.write(fetched).await?;
+                let mut written = output.write(fetched).await;
+                // A cursor that is kept counts what is written, not what is being converted.
+                if let (Ok(next_offset), true) = (&written, progress.is_kept()) {
+                    let next_offset = *next_offset;
+                    written = output.drain().await.map(|()| next_offset);
+                }
+                if let Err(Stop::Bad(bad)) = &written {
+                    let unwritten = [(topic.as_str(), partition, bad.offset)];
+                    progress.cursor = cursor_at(&subscription.cursor(), unwritten)?;
+                }
+                let next_offset = written?;
                 (output.records_left == 0).then_some((topic, partition, next_offset))
             }
             Delivered::Skipped { topic, partition, records, next_offset } => {
@@ -200,8 +216,12 @@ impl Progress {
         Progress { file, cursor, saved: String::new(), saved_at: Instant::now() }
     }
 
+    fn is_kept(&self) -> bool {
+        self.file.is_some()
+    }
+
     fn is_unsaved(&self) -> bool {
-        self.file.is_some() && self.cursor != self.saved
+        self.is_kept() && self.cursor != self.saved
     }
 
     fn is_due(&self) -> bool {

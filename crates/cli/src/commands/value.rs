@@ -319,6 +319,8 @@ fn each_line(input: &mut dyn BufRead, name: &str, mut work: impl FnMut(&[u8]) ->
         if read.map_err(|error| Stop::Input(format!("can't read {name}: {error}")))? == 0 {
             break;
         }
+        // A byte order mark is no part of the text.
+        let line = if number == 1 { line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&line) } else { &line };
         let line = line.trim_ascii();
         if !line.is_empty() {
             bad += tell(work(line), name, "line", number)?;

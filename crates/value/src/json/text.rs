@@ -108,8 +108,8 @@ fn print_time(nanoseconds: i64, digits: u8, formatter: &mut fmt::Formatter<'_>) 
 }
 
 /// Parses a time: `2022-04-10T07:00:00`, at most nine digits of a second after a point, then `Z`, an offset of less
-/// than a day, or nothing, which is UTC. `None` for every other form, and for a time that doesn't exist: there is no second
-/// 60.
+/// than a day, or nothing, which is UTC. `None` for every other form, and for a time that doesn't exist: there is no
+/// second 60.
 pub(crate) fn read_time(text: &str) -> Option<i64> {
     let (head, rest) = text.as_bytes().split_first_chunk::<19>()?;
     let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2, b'T', h1, h2, b':', n1, n2, b':', s1, s2] = *head else {

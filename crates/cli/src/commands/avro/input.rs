@@ -1,14 +1,10 @@
 //! Converts lines of JSON or CSV, or the values of a container file, to Avro records of one schema.
 
+use super::csv::Cells;
+use super::fields::{Assignment, Object, cell, find, put, set, split};
 use super::schemas::read_schema;
 use crate::commands::CommandError;
-use csv_core::ReadRecordResult;
-use jiff::Timestamp;
-use jiff::civil::DateTime;
-use rawline_avro::{
-    ContainerReader, Framing, Kind, Limits, LineEncoder, Logical, RowBuffer, Schema, Type, TypeId, WriterId,
-};
-use serde_json::{Map, Number, Value as Json};
+use rawline_avro::{ContainerReader, Framing, Json, Limits, LineEncoder, RowBuffer, Schema, TypeId, WriterId};
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -26,7 +22,7 @@ pub struct EncodeArgs {
     #[arg(long, value_enum, value_name = "KIND")]
     pub input: Option<Input>,
 
-    /// Constant value of a field, such as tags.region=eu-west-1; repeatable
+    /// Constant value of a field, such as tags.region=eu-west-1, whatever the input has there; repeatable
     #[arg(long = "set", value_name = "FIELD=VALUE")]
     pub constants: Vec<Assignment>,
 
@@ -40,7 +36,7 @@ pub struct EncodeArgs {
 
     /// Header before each record, which identifies its schema: single-object (10 bytes), registry:N (5 bytes), or bare
     /// (none)
-    #[arg(long, value_name = "FRAMING", default_value = "single-object")]
+    #[arg(long, value_name = "FRAMING", default_value = "single-object", value_parser = framing_to_write)]
     pub framing: FramingArg,
 }
 
@@ -128,33 +124,13 @@ impl<'f> FileRecords<'f> {
     }
 }
 
-/// A field and its value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Assignment {
-    field: String,
-    value: String,
-}
-
-impl FromStr for Assignment {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text.split_once('=') {
-            Some((field, value)) if !field.is_empty() => {
-                Ok(Assignment { field: field.to_owned(), value: value.to_owned() })
-            }
-            _ => Err("write it as FIELD=VALUE, such as tags.region=eu-west-1".to_owned()),
-        }
-    }
-}
-
 /// The header of a record, with a registry's number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FramingArg {
     /// C3 01 and the schema's fingerprint.
     SingleObject,
-    /// A zero and the schema's number in a registry.
-    Registry(u32),
+    /// A zero and the schema's number in a registry; `None` for several numbers, to read.
+    Registry(Option<u32>),
     /// No header: readers must know the schema.
     Bare,
 }
@@ -166,19 +142,29 @@ impl FromStr for FramingArg {
         match (text, text.strip_prefix("registry:").map(str::parse)) {
             ("single-object", _) => Ok(FramingArg::SingleObject),
             ("bare", _) => Ok(FramingArg::Bare),
-            (_, Some(Ok(number))) => Ok(FramingArg::Registry(number)),
+            ("registry", _) => Ok(FramingArg::Registry(None)),
+            (_, Some(Ok(number))) => Ok(FramingArg::Registry(Some(number))),
             (_, Some(Err(_))) => Err("a registry's schema has a number: registry:7".to_owned()),
             _ => Err(format!("{text:?} is no framing; there are single-object, registry:N and bare")),
         }
     }
 }
 
+/// A framing whose header is complete.
+fn framing_to_write(text: &str) -> Result<FramingArg, String> {
+    match text.parse()? {
+        FramingArg::Registry(None) => Err("give the schema's number in the registry: registry:7".to_owned()),
+        framing => Ok(framing),
+    }
+}
+
 impl FramingArg {
     /// How a message identifies this schema.
-    pub fn writer(self, schema: &Schema) -> WriterId {
+    fn writer(self, schema: &Schema) -> WriterId {
         match self {
             FramingArg::SingleObject => WriterId::Fingerprint(schema.fingerprint()),
-            FramingArg::Registry(number) => WriterId::Number(number),
+            FramingArg::Registry(Some(number)) => WriterId::Number(number),
+            FramingArg::Registry(None) => unreachable!("a framing without a number was refused"),
             FramingArg::Bare => WriterId::Known,
         }
     }
@@ -193,11 +179,11 @@ impl FramingArg {
     }
 }
 
-/// The target of a column's cells.
+/// A field that a column's cells belong to.
 #[derive(Clone)]
-enum Target {
-    Field { path: Vec<String>, type_id: TypeId },
-    Nowhere,
+struct Target {
+    path: Vec<String>,
+    type_id: TypeId,
 }
 
 /// Converts lines to records.
@@ -208,10 +194,10 @@ pub struct Encoder {
     writer: WriterId,
     columns: Vec<Assignment>,
     skipped: Vec<String>,
-    /// The constant fields, with which each record begins.
-    constants: Map<String, Json>,
-    /// The columns of CSV, after its first line.
-    header: Option<Vec<Target>>,
+    /// The constant fields, by their paths.
+    constants: Vec<(Vec<String>, Json)>,
+    /// The fields of each column of CSV, after its first line; none for a column that is skipped.
+    header: Option<Vec<Vec<Target>>>,
     cells: Cells,
     /// Encodes most lines of JSON, if they need nothing else.
     lines: Option<LineEncoder>,
@@ -225,15 +211,20 @@ impl Encoder {
         };
         let schema = read_schema(schema)?;
         let input = Input::of(args, file);
-        let mut constants = Map::new();
+        let mut constants = Vec::new();
         for Assignment { field, value } in &args.constants {
             let (path, type_id) = find(&schema, field).map_err(CommandError::Usage)?;
             let value = cell(&schema, type_id, value)
                 .map_err(|error| CommandError::Usage(format!("--set {field}={value}: {error}")))?;
-            put(&mut constants, &path, value);
+            constants.push((path, value));
         }
-        for Assignment { field, .. } in &args.columns {
+        for (index, Assignment { field, value }) in args.columns.iter().enumerate() {
             find(&schema, field).map_err(CommandError::Usage)?;
+            let before = args.columns.get(..index).unwrap_or_default();
+            if let Some(other) = before.iter().find(|other| other.field == *field && other.value != *value) {
+                let message = format!("--column gives the field {field} two columns, {} and {value}", other.value);
+                return Err(CommandError::Usage(message));
+            }
         }
         let renamed: Vec<(&str, &str)> =
             args.columns.iter().map(|column| (column.field.as_str(), column.value.as_str())).collect();
@@ -263,7 +254,7 @@ impl Encoder {
         matches!(self.writer, WriterId::Fingerprint(_))
     }
 
-    /// Whether newlines inside quotes are part of the line.
+    /// Whether lines are rows of CSV: line breaks inside quotes are part of them.
     pub fn has_quotes(&self) -> bool {
         self.input == Input::Csv
     }
@@ -292,201 +283,97 @@ impl Encoder {
             },
         };
         self.writer.write(out);
-        self.schema.encode_value(&fields, out).map_err(|error| error.to_string())?;
+        self.schema.encode_tree(&fields, out).map_err(|error| error.to_string())?;
         Ok(Some(()))
     }
 
     fn fields_of_json(&self, line: &[u8]) -> Result<Json, String> {
-        let parsed: Json = serde_json::from_slice(line).map_err(|error| format!("not JSON: {error}"))?;
+        let parsed = Json::parse(line).map_err(|error| format!("not JSON: {error}"))?;
         if self.constants.is_empty() && self.columns.is_empty() && self.skipped.is_empty() {
             return Ok(parsed);
         }
         let Json::Object(given) = parsed else {
             return Err("--set, --column and --skip are for objects, this line is none".to_owned());
         };
-        let mut fields = self.constants.clone();
+        let mut fields = Object::new();
         for (name, value) in given {
             if self.skipped.contains(&name) {
                 continue;
             }
-            match self.columns.iter().find(|column| column.value == name) {
-                Some(column) => put(&mut fields, &split(&column.field), value),
-                None => drop(fields.insert(name, value)),
+            let mut columns = self.columns.iter().filter(|column| column.value == name).peekable();
+            if columns.peek().is_none() {
+                put(&mut fields, &[name], value)?;
+                continue;
             }
+            for column in columns {
+                put(&mut fields, &split(&column.field), value.clone())?;
+            }
+        }
+        self.with_constants(fields)
+    }
+
+    fn with_constants(&self, mut fields: Object) -> Result<Json, String> {
+        for (path, value) in &self.constants {
+            set(&mut fields, path, value.clone())?;
         }
         Ok(Json::Object(fields))
     }
 
-    fn fields_of_csv(&mut self, line: &[u8]) -> Result<Option<Json>, String> {
-        let cells = self.cells.cut(line)?;
+    fn fields_of_csv(&mut self, row: &[u8]) -> Result<Option<Json>, String> {
+        let cells = self.cells.cut(row)?;
         let Some(header) = &self.header else {
             let names: Vec<String> = cells.map(|name| name.trim().to_owned()).collect();
-            self.header = Some(names.iter().map(|name| self.target(name)).collect::<Result<_, _>>()?);
+            self.header = Some(self.targets(&names)?);
             return Ok(None);
         };
         if cells.len() != header.len() {
             return Err(format!("{} columns, but the first line names {}", cells.len(), header.len()));
         }
-        let mut fields = self.constants.clone();
-        for (target, text) in header.iter().zip(cells) {
-            if let Target::Field { path, type_id } = target {
-                let value = cell(&self.schema, *type_id, text.trim());
-                put(&mut fields, path, value.map_err(|error| format!("{}: {error}", path.join(".")))?);
+        let mut fields = Object::new();
+        for (targets, text) in header.iter().zip(cells) {
+            for Target { path, type_id } in targets {
+                let value = cell(&self.schema, *type_id, text);
+                put(&mut fields, path, value.map_err(|error| format!("{}: {error}", path.join(".")))?)?;
             }
         }
-        Ok(Some(Json::Object(fields)))
+        self.with_constants(fields).map(Some)
     }
 
-    fn target(&self, column: &str) -> Result<Target, String> {
+    /// The fields of each column. Every column has a field, or is skipped; no field has two columns.
+    fn targets(&self, names: &[String]) -> Result<Vec<Vec<Target>>, String> {
+        for Assignment { field, value } in &self.columns {
+            if !names.contains(value) {
+                return Err(format!("--column {field}={value}: the first line has {}", names.join(", ")));
+            }
+        }
+        let header: Vec<Vec<Target>> = names.iter().map(|name| self.targets_of(name)).collect::<Result<_, _>>()?;
+        let mut known: Vec<(&[String], &str)> = Vec::new();
+        for (name, targets) in names.iter().zip(&header) {
+            for Target { path, .. } in targets {
+                if let Some((_, other)) = known.iter().find(|(other, _)| other == path) {
+                    let field = path.join(".");
+                    return Err(format!(
+                        "the columns {other} and {name} are both the field {field}; rename or skip one"
+                    ));
+                }
+                known.push((path, name));
+            }
+        }
+        Ok(header)
+    }
+
+    fn targets_of(&self, column: &str) -> Result<Vec<Target>, String> {
         if self.skipped.iter().any(|skipped| skipped == column) {
-            return Ok(Target::Nowhere);
+            return Ok(Vec::new());
         }
-        let field = match self.columns.iter().find(|renamed| renamed.value == column) {
-            Some(renamed) => renamed.field.as_str(),
-            None => column,
-        };
-        let (path, type_id) = find(&self.schema, field).map_err(|error| {
+        let renamed = self.columns.iter().filter(|renamed| renamed.value == column);
+        let mut fields: Vec<&str> = renamed.map(|renamed| renamed.field.as_str()).collect();
+        if fields.is_empty() {
+            fields.push(column);
+        }
+        let target = |field| find(&self.schema, field).map(|(path, type_id)| Target { path, type_id });
+        fields.into_iter().map(target).collect::<Result<_, _>>().map_err(|error| {
             format!("column {column}: {error}; say which it is with --column FIELD={column}, or --skip {column}")
-        })?;
-        Ok(Target::Field { path, type_id })
-    }
-}
-
-/// Splits lines of CSV; reuses its memory.
-struct Cells {
-    reader: csv_core::Reader,
-    line: Vec<u8>,
-    text: Vec<u8>,
-    ends: Vec<usize>,
-}
-
-impl Clone for Cells {
-    /// With a reader of its own: a copy of a reader that has read nothing returned empty cells.
-    fn clone(&self) -> Cells {
-        Cells::new()
-    }
-}
-
-impl Cells {
-    fn new() -> Cells {
-        Cells { reader: csv_core::Reader::new(), line: Vec::new(), text: Vec::new(), ends: Vec::new() }
-    }
-
-    /// The cells of a whole line, without quotes.
-    fn cut(&mut self, line: &[u8]) -> Result<impl ExactSizeIterator<Item = &str>, String> {
-        self.line.clear();
-        self.line.extend_from_slice(line);
-        self.line.push(b'\n');
-        // Cells are not longer than the line, and not more than its bytes.
-        self.text.resize(self.line.len(), 0);
-        self.ends.resize(self.line.len(), 0);
-        let (result, _, text, ends) = self.reader.read_record(&self.line, &mut self.text, &mut self.ends);
-        if result != ReadRecordResult::Record {
-            self.reader.reset();
-            return Err("not CSV: a quote is not closed".to_owned());
-        }
-        let text = std::str::from_utf8(self.text.get(..text).unwrap_or_default())
-            .map_err(|_| "not CSV: its bytes are not UTF-8".to_owned())?;
-        let ends = self.ends.get(..ends).unwrap_or_default();
-        let begin = |cell: usize| cell.checked_sub(1).and_then(|before| ends.get(before)).copied().unwrap_or(0);
-        Ok(ends.iter().enumerate().map(move |(cell, end)| text.get(begin(cell)..*end).unwrap_or_default()))
-    }
-}
-
-fn split(field: &str) -> Vec<String> {
-    field.split('.').map(str::to_owned).collect()
-}
-
-/// The position and type of a field such as `tags.region`.
-fn find(schema: &Schema, field: &str) -> Result<(Vec<String>, TypeId), String> {
-    let path = split(field);
-    let mut at = schema.root();
-    for name in &path {
-        at = match schema.kind(bare(schema, at)) {
-            Kind::Map(values) => *values,
-            Kind::Record(record) => match record.fields.iter().find(|field| field.name == *name) {
-                Some(field) => field.type_id,
-                None => {
-                    let known: Vec<&str> = record.fields.iter().map(|field| field.name.as_str()).collect();
-                    return Err(format!("the schema has no field {field}; there are {}", known.join(", ")));
-                }
-            },
-            kind => return Err(format!("{field} leads into a {kind}, which has no fields")),
-        };
-    }
-    Ok((path, at))
-}
-
-/// The type within a nullable one.
-fn bare(schema: &Schema, id: TypeId) -> TypeId {
-    match schema.kind(id) {
-        Kind::Union(branches) => {
-            let mut values = branches.iter().filter(|id| !matches!(schema.kind(**id), Kind::Null));
-            match (values.next(), values.next()) {
-                (Some(only), None) => *only,
-                _ => id,
-            }
-        }
-        _ => id,
-    }
-}
-
-/// Converts a text to the JSON of the field's type.
-fn cell(schema: &Schema, id: TypeId, text: &str) -> Result<Json, String> {
-    let inner = bare(schema, id);
-    if text.is_empty() && inner != id {
-        return Ok(Json::Null);
-    }
-    let Type { kind, logical } = schema.type_at(inner);
-    let number = || text.parse::<Number>().map(Json::Number).map_err(|_| format!("{text:?} is no number"));
-    match kind {
-        Kind::Boolean => match text {
-            "true" | "1" => Ok(Json::Bool(true)),
-            "false" | "0" => Ok(Json::Bool(false)),
-            _ => Err(format!("{text:?} is neither true nor false")),
-        },
-        Kind::Int | Kind::Long if logical.is_some() && text.parse::<i64>().is_err() => {
-            Ok(Json::String(match (text.parse::<Timestamp>(), text.parse::<DateTime>()) {
-                // A time without a zone is taken as UTC's.
-                (Err(_), Ok(time)) if logical.is_some_and(is_timestamp) => format!("{time}Z"),
-                _ => text.to_owned(),
-            }))
-        }
-        Kind::Int | Kind::Long => number(),
-        Kind::Float | Kind::Double => match text {
-            "NaN" | "nan" | "inf" | "-inf" | "Infinity" | "-Infinity" => Ok(Json::String(
-                match text {
-                    "NaN" | "nan" => "NaN",
-                    "inf" | "Infinity" => "Infinity",
-                    _ => "-Infinity",
-                }
-                .to_owned(),
-            )),
-            _ => number(),
-        },
-        Kind::String | Kind::Bytes | Kind::Fixed(_) | Kind::Enum(_) => Ok(Json::String(text.to_owned())),
-        Kind::Null if text.is_empty() => Ok(Json::Null),
-        _ => serde_json::from_str(text).map_err(|error| format!("a {kind} is written as JSON: {error}")),
-    }
-}
-
-fn is_timestamp(logical: Logical) -> bool {
-    matches!(logical, Logical::TimestampMillis | Logical::TimestampMicros | Logical::TimestampNanos)
-}
-
-/// Inserts a value into an object at its path, and creates the objects on the path.
-fn put(fields: &mut Map<String, Json>, path: &[String], value: Json) {
-    match path {
-        [] => {}
-        [name] => drop(fields.insert(name.clone(), value)),
-        [name, rest @ ..] => {
-            let inner = fields.entry(name.clone()).or_insert_with(|| Json::Object(Map::new()));
-            if !inner.is_object() {
-                *inner = Json::Object(Map::new());
-            }
-            if let Json::Object(inner) = inner {
-                put(inner, rest, value);
-            }
-        }
+        })
     }
 }

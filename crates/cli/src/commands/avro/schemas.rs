@@ -1,9 +1,10 @@
 //! Schemas in files and in a topic of the log, one per record; readers find a schema by its fingerprint.
 
-use super::MEASUREMENT_SCHEMA;
+use super::{FramingArg, MEASUREMENT_SCHEMA};
 use crate::commands::CommandError;
-use rawline_avro::{Schema, SchemaStore, WriterId};
+use rawline_avro::{FramingError, Schema, SchemaStore, WriterId};
 use rawline_client::{Client, ClientError, Consumer, ConsumerConfig, Start};
+use std::str::FromStr;
 use std::sync::Arc;
 
 /// The topic that holds the schemas' JSON. Records never change, so a reader at some
@@ -21,6 +22,71 @@ pub fn read_schema(name: &str) -> Result<Arc<Schema>, CommandError> {
     let schema =
         Schema::parse(&text).map_err(|error| CommandError::Failed(format!("{name} is no Avro schema: {error}")))?;
     Ok(Arc::new(schema))
+}
+
+/// A schema of records to read, with its number in a registry if it has one: `7=user.avsc`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WriterSchema {
+    number: Option<u32>,
+    /// A file, or `measurement`.
+    name: String,
+}
+
+impl WriterSchema {
+    /// The schema in a file, without a number.
+    pub fn of_file(name: &str) -> WriterSchema {
+        WriterSchema { number: None, name: name.to_owned() }
+    }
+}
+
+impl FromStr for WriterSchema {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (number, name) = match text.split_once('=') {
+            Some((number, name)) if number.bytes().all(|byte| byte.is_ascii_digit()) => {
+                let parsed = number.parse().map_err(|_| format!("{number:?} is no number of a registry's schema"))?;
+                (Some(parsed), name)
+            }
+            _ => (None, text),
+        };
+        match name.is_empty() {
+            true => Err("give a file, or a number in a registry and a file: 7=user.avsc".to_owned()),
+            false => Ok(WriterSchema { number, name: name.to_owned() }),
+        }
+    }
+}
+
+/// Adds the schemas of records whose header doesn't identify one in the log, given with `flag`. Those of records that
+/// name theirs by fingerprint have priority over the log's.
+pub fn add_writers(
+    store: &SchemaStore,
+    framing: FramingArg,
+    writers: &[WriterSchema],
+    flag: &str,
+) -> Result<(), CommandError> {
+    if writers.is_empty() && framing != FramingArg::SingleObject {
+        return Err(CommandError::Usage(format!("these records do not name their schema: give it with {flag}")));
+    }
+    for WriterSchema { number, name } in writers {
+        let schema = read_schema(name)?;
+        let id = match (framing, *number) {
+            (FramingArg::Registry(default), number) => match number.or(default) {
+                Some(number) => WriterId::Number(number),
+                None => {
+                    let message = format!("give the number of each schema in the registry: {flag} 7={name}");
+                    return Err(CommandError::Usage(message));
+                }
+            },
+            (_, Some(_)) => {
+                return Err(CommandError::Usage(format!("{flag} {name} has a number: that needs --framing registry")));
+            }
+            (FramingArg::SingleObject, None) => WriterId::Fingerprint(schema.fingerprint()),
+            (FramingArg::Bare, None) => WriterId::Known,
+        };
+        store.add_as(id, &schema).map_err(|error| CommandError::Usage(format!("{flag} {name}: {error}")))?;
+    }
+    Ok(())
 }
 
 /// The schemas read from the log so far.
@@ -55,7 +121,11 @@ impl Schemas {
             Err(ClientError::Refused { status: 404, .. }) => return Ok(()),
             Err(error) => return Err(error.into()),
         };
-        if end == self.next_offset {
+        self.read_to(end).await
+    }
+
+    async fn read_to(&mut self, end: u64) -> Result<(), CommandError> {
+        if end <= self.next_offset {
             return Ok(());
         }
         let config = ConsumerConfig {
@@ -80,21 +150,36 @@ impl Schemas {
     fn add(&self, json: &[u8]) -> Result<(), String> {
         let text = std::str::from_utf8(json).map_err(|_| "not an Avro schema: its bytes are not UTF-8".to_owned())?;
         let schema = Schema::parse(text).map_err(|error| error.to_string())?;
-        // One that is there already is nothing new.
-        let _ = self.store.add(&Arc::new(schema));
-        Ok(())
+        // Of two with one fingerprint, the first counts for every reader.
+        self.store.add(&Arc::new(schema)).map(drop).map_err(|error| error.to_string())
     }
 
-    /// Appends the schema unless it exists. Concurrent appends of one schema are harmless.
+    /// Appends the schema unless it exists. Fails if its fingerprint is another schema's: then readers would take the
+    /// records for that one's.
     pub async fn register(&mut self, schema: &Arc<Schema>) -> Result<(), CommandError> {
         self.refresh().await?;
-        if self.has(WriterId::Fingerprint(schema.fingerprint())) {
+        if self.knows(schema)? {
             return Ok(());
         }
         let json: serde_json::Value = serde_json::from_str(schema.json())
             .map_err(|error| CommandError::Failed(format!("the schema is no JSON: {error}")))?;
         let line = json.to_string();
-        self.client.append_records(SCHEMAS_TOPIC, &[line.len() as u32], line.into()).await?;
-        self.store.add(schema).map(drop).map_err(|error| CommandError::Failed(error.to_string()))
+        let appended = self.client.append_records(SCHEMAS_TOPIC, &[line.len() as u32], line.into()).await?;
+        // Another producer may have appended one with this fingerprint in the meantime.
+        self.read_to(appended.next_offset).await?;
+        match self.knows(schema)? {
+            true => Ok(()),
+            false => Err(CommandError::Failed(format!("the schema was appended to {SCHEMAS_TOPIC}, and is not there"))),
+        }
+    }
+
+    /// Whether the schema was read.
+    fn knows(&self, schema: &Arc<Schema>) -> Result<bool, CommandError> {
+        let id = WriterId::Fingerprint(schema.fingerprint());
+        match self.store.schema(id) {
+            Ok(known) if known.reads_like(schema) => Ok(true),
+            Ok(_) => Err(CommandError::Failed(FramingError::Taken(id).to_string())),
+            Err(_) => Ok(false),
+        }
     }
 }

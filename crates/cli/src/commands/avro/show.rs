@@ -1,9 +1,9 @@
 //! Avro records as lines of JSON or as an object container file.
 
 use super::input::FramingArg;
-use super::schemas::{Schemas, read_schema};
+use super::schemas::{Schemas, WriterSchema, add_writers, read_schema};
 use crate::commands::CommandError;
-use rawline_avro::{Codec, ContainerWriter, Framing, MessageReader, RowBuffer, Schema, WriterId};
+use rawline_avro::{Codec, ContainerWriter, Framing, FramingError, MessageReader, RowBuffer, Schema, WriterId};
 use rawline_client::Fetched;
 
 /// Decoding of Avro records
@@ -15,11 +15,12 @@ pub struct DecodeArgs {
     #[arg(long, value_name = "FILE|measurement")]
     pub schema: Option<String>,
 
-    /// Schema of records whose header does not identify it [default: --schema]
-    #[arg(long, value_name = "FILE|measurement")]
-    pub writer_schema: Option<String>,
+    /// Schema of the records: a file or `measurement`, after its number in a registry and = where there are several;
+    /// repeatable [default: --schema, or what the log has for the record's fingerprint]
+    #[arg(long = "writer-schema", value_name = "[N=]FILE")]
+    pub writer_schemas: Vec<WriterSchema>,
 
-    /// Header before each record: single-object, registry:N, or bare (none)
+    /// Header before each record: single-object, registry:N, registry (with several numbers), or bare (none)
     #[arg(long, value_name = "FRAMING", default_value = "single-object")]
     pub framing: FramingArg,
 
@@ -53,10 +54,18 @@ impl Clone for LineShower {
 impl LineShower {
     /// Appends the record as JSON.
     pub fn show(&mut self, record: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
-        let (plan, value) = self.reader.open(record).map_err(|error| error.to_string())?;
+        let (plan, value) = self.reader.open(record).map_err(explained)?;
         let row = plan.row(&mut self.row, value).map_err(|error| error.to_string())?;
         row.datum().write_json(out);
         Ok(())
+    }
+}
+
+/// Why a record's schema isn't known, with the flag that gives it.
+fn explained(error: FramingError) -> String {
+    match error {
+        FramingError::UnknownNumber(number) => format!("{error}: --framing registry --writer-schema {number}=FILE"),
+        error => error.to_string(),
     }
 }
 
@@ -86,15 +95,11 @@ impl Shower {
     /// Reads the schemas from their files; `schemas` has the schemas of the log.
     pub fn new(args: &DecodeArgs, schemas: Schemas) -> Result<Shower, CommandError> {
         let reader = args.schema.as_deref().map(read_schema).transpose()?;
-        let writer = args.writer_schema.as_deref().map(read_schema).transpose()?.or_else(|| reader.clone());
-        if args.framing != FramingArg::SingleObject {
-            let Some(writer) = writer else {
-                let message = "these records do not name their schema: give it with --writer-schema";
-                return Err(CommandError::Usage(message.to_owned()));
-            };
-            let added = schemas.store().add_as(args.framing.writer(&writer), &writer);
-            added.map_err(|error| CommandError::Failed(error.to_string()))?;
+        let mut writers = args.writer_schemas.clone();
+        if let (true, Some(schema)) = (writers.is_empty() && args.framing != FramingArg::SingleObject, &args.schema) {
+            writers.push(WriterSchema::of_file(schema));
         }
+        add_writers(schemas.store(), args.framing, &writers, "--writer-schema")?;
         let framing = args.framing.framing();
         let reader = MessageReader::new(schemas.store().clone(), framing, reader);
         Ok(Shower { schemas, framing, reader, row: RowBuffer::new(), output: args.output, file: None })
@@ -129,7 +134,7 @@ impl Shower {
         if self.file.is_none() {
             self.begin_file(record, out)?;
         }
-        let (plan, value) = self.reader.open(record).map_err(|error| error.to_string())?;
+        let (plan, value) = self.reader.open(record).map_err(explained)?;
         let row = plan.row(&mut self.row, value).map_err(|error| error.to_string())?;
         let Some(file) = &mut self.file else { unreachable!("a record of a container file that was not begun") };
         file.value.clear();
@@ -139,11 +144,19 @@ impl Shower {
 
     /// Appends the file's head with the schema that `record` is read as; all later records are read as it.
     fn begin_file(&mut self, record: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
-        let (plan, _) = self.reader.open(record).map_err(|error| error.to_string())?;
+        let (plan, _) = self.reader.open(record).map_err(explained)?;
         let schema = plan.reader().clone();
         self.reader = MessageReader::new(self.schemas.store().clone(), self.framing, Some(schema.clone()));
         self.file = Some(File::begin(&schema, out));
         Ok(())
+    }
+
+    /// Appends the records that the container file holds back for its next block.
+    pub fn flush(&mut self, out: &mut Vec<u8>) -> Result<(), String> {
+        match &mut self.file {
+            Some(file) => file.writer.flush(out).map_err(|error| error.to_string()),
+            None => Ok(()),
+        }
     }
 
     /// Appends the end of the output. A file without records has a head only if `--schema` is given.

@@ -67,10 +67,19 @@ impl Copying {
                 () = tokio::time::sleep(LOOK_EVERY), if self.ends.is_some() => continue,
             };
             let partition = fetched.partition();
-            let next_offset = output.write(fetched).await?;
-            // What the consumer has returned counts as processed when it is asked for more.
-            output.drain().await?;
-            self.written.insert(partition, next_offset);
+            let written = match output.write(fetched).await {
+                // What the consumer has returned counts as processed when it is asked for more.
+                Ok(next_offset) => output.drain().await.map(|()| next_offset),
+                Err(stop) => Err(stop),
+            };
+            // The records before a bad one are written when the output is finished, and none after it.
+            let next_offset = match &written {
+                Ok(next_offset) => Some(*next_offset),
+                Err(Stop::Bad(bad)) => Some(bad.offset),
+                Err(_) => None,
+            };
+            self.written.extend(next_offset.map(|next_offset| (partition, next_offset)));
+            written?;
         }
         Ok(())
     }

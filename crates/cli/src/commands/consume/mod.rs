@@ -4,7 +4,7 @@ mod group;
 
 use super::full::{self, DecodeArgs, Shower};
 use super::interrupt::Interrupt;
-use super::show::{Pipeline, Show};
+use super::show::{BadRecord, Pipeline, Show, Skipped, bad_avro};
 use super::{BrokerArgs, CommandError, parse_bytes, parse_duration, stdout_failed};
 use clap::ValueEnum;
 use jiff::Timestamp;
@@ -47,7 +47,13 @@ Examples:
   rawline consume cpu --format avro
 
   # Write an Avro object container file
-  rawline consume cpu --format avro --output avro > cpu.avro";
+  rawline consume cpu --format avro --output avro > cpu.avro
+
+  # Go on after records that --format can't show
+  rawline consume events --group nightly --format value --skip-bad
+
+Exit codes: 0 all records were written, or skipped by --skip-bad; 1 a request, the broker or a record failed: with
+--group, the offsets up to that record are committed; 2 wrong usage.";
 
 /// Size of one write to stdout in bytes.
 const WRITE_BYTES: usize = 1 << 20;
@@ -84,6 +90,11 @@ pub struct Args {
     /// Name under which this member comes back to its partitions after a restart; no other member has it
     #[arg(long, value_name = "NAME", requires = "group")]
     instance: Option<String>,
+
+    /// Leave out records that --format value, value-typed or avro can't show, and report their number on stderr
+    /// [default: the first one ends the command]
+    #[arg(long)]
+    skip_bad: bool,
 
     /// Maximum number of records to read [default: unlimited]
     #[arg(long, value_name = "N")]
@@ -137,7 +148,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         OutputFormat::Avro => Some(full::shower(&args.avro, &client).await?),
         _ => None,
     };
-    let mut output = Output::new(args.format, shower).map_err(|error| stdout_failed(&error))?;
+    let mut output = Output::new(args.format, shower, args.skip_bad).map_err(|error| stdout_failed(&error))?;
     output.records_left = args.max_records.unwrap_or(u64::MAX);
     output.shows_partitions = topic.partitions.get() > 1;
     if let Some(group) = &args.group {
@@ -172,6 +183,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
 pub fn failed(stopped: Result<(), Stop>) -> Result<(), CommandError> {
     match stopped {
         Ok(()) | Err(Stop::Enough) => Ok(()),
+        Err(Stop::Bad(bad)) => Err(CommandError::Failed(bad.reason)),
         Err(Stop::Failed(error)) => Err(error),
     }
 }
@@ -210,6 +222,8 @@ async fn ranges(args: &Args, client: &Client, topic: &TopicInfo) -> Result<Vec<P
 pub enum Stop {
     /// The reader of stdout has closed it, as `| head` does.
     Enough,
+    /// A record can't be shown. Those before it are written, none after it.
+    Bad(BadRecord),
     Failed(CommandError),
 }
 
@@ -244,6 +258,8 @@ pub struct Output {
     shower: Option<Shower>,
     /// Converts records to lines in the background, for formats that take much time.
     lines: Option<Pipeline>,
+    skips_bad: bool,
+    skipped: Skipped,
     /// Maximum number of records to write.
     pub records_left: u64,
     /// Offsets before which to stop, by partition.
@@ -255,8 +271,8 @@ pub struct Output {
 }
 
 impl Output {
-    /// Writes in this format; `shower` decodes Avro.
-    pub fn new(format: OutputFormat, shower: Option<Shower>) -> std::io::Result<Self> {
+    /// Writes in this format; `shower` decodes Avro. Records that can't be shown are skipped, or end the output.
+    pub fn new(format: OutputFormat, shower: Option<Shower>, skips_bad: bool) -> std::io::Result<Self> {
         let stdout = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
         let gathered = Vec::with_capacity(WRITE_BYTES + (64 << 10));
         let show = match format {
@@ -269,7 +285,9 @@ impl Output {
             stdout,
             gathered,
             shower,
-            lines: show.map(Pipeline::new),
+            lines: show.map(|show| Pipeline::new(show, skips_bad)),
+            skips_bad,
+            skipped: Skipped::default(),
             records_left: u64::MAX,
             end_offsets: HashMap::new(),
             shows_partitions: false,
@@ -305,8 +323,9 @@ impl Output {
         let Some(mut piece) = lines.next().await else { return Ok(()) };
         let written = flush(&mut self.stdout, &mut piece.text);
         let failed = piece.failed.clone();
+        self.skipped.merge(&mut piece.skipped);
         lines.give_back(piece);
-        written.and(failed.map_or(Ok(()), |reason| Err(Stop::Failed(CommandError::Failed(reason)))))
+        written.and(failed.map_or(Ok(()), |bad| Err(Stop::Bad(bad))))
     }
 
     /// Writes the records before the end of their partition. Returns the offset after the last one.
@@ -371,27 +390,33 @@ impl Output {
         Ok(next_offset)
     }
 
-    fn write_avro(&mut self, offset: u64, record: &[u8]) -> Result<(), CommandError> {
-        if let Some(shower) = &mut self.shower {
-            shower.show(record, &mut self.gathered).map_err(|error| {
-                CommandError::Failed(format!("can't decode the record at offset {offset} as Avro: {error}"))
-            })?;
+    fn write_avro(&mut self, offset: u64, record: &[u8]) -> Result<(), Stop> {
+        let Some(shower) = &mut self.shower else { return Ok(()) };
+        let Err(error) = shower.show(record, &mut self.gathered) else { return Ok(()) };
+        let reason = bad_avro(offset, &error);
+        match self.skips_bad {
+            true => Ok(self.skipped.add(reason)),
+            false => Err(Stop::Bad(BadRecord { offset, reason })),
         }
-        Ok(())
     }
 
-    /// Writes everything that is gathered.
+    /// Writes everything that was given to [`Output::write`].
     pub async fn drain(&mut self) -> Result<(), Stop> {
         self.start_showing();
         while self.is_showing() {
             self.write_shown().await?;
         }
+        if let Some(shower) = &mut self.shower {
+            shower.flush(&mut self.gathered).map_err(|reason| Stop::Failed(CommandError::Failed(reason)))?;
+        }
         self.flush()
     }
 
-    /// Writes what is gathered, and the end of the output.
+    /// Writes what is gathered, and the end of the output. Reports skipped records.
     pub async fn finish(&mut self) -> Result<(), Stop> {
-        self.drain().await?;
+        let drained = self.drain().await;
+        self.skipped.report();
+        drained?;
         if let Some(shower) = &mut self.shower {
             shower.finish(&mut self.gathered).map_err(CommandError::Failed)?;
         }
