@@ -137,9 +137,17 @@ impl Schemas {
         let mut consumer = Consumer::new(self.client.clone(), SCHEMAS_TOPIC, config).await?;
         while let Some(fetched) = consumer.next().await? {
             let mut records = fetched.records();
-            while let Some(record) = records.next_record()? {
-                if let Err(reason) = self.add(record.bytes) {
-                    eprintln!("rawline: skipped the record at offset {} of {SCHEMAS_TOPIC}: {reason}", record.offset);
+            loop {
+                let (offset, added) = match records.next_record() {
+                    Ok(Some(record)) => (record.offset, self.add(record.bytes)),
+                    Ok(None) => break,
+                    Err(error @ ClientError::Unreadable { next_offset, .. }) => {
+                        (next_offset - 1, Err(error.to_string()))
+                    }
+                    Err(error) => return Err(error.into()),
+                };
+                if let Err(reason) = added {
+                    eprintln!("rawline: skipped the record at offset {offset} of {SCHEMAS_TOPIC}: {reason}");
                 }
             }
         }

@@ -4,7 +4,7 @@ use super::input::FramingArg;
 use super::schemas::{Schemas, WriterSchema, add_writers, read_schema};
 use crate::commands::CommandError;
 use rawline_avro::{Codec, ContainerWriter, Framing, FramingError, MessageReader, RowBuffer, Schema, WriterId};
-use rawline_client::Fetched;
+use rawline_client::{ClientError, Fetched};
 
 /// Decoding of Avro records
 #[derive(Debug, Clone, clap::Args)]
@@ -112,7 +112,14 @@ impl Shower {
         }
         let mut last = None;
         let mut records = fetched.records();
-        while let Some(record) = records.next_record()? {
+        loop {
+            let record = match records.next_record() {
+                Ok(Some(record)) => record,
+                Ok(None) => return Ok(()),
+                // Reported when the records are shown.
+                Err(ClientError::Unreadable { .. }) => continue,
+                Err(error) => return Err(error.into()),
+            };
             let Ok((id @ WriterId::Fingerprint(_), _)) = self.framing.open(record.bytes) else { continue };
             if last != Some(id) && !self.schemas.has(id) {
                 // A schema that is still missing is an error when its record is shown.
@@ -120,7 +127,6 @@ impl Shower {
             }
             last = Some(id);
         }
-        Ok(())
     }
 
     /// Converts records to lines; `None` if the output is a container file. Schemas that are read later are known to
