@@ -19,6 +19,7 @@ from typing import Any
 from uuid import UUID
 
 import fastavro
+import numpy
 import pytest
 from brokers import Broker, binary
 
@@ -94,7 +95,9 @@ class Avro:
             if kind == "float":
                 (number,) = struct.unpack("<f", struct.pack("<f", number))
             names = {math.inf: "Infinity", -math.inf: "-Infinity"}
-            return number, "NaN" if math.isnan(number) else names.get(number, number)
+            # As many digits as tell one float from the next.
+            short = float(str(numpy.float32(number))) if kind == "float" else number
+            return number, "NaN" if math.isnan(number) else names.get(number, short)
         if kind in ("bytes", "fixed"):
             data = chance.randbytes(schema["size"] if kind == "fixed" else chance.randrange(20))
             return data, data.decode("latin-1")
