@@ -4,6 +4,8 @@
 
 #[path = "cluster/addresses.rs"]
 mod addresses;
+#[path = "cluster/ends.rs"]
+mod ends;
 #[path = "cluster/journals.rs"]
 mod journals;
 mod support;

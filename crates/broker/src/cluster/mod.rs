@@ -9,6 +9,7 @@
 mod addresses;
 mod assign;
 mod card;
+mod ends;
 mod exchange;
 mod fingerprint;
 mod forward;

@@ -53,7 +53,7 @@ fn all(brokers: &[Broker]) -> Vec<&Broker> {
 }
 
 /// The port for Kafka's clients.
-fn kafka(broker: &Broker) -> String {
+pub(crate) fn kafka(broker: &Broker) -> String {
     let line = broker.printed.lines().find_map(|line| line.split_once("listening for Kafka's clients on "));
     line.unwrap().1.to_owned()
 }

@@ -80,6 +80,7 @@ async fn describe(topic: &Topic, partition: &Partition) -> Result<TopicInfo, Api
 pub(crate) async fn topic(api: &Api, request: Request<Incoming>) -> Result<ApiResponse, ApiError> {
     let query = Query::of(&request);
     let (name, number) = (query.topic()?.into_owned(), query.partition()?);
+    api.broker.see_ends([&*name]).await?;
     // Another broker may have added the partition: this finds out.
     let partition = api.broker.partition(&name, number).await?;
     let topic = api.broker.topic(&name).await?;
@@ -228,6 +229,7 @@ pub(crate) async fn offset(api: &Api, request: Request<Incoming>) -> Result<ApiR
     let query = Query::of(&request);
     let (name, partition) = (query.topic()?.into_owned(), query.partition()?);
     let time_us = query.time_us("time")?;
+    api.broker.see_ends([&*name]).await?;
     let partition = api.broker.partition(&name, partition).await?;
     let offset = partition.offset_at(time_us).await?;
     Ok(response::json(StatusCode::OK, &OffsetFound { offset }))

@@ -4,6 +4,7 @@ use crate::convert::ConvertError;
 use crate::convert::keys::KeysError;
 use rawline_batch::record_batch::RecordBatchError;
 use rawline_broker::pool::PoolError;
+use rawline_broker::store::StoreError;
 use rawline_broker::{AppendError, Kind, ProducerError, ReadError, SearchError, TopicError, TrimError};
 use rawline_kafka::{ErrorCode, WireError};
 use std::io;
@@ -74,6 +75,12 @@ impl From<TopicError> for Refusal {
             TopicError::Store(_) => ErrorCode::LeaderNotAvailable,
         };
         Refusal::new(code, error.to_string())
+    }
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Refusal {
+        TopicError::from(error).into()
     }
 }
 

@@ -35,13 +35,17 @@ struct At {
     timestamp_ms: i64,
 }
 
+    let seen = client.kafka.broker.see_ends(request.topics.iter().map(|topic| &*topic.name)).await;
 pub(super) async fn respond(client: &Client, request: ListOffsetsRequest) -> ListOffsetsResponse {
     let mut topics = Vec::with_capacity(request.topics.len());
     let mut budget = SearchBudget::of(SEARCH_OBJECTS_MAX);
     for topic in request.topics {
         let mut partitions = Vec::with_capacity(topic.partitions.len());
         for partition in topic.partitions {
-            let found = find(client, &topic.name, &partition, request.isolation_level, &mut budget).await;
+            let found = match &seen {
+                Ok(()) => find(client, &topic.name, &partition, request.isolation_level).await,
+                Err(error) => Err(error.clone().into()),
+            };
             partitions.push(described(partition.partition_index, found));
         }
         topics.push(ListOffsetsTopicResponse { name: topic.name, partitions });

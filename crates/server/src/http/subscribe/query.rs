@@ -166,8 +166,9 @@ async fn from(api: &Api, query: &Query<'_>, request: &mut Subscribe) -> Result<(
         Some(offset) if !offset.is_empty() && offset.bytes().all(|byte| byte.is_ascii_digit()) => {
             let offset = query.number("from", None)?;
             let (name, partition) = only_partition(api, request).await?;
-            let next_offset = api.broker.partition(&name, partition.into()).await?.offsets().end;
-            if offset > next_offset {
+            let found = api.broker.partition(&name, partition.into()).await?;
+            if !found.reaches(offset).await? {
+                let next_offset = found.offsets().end;
                 let message = format!("from={offset} is not written yet; the partition's next offset is {next_offset}");
                 return Err(ApiError::new(code::OFFSET_OUT_OF_BOUNDS, message));
             }

@@ -4,6 +4,7 @@ use crate::kafka::Client;
 use crate::kafka::error::Refusal;
 use crate::kafka::lookup::partition;
 use crate::kafka::metadata::EPOCH;
+use rawline_broker::store::StoreError;
 use rawline_kafka::messages::{
     EpochEndOffset, OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse, OffsetForLeaderPartition,
     OffsetForLeaderTopicResult,
@@ -11,20 +12,30 @@ use rawline_kafka::messages::{
 use rawline_kafka::{Api, ErrorCode};
 
 pub(super) async fn respond(client: &Client, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse {
+    let seen = client.kafka.broker.see_ends(request.topics.iter().map(|asked| &*asked.topic)).await;
     let mut topics = Vec::with_capacity(request.topics.len());
     for asked in request.topics {
         let mut partitions = Vec::with_capacity(asked.partitions.len());
         for partition in asked.partitions {
-            partitions.push(of_partition(client, &asked.topic, &partition).await);
+            partitions.push(of_partition(client, &asked.topic, &partition, &seen).await);
         }
         topics.push(OffsetForLeaderTopicResult { topic: asked.topic, partitions });
     }
     OffsetForLeaderEpochResponse { topics, ..OffsetForLeaderEpochResponse::default() }
 }
 
-async fn of_partition(client: &Client, topic: &str, asked: &OffsetForLeaderPartition) -> EpochEndOffset {
+async fn of_partition(
+    client: &Client,
+    topic: &str,
+    asked: &OffsetForLeaderPartition,
+    seen: &Result<(), StoreError>,
+) -> EpochEndOffset {
     let partition = asked.partition;
-    match end_of(client, topic, asked).await {
+    let found = match seen {
+        Ok(()) => end_of(client, topic, asked).await,
+        Err(error) => Err(error.clone().into()),
+    };
+    match found {
         Ok(Some(offset)) => {
             EpochEndOffset { partition, leader_epoch: EPOCH, end_offset: offset as i64, ..EpochEndOffset::default() }
         }

@@ -47,6 +47,7 @@ async fn of_partition(
     number: i32,
     producers_max: usize,
 ) -> Result<Vec<PartitionProducer>, Refusal> {
+    client.kafka.broker.see_ends([topic]).await?;
     let found = partition(client, Api::DescribeProducers, topic, number).await?.producers().await.map_err(|error| {
         let code = match error.kind {
             Kind::TellHuman => ErrorCode::KafkaStorageError,

@@ -42,6 +42,7 @@ async fn of_partition(client: &Client, topic: &str, wanted: DeleteRecordsPartiti
 /// Returns the partition's first offset.
 async fn trim(client: &Client, topic: &str, wanted: DeleteRecordsPartition) -> Result<u64, Refusal> {
     let partition = partition(client, Api::DeleteRecords, topic, wanted.partition_index).await?;
+    client.kafka.broker.see_ends([topic]).await?;
     let before = match wanted.offset {
         ALL => partition.offsets().end,
         offset => u64::try_from(offset)
