@@ -2,6 +2,7 @@
 
 use crate::Clock;
 use crate::CommitThread;
+use crate::clock::StorageClock;
 use crate::cluster::{BrokerId, Card, Cluster};
 use crate::coordinator::Coordinator;
 use crate::delete::{Deletions, Progress};
@@ -192,6 +193,7 @@ impl Broker {
     pub async fn open(store: Arc<dyn Store>, clock: Arc<dyn Clock>, config: Config) -> Result<Broker, StoreError> {
         crate::metrics::register();
         let (tasks, tasks_ended) = mpsc::channel(1);
+        let clock = Arc::new(StorageClock::new(clock));
         let shared = Arc::new(Shared {
             store,
             clock,

@@ -16,6 +16,7 @@ use crate::{Clock, Config, Kind};
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, OptionFuture};
 use rawline_batch::BatchMeta;
+use rawline_journal::next_time;
 use std::collections::VecDeque;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -180,7 +181,7 @@ impl Appender {
             }
         }
         self.commit += 1;
-        self.appended_us = (self.appended_us + 1).max(self.clock.now_us());
+        self.appended_us = next_time(self.appended_us, self.clock.now_us());
         let stamp = Stamp {
             first_offset,
             appended_us: self.appended_us,

@@ -3,7 +3,7 @@
 use crate::limits::{OBJECT_BYTES_MAX, PIECES_PER_VISIT};
 use crate::object::index_bytes;
 use crate::store::{Known, Listed, Location, ObjectAt};
-use rawline_journal::{Batch, BatchKind, PartitionTransactions, Piece, Place};
+use rawline_journal::{Batch, BatchKind, CLOCK_BACK_US, PartitionTransactions, Piece};
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
 use std::ops::Range;
@@ -14,8 +14,8 @@ struct ObjectEntry {
     first_offset: u64,
     /// Time of the append, microseconds since the Unix epoch; `None` until the object's header is read.
     appended_us: Option<NonZeroU64>,
-    /// Time of the newest record, microseconds since the Unix epoch; `None` until the entries of its batches are read.
-    newest_us: Option<NonZeroU64>,
+    /// Time of the newest record, microseconds since the Unix epoch; 0 if it has none, or isn't in a journal.
+    newest_us: u64,
     location: Location,
     bytes: u32,
     /// Whether this process has checked the object's checksums as the store returned them.
@@ -35,11 +35,36 @@ pub(crate) struct TopicIndex {
     /// Objects that were here and are deleted: numbers an object whatever is deleted before it.
     deleted: u64,
     bytes: u64,
+    /// Whether an object has an earlier time than one before it: a clock was ahead, and isn't any more.
+    times_go_back: bool,
     /// Whether pieces of journal objects have to be checked when they are first read: their store returns them as they
     /// are.
     checks_pieces: bool,
     /// The transactions that write here, if there were any.
     transactions: Option<Box<PartitionTransactions>>,
+}
+
+/// A search for the records since a time, where times go back. It can wait between its parts.
+///
+/// An object can't be from the future: one with a later time than the present, or an unknown one, is as old as the next
+/// that isn't. Of the others the first counts that is of the time or later, as in Kafka: of times that a wrong clock
+/// made, a search may return more records than were asked for, and never fewer.
+#[derive(Debug)]
+pub(crate) struct Since {
+    time_us: u64,
+    /// The latest time that an object can have.
+    possible_us: u64,
+    /// Where to go on.
+    offset: u64,
+    /// Where the objects begin that are as old as the next one.
+    wrong_from: Option<u64>,
+}
+
+impl Since {
+    /// A search for the records of a time or later, now.
+    pub fn new(time_us: u64, now_us: u64) -> Since {
+        Since { time_us, possible_us: now_us.saturating_add(CLOCK_BACK_US), offset: 0, wrong_from: None }
+    }
 }
 
 /// An object that holds a searched offset.
@@ -50,31 +75,19 @@ pub(crate) struct Found {
     pub verified: bool,
     /// Time of its append, microseconds since the Unix epoch; `None` until its header is read.
     pub appended_us: Option<NonZeroU64>,
-    /// Time of its newest record, microseconds since the Unix epoch; `None` until the entries of its batches are read.
-    pub newest_us: Option<NonZeroU64>,
+    /// Time of its newest record, microseconds since the Unix epoch; 0 if it has none, or isn't in a journal.
+    pub newest_us: u64,
 }
 
-/// The number of a piece's batches and their size in bytes.
-fn batches_of(place: &Place) -> (u64, u64) {
-    (place.batches.count().into(), place.bytes.into())
-}
-
-fn sum(one: (u64, u64), next: (u64, u64)) -> (u64, u64) {
-    (one.0 + next.0, one.1 + next.1)
+/// Whether a time is earlier than the one before it, as far as both are known.
+fn is_back(before: Option<NonZeroU64>, time: Option<NonZeroU64>) -> bool {
+    before.zip(time).is_some_and(|(before, time)| time < before)
 }
 
 impl ObjectEntry {
-    /// The number of its batches and their size in bytes, if it is a piece of a journal object.
-    fn batches(&self) -> (u64, u64) {
-        match &self.location {
-            Location::Journal(place) => batches_of(place),
-            Location::Memory | Location::Segment { .. } | Location::Key { .. } => (0, 0),
-        }
-    }
-
     /// Whether all its records are known to be older.
     fn is_older(&self, time_us: u64) -> bool {
-        self.newest_us.is_some_and(|newest_us| newest_us.get() < time_us)
+        self.newest_us < time_us
     }
 }
 
@@ -140,13 +153,13 @@ impl TopicIndex {
         }
         assert!(bytes > 0 && bytes <= OBJECT_BYTES_MAX, "an object of {bytes} bytes at offset {first_offset}");
         let appended_us = known.and_then(|known| NonZeroU64::new(known.appended_us));
-        let has_times =
-            matches!(location, Location::Journal(place) if place.batches.kind() != Some(BatchKind::Rawline));
         let small_bytes = bytes as u32; // `limits.rs` asserts that the maximum fits.
+        let before = self.entries.back().and_then(|entry| entry.appended_us);
+        self.times_go_back |= is_back(before, appended_us);
         self.entries.push_back(ObjectEntry {
             first_offset,
             appended_us,
-            newest_us: appended_us.filter(|_| !has_times),
+            newest_us: 0,
             location,
             bytes: small_bytes,
             verified: matches!(location, Location::Journal(_)) && !self.checks_pieces,
@@ -160,7 +173,11 @@ impl TopicIndex {
     pub fn push_piece(&mut self, piece: &Piece, next_offset: u64) -> Result<(), Gap> {
         let bytes = index_bytes(piece.place.batches.count() as usize) as u64 + u64::from(piece.place.bytes);
         let known = Known { next_offset, appended_us: piece.appended_us };
-        self.push(piece.first_offset, next_offset, Location::Journal(piece.place), bytes, Some(known))
+        self.push(piece.first_offset, next_offset, Location::Journal(piece.place), bytes, Some(known))?;
+        if let Some(entry) = self.entries.back_mut() {
+            entry.newest_us = piece.newest_us;
+        }
+        Ok(())
     }
 
     /// Notes what the batches of a piece have to do with transactions, before the piece is added.
@@ -215,7 +232,8 @@ impl TopicIndex {
         self.entries.range(alive).zip(ends).filter_map(|(entry, end)| match entry.location {
             Location::Journal(place) => {
                 let appended_us = entry.appended_us.map_or(0, NonZeroU64::get);
-                Some((Piece { first_offset: entry.first_offset, appended_us, place }, end))
+                let ObjectEntry { first_offset, newest_us, .. } = *entry;
+                Some((Piece { first_offset, appended_us, newest_us, place }, end))
             }
             Location::Memory | Location::Segment { .. } | Location::Key { .. } => None,
         })
@@ -232,13 +250,6 @@ impl TopicIndex {
         let begins_at = first.first_offset;
         assert!(begins_at == merged.first_offset || start == 0, "{merged:?} begins at {begins_at} of a topic");
         let rest = self.entries.split_off(end);
-        // A compaction changes the batches, and may have removed the newest record.
-        let is_copy =
-            self.entries.range(start..).map(ObjectEntry::batches).fold((0, 0), sum) == batches_of(&merged.place);
-        let newest = self.entries.range(start..).map(|entry| entry.newest_us);
-        // `None`, unless all are known.
-        let newest_us = newest.reduce(|one, next| one.zip(next).map(|(one, next)| one.max(next))).flatten();
-        let newest_us = newest_us.filter(|_| is_copy);
         let replaced: u64 = self.entries.drain(start..).map(|entry| u64::from(entry.bytes)).sum();
         assert!(replaced <= self.bytes, "{replaced} of {} bytes are merged", self.bytes);
         self.bytes -= replaced;
@@ -247,7 +258,6 @@ impl TopicIndex {
         let topic_ends_at = std::mem::replace(&mut self.next_offset, merged.first_offset);
         let pushed = self.push_piece(merged, next_offset);
         assert!(pushed.is_ok(), "{merged:?} in the place of others: {pushed:?}");
-        self.set_newest_us(merged.first_offset, Location::Journal(merged.place), newest_us);
         self.entries.extend(rest);
         self.next_offset = topic_ends_at;
     }
@@ -349,6 +359,32 @@ impl TopicIndex {
         Err(if start > 0 { self.at(start).map_or(0, |found| found.at.first_offset) } else { 0 })
     }
 
+    /// Whether an object has an earlier time than one before it, so that a search by time has to look at all.
+    pub fn times_go_back(&self) -> bool {
+        self.times_go_back
+    }
+
+    /// A part of a search by time: the offset where the records begin that it is for, or none if it isn't over.
+    pub fn since(&self, search: &mut Since) -> Option<u64> {
+        let start = self.entries.partition_point(|entry| entry.first_offset < search.offset).max(self.hidden());
+        let end = self.entries.len().min(start + PIECES_PER_VISIT);
+        for entry in self.entries.range(start.min(end)..end) {
+            let possible = entry.appended_us.filter(|time| time.get() <= search.possible_us);
+            match possible {
+                None => drop(search.wrong_from.get_or_insert(entry.first_offset)),
+                Some(time) if time.get() < search.time_us => search.wrong_from = None,
+                Some(_) => return Some(search.wrong_from.unwrap_or(entry.first_offset).max(self.first_offset())),
+            }
+        }
+        search.offset = self.entries.get(end).map_or(self.next_offset, |entry| entry.first_offset);
+        if end < self.entries.len() {
+            return None;
+        }
+        // Whatever is stored was appended before this search began.
+        let newest = search.wrong_from.filter(|_| search.time_us <= search.possible_us);
+        Some(newest.unwrap_or(self.next_offset).max(self.first_offset()))
+    }
+
     /// The numbers of the objects that hold records from the first offset on. An object keeps its number.
     pub fn numbers(&self) -> Range<u64> {
         self.deleted + self.hidden() as u64..self.deleted + self.entries.len() as u64
@@ -393,17 +429,13 @@ impl TopicIndex {
     }
 
     pub fn set_appended_us(&mut self, first_offset: u64, appended_us: u64) {
-        if let Some(entry) = self.entry_mut(first_offset) {
-            entry.appended_us = NonZeroU64::new(appended_us);
-        }
-    }
-
-    /// Notes the time of an object's newest record, if it is known. A merged object may have taken its place meanwhile.
-    pub fn set_newest_us(&mut self, first_offset: u64, location: Location, newest_us: Option<NonZeroU64>) {
-        if let Some(entry) = self.entry_mut(first_offset)
-            && entry.location == location
-        {
-            entry.newest_us = newest_us.or(entry.newest_us);
+        let appended_us = NonZeroU64::new(appended_us);
+        let Ok(position) = self.entries.binary_search_by_key(&first_offset, |entry| entry.first_offset) else { return };
+        let time = |position: usize| self.entries.get(position).and_then(|entry| entry.appended_us);
+        let before = position.checked_sub(1).and_then(time);
+        self.times_go_back |= is_back(before, appended_us) || is_back(appended_us, time(position + 1));
+        if let Some(entry) = self.entries.get_mut(position) {
+            entry.appended_us = appended_us;
         }
     }
 
@@ -444,6 +476,11 @@ impl TopicIndex {
         }
         assert!(deleted_bytes <= self.bytes, "deleted {deleted_bytes} bytes of a topic of {}", self.bytes);
         self.bytes -= deleted_bytes;
+        if self.times_go_back && hidden > 0 {
+            let following = self.entries.iter().skip(1);
+            let mut pairs = self.entries.iter().zip(following);
+            self.times_go_back = pairs.any(|(one, next)| is_back(one.appended_us, next.appended_us));
+        }
         assert!(hidden == 0 || !self.entries.is_empty(), "a topic lost its newest object");
         deleted_bytes
     }

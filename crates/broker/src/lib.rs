@@ -51,7 +51,7 @@ mod trim;
 
 pub use append::{AppendError, Appended};
 pub use broker::{Broker, Config, FailedTopic};
-pub use clock::{Clock, SystemClock};
+pub use clock::{Clock, SteadyClock, SystemClock};
 pub use commit_thread::CommitThread;
 pub use coordinator::{Commit, GroupOffset, OFFSET_METADATA_BYTES_MAX, OffsetError};
 pub use files_limit::raise_files_limit;
@@ -68,7 +68,7 @@ pub use rawline_batch::Kind;
 pub use rawline_journal::{BatchKind, Committed, PartitionProducer, TransactionProgress, TransactionalProducer};
 pub use read::{Piece, ReadAnswer, ReadError, ReadRequest, View};
 pub use received::{ProducerError, Received};
-pub use record_times::{DatedBatch, SearchBudget, SearchError};
+pub use record_times::DatedBatch;
 pub use settings::{Compaction, Retention, Settings};
 pub use stage::STAGES;
 pub use storage_id::StorageId;

@@ -1,6 +1,7 @@
 //! Every limit of the broker, each with its reason. How they relate is asserted at the end, at compile time.
 
 use crate::object::{ENTRY_BYTES, HEADER_BYTES, index_bytes};
+use rawline_journal::CLOCK_BACK_US;
 use std::time::Duration;
 
 /// Soft limit of one commit: pending appends are gathered into one object until it holds this much. 10 MiB is where a
@@ -177,9 +178,21 @@ pub const TOPICS_MAX: usize = 10_000;
 /// for.
 pub const RECORD_AHEAD_MAX: Duration = Duration::from_secs(3600);
 
-/// Maximum number of objects whose entries the searches of one request read: in a bucket some seconds, as one GET each.
-/// What they have read stays known, so that the next request goes on there.
-pub const SEARCH_OBJECTS_MAX: usize = 512;
+/// How far this machine's clock may differ from the store's dates before objects get the store's time. Ten seconds:
+/// dates are whole seconds and arrive late by a request's duration, and a clock that a time service sets is right to
+/// some milliseconds.
+pub const CLOCK_AHEAD_MAX: Duration = Duration::from_secs(10);
+
+/// How much later than its moment a response's date may arrive: longer than any request takes. A date that is older
+/// than that says that the store's clock was set back.
+pub const STORE_DATE_LATE_MAX: Duration = Duration::from_secs(60);
+
+/// A clock that moves by more than this in a moment has jumped. Time services correct by less, or slowly.
+pub const CLOCK_JUMP_MAX: Duration = Duration::from_secs(10);
+
+/// How long a broker goes on as if its clock hadn't jumped. Five minutes: a mistake that somebody notices at once
+/// leaves no trace, and the records of a machine that begins with a wrong clock get right times soon after it is set.
+pub const CLOCK_JUMP_HOLD: Duration = Duration::from_secs(300);
 
 /// Maximum number of partitions of a topic.
 pub const TOPIC_PARTITIONS_MAX: u32 = rawline_journal::PARTITIONS_MAX;
@@ -423,6 +436,11 @@ const _: () = assert!(JOURNAL_READ_AHEAD_BYTES >= 4 << 20, "a few of the largest
 const _: () = assert!(COMMITS_CONFIRMING_MAX >= 1, "no commit could ever begin");
 const _: () = assert!(CONFIRM_LATER_BYTES_MIN < COMMIT_BYTES / 2, "the next commit may be begun while one is synced");
 const _: () = assert!(INDEX_BYTES_GUESS as usize >= HEADER_BYTES + ENTRY_BYTES, "the guess holds a header");
+const _: () = assert!(
+    CLOCK_BACK_US as u128 >= 3 * CLOCK_AHEAD_MAX.as_micros(),
+    "two brokers that differ from the store in opposite ways share one order of times"
+);
+
 const _: () = assert!(CACHE_MEMORY_BYTES_MAX >= COMMIT_BYTES + (64 << 20), "a commit and the largest default request");
 const _: () = assert!(CACHE_MEMORY_BYTES_MAX <= u32::MAX as u64, "a semaphore counts these bytes");
 

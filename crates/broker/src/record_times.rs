@@ -1,10 +1,9 @@
 //! Searches a partition by the times of its records: those of Kafka's batches by their producers' clocks, ours by the
 //! time of their append.
 //!
-//! Times of append are in order, those of records needn't be. The index knows the time of the newest record of each
-//! object that was stored, or looked at, since the start. Of the others, the entries have it, which a search reads and
-//! notes. It leaves out what can't have the time: no record is later than its append by more than
-//! [`RECORD_AHEAD_MAX`].
+//! Times of append are in order unless a clock was wrong, those of records needn't be. The index knows the time of each
+//! object's newest record, so that a search reads the entries of the one object with its result. It begins where the
+//! time can first be: no record is later than its append by more than [`RECORD_AHEAD_MAX`].
 
 use crate::end::End;
 use crate::index::Found;
@@ -15,7 +14,6 @@ use crate::read::{ReadError, damaged};
 use crate::store::BatchTime;
 use rawline_journal::BatchKind;
 use std::num::NonZeroU64;
-use thiserror::Error;
 
 const AHEAD_MAX_US: u64 = RECORD_AHEAD_MAX.as_micros() as u64;
 
@@ -30,49 +28,6 @@ pub struct DatedBatch {
     pub end_offset: u64,
     /// Of its newest record, in microseconds since the Unix epoch; 0 if unknown.
     pub newest_us: u64,
-}
-
-/// Why a search has no result.
-#[derive(Debug, Error)]
-pub enum SearchError {
-    /// It has looked at as many objects as one request may. The index knows their times now.
-    #[error("the times of too many objects have to be read; retry: the next search goes on there")]
-    Unfinished,
-    /// An object can't be read.
-    #[error(transparent)]
-    Read(#[from] ReadError),
-}
-
-/// The objects whose entries the searches of one request may still read.
-#[derive(Debug)]
-pub struct SearchBudget {
-    objects: usize,
-}
-
-impl SearchBudget {
-    /// At most this many; usually [`SEARCH_OBJECTS_MAX`](crate::limits::SEARCH_OBJECTS_MAX).
-    pub fn of(objects: usize) -> SearchBudget {
-        SearchBudget { objects }
-    }
-
-    fn take(&mut self) -> Result<(), SearchError> {
-        self.objects = self.objects.checked_sub(1).ok_or(SearchError::Unfinished)?;
-        Ok(())
-    }
-}
-
-/// The time of a batch's newest record, as its entry has it. A batch of ours is of the time of its append, which is
-/// that of its object unless the object was merged.
-pub(crate) fn time_of(kind: BatchKind, time_us: u64, appended_us: u64) -> u64 {
-    match kind {
-        BatchKind::Rawline if time_us == 0 => appended_us,
-        BatchKind::Rawline | BatchKind::Kafka => time_us,
-    }
-}
-
-/// The newest of the times of an object's batches. Unknown ones count as the oldest.
-pub(crate) fn newest(times: impl Iterator<Item = u64>) -> Option<NonZeroU64> {
-    times.map(|time_us| NonZeroU64::MIN.saturating_add(time_us.saturating_sub(1))).max()
 }
 
 /// An object whose batches' times are known.
@@ -93,7 +48,7 @@ impl Dated {
         let each = self.times.iter().flatten().map(move |&BatchTime { records, kind, time_us }| {
             let first_offset = next_offset;
             next_offset += u64::from(records);
-            DatedBatch { kind, first_offset, end_offset: next_offset, newest_us: time_of(kind, time_us, appended_us) }
+            DatedBatch { kind, first_offset, end_offset: next_offset, newest_us: kind.newest_us(time_us, appended_us) }
         });
         self.times.is_none().then_some(all).into_iter().chain(each)
     }
@@ -108,17 +63,12 @@ impl Dated {
 impl Partition {
     /// The first batch with a record at `offset` or later whose newest record is of `time_us` or later, in microseconds
     /// since the Unix epoch.
-    pub async fn batch_since(
-        &self,
-        time_us: u64,
-        offset: u64,
-        budget: &mut SearchBudget,
-    ) -> Result<Option<DatedBatch>, SearchError> {
+    pub async fn batch_since(&self, time_us: u64, offset: u64) -> Result<Option<DatedBatch>, ReadError> {
         if let End::Own(_) = self.end {
             return self.object_since(time_us, offset).await;
         }
         if self.topic.life.is_deleted() {
-            return Err(self.deleted().into());
+            return Err(self.deleted());
         }
         let numbers = self.index().numbers();
         let mut offset = self.first_since(time_us.saturating_sub(AHEAD_MAX_US), numbers).await?.max(offset);
@@ -130,7 +80,7 @@ impl Partition {
             };
             match seen {
                 Ok(found) => {
-                    let Some(dated) = self.dated(offset.max(found.at.first_offset), budget).await? else { continue };
+                    let Some(dated) = self.dated(offset.max(found.at.first_offset)).await? else { continue };
                     let is_wanted = |batch: &DatedBatch| batch.end_offset > offset && batch.newest_us >= time_us;
                     if let Some(batch) = dated.batches().find(is_wanted) {
                         return Ok(Some(batch));
@@ -147,7 +97,7 @@ impl Partition {
 
     /// The first of the batches that have the newest record, of those with a record at `from` or later; `None` if there
     /// is no record. Of records of the same time, the first counts.
-    pub async fn newest_batch(&self, from: u64, budget: &mut SearchBudget) -> Result<Option<DatedBatch>, SearchError> {
+    pub async fn newest_batch(&self, from: u64) -> Result<Option<DatedBatch>, ReadError> {
         let end = self.index().next_offset();
         if let End::Own(_) = self.end {
             let newest = end.checked_sub(1).and_then(|offset| self.index().find(offset));
@@ -155,14 +105,19 @@ impl Partition {
             return self.object_since(self.appended_us_of(&newest).await?, from).await;
         }
         if self.topic.life.is_deleted() {
-            return Err(self.deleted().into());
+            return Err(self.deleted());
         }
         let mut newest: Option<(u64, u64)> = None;
         let mut before = end;
         let mut visited = 0;
         while before > from {
             let newest_us = newest.map_or(0, |(newest_us, _)| newest_us);
-            let seen = self.index().newer_before(before, newest_us, newest_us.saturating_sub(AHEAD_MAX_US));
+            let seen = {
+                let index = self.index();
+                // Where times go back, all objects have to be looked at.
+                let appended_us = if index.times_go_back() { 0 } else { newest_us.saturating_sub(AHEAD_MAX_US) };
+                index.newer_before(before, newest_us, appended_us)
+            };
             let found = match seen {
                 Ok(found) => found,
                 Err(next) => {
@@ -172,13 +127,11 @@ impl Partition {
             };
             let first_offset = found.at.first_offset.max(from);
             // The newest record of an object that begins before may be one of those before.
-            let known = found.newest_us.filter(|_| first_offset == found.at.first_offset);
-            let found_us = match known {
-                Some(known) => Some(known.get()),
-                None => {
-                    let dated = self.dated(first_offset, budget).await?;
-                    dated.and_then(|dated| dated.newest(from)).map(|batch| batch.newest_us)
-                }
+            let found_us = if first_offset == found.at.first_offset {
+                Some(found.newest_us)
+            } else {
+                let dated = self.dated(first_offset).await?;
+                dated.and_then(|dated| dated.newest(from)).map(|batch| batch.newest_us)
             };
             if let Some(found_us) =
                 found_us.filter(|found_us| newest.is_none_or(|(newest_us, _)| *found_us >= newest_us))
@@ -190,11 +143,11 @@ impl Partition {
             yield_after(visited).await;
         }
         let Some((_, offset)) = newest else { return Ok(None) };
-        Ok(self.dated(offset, budget).await?.and_then(|dated| dated.newest(from)))
+        Ok(self.dated(offset).await?.and_then(|dated| dated.newest(from)))
     }
 
     /// What [`Partition::batch_since`] returns of a partition that has its own objects: each is of one time.
-    async fn object_since(&self, time_us: u64, offset: u64) -> Result<Option<DatedBatch>, SearchError> {
+    async fn object_since(&self, time_us: u64, offset: u64) -> Result<Option<DatedBatch>, ReadError> {
         let first_offset = self.offset_at(time_us).await?.max(offset);
         let Some(found) = self.index().find(first_offset) else { return Ok(None) };
         let newest_us = self.appended_us_of(&found).await?;
@@ -202,7 +155,7 @@ impl Partition {
     }
 
     /// The object of a journal that holds this offset; `None` if it is deleted.
-    async fn dated(&self, offset: u64, budget: &mut SearchBudget) -> Result<Option<Dated>, SearchError> {
+    async fn dated(&self, offset: u64) -> Result<Option<Dated>, ReadError> {
         let mut has_caught_up = false;
         loop {
             let Some(found) = self.index().find(offset) else { return Ok(None) };
@@ -210,7 +163,6 @@ impl Partition {
             if found.has_one_time() {
                 return Ok(Some(Dated { found, appended_us, times: None }));
             }
-            budget.take()?;
             let times = match self.store().batch_times(&self.log, found.at).await {
                 // Another broker has deleted the object, because its records are elsewhere, or deleted.
                 Err(error) if error.is_gone && !has_caught_up => {
@@ -222,12 +174,9 @@ impl Partition {
             };
             let records: u64 = times.iter().flatten().map(|batch| u64::from(batch.records)).sum();
             if found.at.first_offset + records != found.next_offset {
-                return Err(damaged(&found, ObjectError::Header).into());
+                return Err(damaged(&found, ObjectError::Header));
             }
-            let dated = Dated { found, appended_us, times };
-            let newest_us = newest(dated.batches().map(|batch| batch.newest_us));
-            self.index_mut().set_newest_us(found.at.first_offset, found.at.location, newest_us);
-            return Ok(Some(dated));
+            return Ok(Some(Dated { found, appended_us, times }));
         }
     }
 }

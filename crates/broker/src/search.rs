@@ -1,6 +1,6 @@
 //! Searches a partition by time of append.
 
-use crate::index::Found;
+use crate::index::{Found, Since};
 use crate::object::{HEADER_BYTES, Header};
 use crate::partition::Partition;
 use crate::read::{ReadError, damaged};
@@ -46,6 +46,9 @@ impl Partition {
 
     /// The same before a time when few objects are older: looks at those near the topic's front only.
     pub(crate) async fn offset_at_near_front(&self, time_us: u64) -> Result<u64, ReadError> {
+        if self.index().times_go_back() {
+            return Ok(self.first_of_all_since(time_us).await);
+        }
         let numbers = self.index().numbers();
         let (mut older, mut step) = (numbers.start, 1);
         while older + step < numbers.end && self.appended_us(older + step).await? < time_us {
@@ -57,6 +60,9 @@ impl Partition {
     /// The first offset appended at or after `time_us`. It begins an object with one of these numbers, or the one after
     /// them.
     pub(crate) async fn first_since(&self, time_us: u64, numbers: Range<u64>) -> Result<u64, ReadError> {
+        if self.index().times_go_back() {
+            return Ok(self.first_of_all_since(time_us).await);
+        }
         let Range { start: mut low, end: mut high } = numbers;
         while low < high {
             let middle = low + (high - low) / 2;
@@ -70,6 +76,18 @@ impl Partition {
         // Objects may have been deleted meanwhile.
         let found = index.numbered(low.max(index.numbers().start));
         Ok(found.map_or(index.next_offset(), |found| found.at.first_offset.max(index.first_offset())))
+    }
+
+    /// The first offset appended at or after `time_us`, where times aren't in order.
+    async fn first_of_all_since(&self, time_us: u64) -> u64 {
+        let mut search = Since::new(time_us, self.topic.shared.clock.now_us());
+        loop {
+            let found = self.index().since(&mut search);
+            match found {
+                Some(offset) => return offset,
+                None => tokio::task::yield_now().await,
+            }
+        }
     }
 
     /// Time of the append of an object by its number.

@@ -26,7 +26,7 @@ pub enum TransactionProgress {
     None,
     /// It is open.
     Open {
-        /// The journal's time when it began, in microseconds since the Unix epoch.
+        /// When it began by the journal's times, in microseconds since the Unix epoch.
         began_us: u64,
     },
     /// It was committed.
@@ -44,7 +44,7 @@ pub struct PartitionProducer {
     pub epoch: u16,
     /// Its number for the newest record.
     pub newest_sequence: u64,
-    /// The journal's time of the newest append, in microseconds since the Unix epoch.
+    /// When it appended last by the journal's times, in microseconds since the Unix epoch.
     pub appended_us: u64,
     /// The first offset of its open transaction.
     pub transaction_from: Option<u64>,
@@ -87,7 +87,7 @@ impl State {
                 id: *id,
                 epoch: history.epoch,
                 newest_sequence: newest.sequence + u64::from(newest.content.records) - 1,
-                appended_us: history.appended_us,
+                appended_us: self.times.at_age(history.appended_us),
                 transaction_from: open.next().map(|(first, _)| *first),
             })
         });
@@ -97,7 +97,7 @@ impl State {
     fn transactional(&self, id: u64, named: &Named) -> Option<TransactionalProducer> {
         let Named { name, epoch, timeout_ms, ended, .. } = named;
         let progress = match (self.transactions.open.get(&id), ended) {
-            (Some(open), _) => TransactionProgress::Open { began_us: open.began_us },
+            (Some(open), _) => TransactionProgress::Open { began_us: self.times.at_age(open.began_us) },
             (None, Some(ended)) if ended.is_committed => TransactionProgress::Committed,
             (None, Some(_)) => TransactionProgress::Aborted,
             (None, None) => TransactionProgress::None,

@@ -127,7 +127,7 @@ mod tests {
             batches_at: 144,
             bytes: 72,
         };
-        let piece = |(first_offset, source)| Piece { first_offset, appended_us: 0, place: place(source) };
+        let piece = |(first_offset, source)| Piece { first_offset, appended_us: 0, newest_us: 0, place: place(source) };
         let pieces = (0..).zip(sources.iter().copied()).map(piece).collect();
         Snapshot { state, pieces: BTreeMap::from([(PartitionId { topic: 1, number: 0 }, pieces)]) }
     }

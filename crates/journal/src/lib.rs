@@ -33,6 +33,7 @@ mod rules;
 mod shares;
 mod snapshot;
 mod state;
+mod times;
 mod topics;
 mod transactions;
 mod writer;
@@ -44,8 +45,8 @@ pub use garbage::{Garbage, Key, Listing};
 pub use groups::{Fence, Groups, StoredGroup};
 pub use journals::{JOURNALS_MAX, journal_of, journal_of_topic, mix};
 pub use limits::{
-    GROUP_STATE_BYTES_MAX, Limits, MERGED_PIECES_MAX, NAME_BYTES_MAX, NAMED_IDS, OWNER_BYTES_MAX, PARTITIONS_MAX,
-    PRODUCER_NAMES_MAX,
+    CLOCK_BACK_US, GROUP_STATE_BYTES_MAX, Limits, MERGED_PIECES_MAX, NAME_BYTES_MAX, NAMED_IDS, OWNER_BYTES_MAX,
+    PARTITIONS_MAX, PRODUCER_NAMES_MAX,
 };
 pub use lost::Lost;
 pub use merge::{Joined, MergeLimits, Used, Uses, choose, join, join_adjacent};
@@ -59,6 +60,7 @@ pub use place::{BatchCount, MergedPiece, Piece, Place, Source};
 pub use producers::{Content, Producer, Rejected, content_checksum};
 pub use snapshot::{Snapshot, SnapshotError, build_snapshot};
 pub use state::{Changes, Contradiction, Entry, Expired, PartitionId, State, Wrong};
+pub use times::{Times, next_time};
 pub use topics::Topic;
 pub use transactions::{Aborted, PartitionTransactions, TransactionEnd, TransactionPart};
 pub use writer::{Action, Answer, Append, Event, Outcome, PutResult, ReadResult, Size, Writer};

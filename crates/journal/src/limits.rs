@@ -14,7 +14,7 @@ pub const OBJECT_CONTROL_BYTES_MAX: u64 = 1 << 20;
 
 /// Maximum number of pieces in a merged object, so that the control record that lists them takes half of an object's
 /// control records.
-pub const MERGED_PIECES_MAX: usize = 8192;
+pub const MERGED_PIECES_MAX: usize = 8000;
 
 /// Pieces are joined while they take at most so many offsets: readers number the records of a piece with 32 bits.
 pub const PIECE_OFFSETS_MAX: u64 = u32::MAX as u64;
@@ -37,9 +37,21 @@ pub const SETTINGS_BYTES_MAX: usize = 4096;
 /// Maximum number of producers that a partition remembers. Each takes about 200 bytes of memory while it is remembered.
 pub const PRODUCERS_MAX: usize = 1000;
 
-/// How long a producer is remembered after its newest append, in microseconds of the journal's time. Seven days, like
+/// How long a producer is remembered after its newest append, in microseconds of the journal's age. Seven days, like
 /// Kafka's transactional ids: longer than any retry, and than an outage over a holiday.
 pub const PRODUCER_AGE_US: u64 = 7 * 24 * 3600 * 1_000_000;
+
+/// How far the newest object's time may be ahead of a writer's clock before the journal's times go back to the clock,
+/// in microseconds. Until then the next object is later by one microsecond. Thirty seconds: clocks that a time service
+/// sets differ by milliseconds, and two brokers whose clocks the store's dates correct by twice the 10 s that they
+/// allow.
+pub const CLOCK_BACK_US: u64 = 30 * 1_000_000;
+
+/// How much older an object makes the journal at most, in microseconds: a clock that is ahead by years for one object
+/// must not make everything old. Where nothing is appended for longer than a day, what is remembered stays for longer.
+pub const AGE_STEP_MAX_US: u64 = 24 * 3600 * 1_000_000;
+
+const _: () = assert!(AGE_STEP_MAX_US * 2 < PRODUCER_AGE_US, "one wrong time, and an idle day, forget nobody");
 
 /// Maximum number of producers' names. With names of 36 bytes they take 600 KB of a snapshot.
 pub const PRODUCER_NAMES_MAX: usize = 10_000;

@@ -228,7 +228,7 @@ fn join_all<'a>(pieces: impl Iterator<Item = &'a (PartitionId, Piece, u64)>, lim
                     && joined.next_offset == piece.first_offset
                     && bytes + more <= limits.piece_bytes
                     && joined.has_offsets_for(*next_offset)
-                    && piece.appended_us.saturating_sub(begins_at) <= limits.piece_span_us =>
+                    && piece.appended_us.abs_diff(begins_at) <= limits.piece_span_us =>
             {
                 bytes += more;
                 joined.pieces.push(*piece);

@@ -15,7 +15,7 @@ pub(crate) struct Named {
     pub owner: Arc<str>,
     /// Epoch of the newest instance.
     pub epoch: u16,
-    /// The journal's time when an instance was opened or appended.
+    /// The journal's age when an instance was opened or appended.
     pub used_us: u64,
     /// How long its transactions may take, in milliseconds; 0 if it has none.
     pub timeout_ms: u32,

@@ -29,7 +29,7 @@ impl Committed {
 pub(crate) struct GroupOffsets {
     /// The name of the key that made the first commit.
     pub owner: Arc<str>,
-    /// The journal's time of the newest commit.
+    /// The journal's age at the newest commit.
     pub used_us: u64,
     pub committed: BTreeMap<PartitionId, Committed>,
 }
@@ -203,7 +203,7 @@ impl Offsets {
         committed.map(|(id, committed)| (*id, committed))
     }
 
-    /// Follows a control record of a valid object, which was built at the journal's time `now_us`.
+    /// Follows a control record of a valid object, which was built at the journal's age `now_us`.
     pub fn follow(&mut self, control: &Control, now_us: u64) {
         let followed = match control {
             Control::CommitOffset { group, partition, committed, owner, producer: None, .. } => {

@@ -50,6 +50,9 @@ pub struct Piece {
     /// When the broker built the object: microseconds since the Unix epoch. In a merged object, this time of the newest
     /// object that the piece is made of.
     pub appended_us: u64,
+    /// Time of the newest record in microseconds since the Unix epoch: those of Kafka's batches have their producer's,
+    /// others that of their append. 0 if none has one.
+    pub newest_us: u64,
     /// Where the records are.
     pub place: Place,
 }

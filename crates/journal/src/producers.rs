@@ -163,7 +163,7 @@ pub(crate) struct Stored {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct History {
     pub epoch: u16,
-    /// The journal's time of the newest append.
+    /// The journal's age at the newest append.
     pub appended_us: u64,
     pub stored: VecDeque<Stored>,
 }
@@ -192,7 +192,7 @@ pub(crate) struct Before {
 }
 
 impl Producers {
-    /// What to do with an append at the journal's time `now_us`. It is a duplicate only if it has the same content: an
+    /// What to do with an append at the journal's age `now_us`. It is a duplicate only if it has the same content: an
     /// append by somebody else that uses the producer's id must not pass for the producer's own.
     pub fn judge(&self, producer: Producer, content: Content, now_us: u64) -> Verdict {
         let known = self.0.get(&producer.id).filter(|history| !is_old(history.appended_us, now_us));

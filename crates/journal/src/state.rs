@@ -14,6 +14,7 @@ use crate::offsets::{Offsets, OffsetsBefore};
 use crate::place::MergedPiece;
 use crate::producers::{Before, Content, Producer, Producers, Rejected, Verdict};
 use crate::rules::Rules;
+use crate::times::Times;
 use crate::topics::{Topic, Topics};
 use crate::transactions::{
     JoinedBefore, NotedBefore, Open, PartitionTransactions, TransactionEnd, TransactionPart, Transactions,
@@ -22,6 +23,7 @@ use crate::transactions::{
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 use thiserror::Error;
 
 /// A partition of a topic. A topic's id is never used again, unlike its name.
@@ -156,8 +158,8 @@ pub struct State {
     pub(crate) offsets: Offsets,
     pub(crate) groups: Groups,
     pub(crate) transactions: Transactions,
-    /// The newest time of an object: the only time by which anything is forgotten, because all observers have it.
-    pub(crate) time_us: u64,
+    /// The times of objects. What is forgotten goes by the age of the journal, because all observers have it.
+    pub(crate) times: Times,
     /// Partitions that have had a record.
     pub(crate) partitions: BTreeMap<PartitionId, Partition>,
 }
@@ -204,7 +206,7 @@ pub(crate) enum Undo {
         offsets: OffsetsBefore,
     },
     Time {
-        before_us: u64,
+        before: Times,
     },
     Entry {
         partition: PartitionId,
@@ -261,9 +263,9 @@ impl State {
         self.topics.iter()
     }
 
-    /// The newest time of an object, in microseconds since the Unix epoch.
-    pub fn time_us(&self) -> u64 {
-        self.time_us
+    /// The times of objects up to here.
+    pub fn times(&self) -> Times {
+        self.times
     }
 
     /// The offsets that groups have committed.
@@ -353,14 +355,14 @@ impl State {
 
     /// Counts an object's time in, before its changes.
     pub(crate) fn advance(&mut self, appended_us: u64) -> Undo {
-        let before_us = self.time_us;
-        self.time_us = before_us.max(appended_us);
-        Undo::Time { before_us }
+        let before = self.times;
+        self.times.advance(appended_us);
+        Undo::Time { before }
     }
 
-    /// Drops producers that are too old by this time, which is certain.
-    pub(crate) fn forget_old(&mut self, time_us: u64) {
-        self.partitions.values_mut().for_each(|partition| partition.producers.forget_old(time_us));
+    /// Drops producers that are too old at this age, which is certain.
+    pub(crate) fn forget_old(&mut self, age_us: u64) {
+        self.partitions.values_mut().for_each(|partition| partition.producers.forget_old(age_us));
     }
 
     /// Takes an object whose changes are counted in already into the chain.
@@ -406,22 +408,23 @@ impl State {
         (is_full && !self.transactions.has_joined(id, partition)).then_some(full)
     }
 
-    /// When the first of the open transactions takes too long by the journal's time, in microseconds; `None` if none is
-    /// open.
-    pub fn expires_at(&self) -> Option<u64> {
-        self.transactions.open.iter().map(|(id, open)| self.expiry(*id, open)).min()
+    /// The open transactions: each with its producer's id and the journal's age when it began, in microseconds. No two
+    /// are the same, whenever they were open.
+    pub fn open_transactions(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.transactions.open.iter().map(|(id, open)| (*id, open.began_us))
     }
 
-    /// The transactions that take too long at a time, in microseconds.
-    pub fn expired(&self, now_us: u64) -> Vec<Expired> {
-        let expired = self.transactions.open.iter().filter(|(id, open)| self.expiry(**id, open) <= now_us);
-        let named = |id: u64| self.names.get(id).map(|named| (named.name.clone(), named.epoch));
-        expired.filter_map(|(id, _)| named(*id).map(|(name, epoch)| Expired { name, id: *id, epoch })).collect()
-    }
-
-    fn expiry(&self, id: u64, open: &Open) -> u64 {
-        let timeout_ms = self.names.get(id).map_or(0, |named| named.timeout_ms);
-        open.began_us.saturating_add(u64::from(timeout_ms) * 1000)
+    /// The transactions that take too long: by the objects since they began, or because the caller has seen them open
+    /// for their timeout. No clock needs to be right for that, and if nothing is appended the caller's time goes on.
+    pub fn expired(&self, open_for: impl Fn(u64, u64) -> Duration) -> Vec<Expired> {
+        let expired = self.transactions.open.iter().filter_map(|(id, open)| {
+            let Named { name, epoch, timeout_ms, .. } = self.names.get(*id)?;
+            let timeout = Duration::from_millis(u64::from(*timeout_ms));
+            let by_objects = Duration::from_micros(self.times.age_us().saturating_sub(open.began_us));
+            let is_expired = by_objects.max(open_for(*id, open.began_us)) >= timeout;
+            is_expired.then(|| Expired { name: name.clone(), id: *id, epoch: *epoch })
+        });
+        expired.collect()
     }
 
     /// The markers that a control record leads to, once those before it are counted in and it is not.
@@ -477,7 +480,7 @@ impl State {
         match (producer, self.partitions.get(&partition)) {
             (None, _) => Verdict::New,
             (Some(_), None) => Verdict::Unknown,
-            (Some(producer), Some(found)) => found.producers.judge(producer, content, self.time_us),
+            (Some(producer), Some(found)) => found.producers.judge(producer, content, self.times.age_us()),
         }
     }
 
@@ -534,7 +537,7 @@ impl State {
                 if open != *ends {
                     return Err(Refused::OpenTransaction { id: open });
                 }
-                let (used_us, timeout_ms) = (self.time_us, *timeout_ms);
+                let (used_us, timeout_ms) = (self.times.age_us(), *timeout_ms);
                 let (name, owner) = (name.clone(), owner.clone());
                 let opened = Named { name, owner, epoch: *epoch, used_us, timeout_ms, ended: None };
                 self.instance(*id, opened, *ends, TransactionEnd::Abort)
@@ -551,7 +554,7 @@ impl State {
                 let ended = Ended { id: *id, epoch: *epoch, is_committed: end.is_committed() };
                 let ended = Some(ended).filter(|_| *end != TransactionEnd::Expire);
                 // The owner stays.
-                let (name, owner, used_us) = (name.clone(), "".into(), self.time_us);
+                let (name, owner, used_us) = (name.clone(), "".into(), self.times.age_us());
                 let opened = Named { name, owner, epoch: next.1, used_us, timeout_ms, ended };
                 self.instance(next.0, opened, *id, *end)
             }
@@ -563,14 +566,15 @@ impl State {
                 if named.timeout_ms == 0 {
                     return Err(Refused::NoTransactions { id: *id });
                 }
-                let offsets = self.offsets.commit_pending((*id, owner), group, *partition, committed, self.time_us)?;
-                let joined = self.transactions.join(*id, None, self.time_us);
+                let offsets =
+                    self.offsets.commit_pending((*id, owner), group, *partition, committed, self.times.age_us())?;
+                let joined = self.transactions.join(*id, None, self.times.age_us());
                 Ok(Undo::Pending { producer: *id, joined, offsets })
             }
             Control::CommitOffset { group, partition, committed, owner, producer: None, fence } => {
                 self.check_group(group, *fence, rules)?;
                 self.topics.check_committed(partition.topic, partition.number)?;
-                let before = self.offsets.commit(group, owner, *partition, committed, self.time_us)?;
+                let before = self.offsets.commit(group, owner, *partition, committed, self.times.age_us())?;
                 Ok(Undo::Offsets { before })
             }
             Control::ForgetOffset { group, partition: Some(partition), fence } => {
@@ -582,7 +586,7 @@ impl State {
                 self.delete_group(group)
             }
             Control::StoreGroup { group, version, after, stamp, members, state } => {
-                let (version, stamp, members, used_us) = (*version, *stamp, *members, self.time_us);
+                let (version, stamp, members, used_us) = (*version, *stamp, *members, self.times.age_us());
                 let stored = StoredGroup { version, stamp, members, state: state.clone(), used_us };
                 Ok(Undo::Groups {
                     groups: self.groups.store(group, *after, stored)?,
@@ -665,7 +669,7 @@ impl State {
         let open = &self.transactions.open;
         let names = Box::new(self.names.open_next(id, opened, |id| open.contains_key(&id))?);
         let ended = self.transactions.open.remove_entry(&ends);
-        let offsets = self.offsets.end(ends, end.is_committed(), self.time_us);
+        let offsets = self.offsets.end(ends, end.is_committed(), self.times.age_us());
         Ok(Undo::Instance { names, ended, offsets })
     }
 
@@ -676,7 +680,7 @@ impl State {
         assert_eq!(entry.first_offset, partition.next_offset, "{entry:?} is not at the end of its partition");
         assert!(entry.content.records > 0, "{entry:?} has no records");
         let next_offset = std::mem::replace(&mut partition.next_offset, entry.next_offset());
-        let now_us = self.time_us;
+        let now_us = self.times.age_us();
         let note = |producer| partition.producers.note(producer, entry.content, entry.first_offset, now_us);
         let appends = entry.producer.filter(|_| !entry.is_marker());
         let before = appends.map(note);
@@ -688,7 +692,9 @@ impl State {
         let (part, Producer { id: producer, .. }) = (entry.transaction?, entry.producer?);
         let noted_count = self.transactions.noted;
         let joined = match part {
-            TransactionPart::Records => Some(self.transactions.join(producer, Some(entry.partition), self.time_us)),
+            TransactionPart::Records => {
+                Some(self.transactions.join(producer, Some(entry.partition), self.times.age_us()))
+            }
             TransactionPart::Commit | TransactionPart::Abort => None,
         };
         let of_partition = &mut self.partitions.entry(entry.partition).or_default().transactions;
@@ -723,7 +729,7 @@ impl State {
                 self.transactions.unjoin(producer, None, joined);
                 self.offsets.restore(offsets);
             }
-            Undo::Time { before_us } => self.time_us = before_us,
+            Undo::Time { before } => self.times = before,
             Undo::Alter { topic, before } => self.topics.put(topic, before),
             Undo::Delete { topic, before, partitions, offsets } => {
                 self.topics.put(topic, before);

@@ -193,7 +193,7 @@ impl PartitionTransactions {
 /// An open transaction.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Open {
-    /// The journal's time when it began.
+    /// The journal's age when it began.
     pub began_us: u64,
     /// Where it writes.
     pub partitions: BTreeSet<PartitionId>,

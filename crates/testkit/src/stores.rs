@@ -50,12 +50,13 @@ impl Place {
                 let cache = Cache::open(bucket.cache_dir(), S3_CACHE_BYTES).unwrap();
                 let mut config = S3Config::new(&format!("s3://{}/topics", bucket.name), cache).unwrap();
                 (config.variables, config.new_layout) = (bucket.variables(), *layout);
+                config.has_clock = false;
                 Arc::new(S3Store::open(config).await.unwrap())
             }
             Kind::Cloud(bucket) => {
                 let cache = Cache::open(bucket.cache_dir(), S3_CACHE_BYTES).unwrap();
                 let config = S3Config::new(&format!("{}/topics", bucket.url), cache).unwrap();
-                let config = S3Config { variables: bucket.variables.clone(), ..config };
+                let config = S3Config { variables: bucket.variables.clone(), has_clock: false, ..config };
                 Arc::new(S3Store::open(config).await.unwrap())
             }
         }

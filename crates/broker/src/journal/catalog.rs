@@ -8,17 +8,16 @@ use crate::journal::Together;
 use crate::life::Life;
 use crate::limits::PIECES_PER_VISIT;
 use crate::metrics::TrimMetrics;
-use crate::record_times::{newest, time_of};
 use crate::settings::Settings;
-use crate::store::{Location, StoreError};
+use crate::store::StoreError;
 use crate::subscriptions::{Registry, Subject};
 use crate::topic_id::TopicId;
 use bytes::Bytes;
 use rawline_journal::{
     Batch, Control, Groups, Index, MergedPiece, Offsets, PartitionId, PartitionTransactions, Piece, Snapshot, State,
+    Times,
 };
 use std::collections::{BTreeMap, HashMap};
-use std::num::NonZeroU64;
 use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tokio::sync::watch;
@@ -59,8 +58,8 @@ pub(super) struct Catalog {
     groups: Groups,
     /// How often members of groups have changed.
     groups_changes: u64,
-    /// The newest time of an object.
-    time_us: u64,
+    /// The times of objects.
+    times: Times,
     /// The merge that has begun and not ended.
     open_merge: Option<u64>,
     /// The id that the next topic gets.
@@ -171,21 +170,13 @@ impl Extent {
 
     /// Adds a piece. Returns the size of those before it that have no record left: the newest is kept until another
     /// follows.
-    fn push(
-        &self,
-        id: PartitionId,
-        piece: &Piece,
-        next_offset: u64,
-        newest_us: Option<NonZeroU64>,
-        batches: &[(Batch, u64)],
-    ) -> u64 {
+    fn push(&self, id: PartitionId, piece: &Piece, next_offset: u64, batches: &[(Batch, u64)]) -> u64 {
         let mut index = self.index_mut();
         // With the piece: nobody sees its records without what they have to do with transactions.
         index.note_transactions(piece.first_offset, batches.iter().map(|(batch, _)| batch));
         let pushed = index.push_piece(piece, next_offset);
         // The rules have compared its offsets with the partition's end.
         assert!(pushed.is_ok(), "{piece:?} of {id:?}: {pushed:?}");
-        index.set_newest_us(piece.first_offset, Location::Journal(piece.place), newest_us);
         let deleted = index.delete_hidden();
         drop(index);
         let before = self.end.send_replace(next_offset);
@@ -231,7 +222,7 @@ impl Catalog {
     pub fn restore(&mut self, snapshot: &Snapshot) {
         let Snapshot { state, pieces } = snapshot;
         self.open_merge = state.merges().open();
-        (self.offsets, self.time_us) = (state.offsets().clone(), state.time_us());
+        (self.offsets, self.times) = (state.offsets().clone(), state.times());
         self.groups = state.groups().clone();
         self.groups_changes += 1;
         self.next_topic = state.next_topic();
@@ -258,10 +249,10 @@ impl Catalog {
 
     /// Adds a certain object.
     pub fn publish(&mut self, index: &Index) {
-        self.time_us = self.time_us.max(index.header.appended_us);
+        self.times.advance(index.header.appended_us);
         for control in index.controls() {
-            self.offsets.follow(control, self.time_us);
-            self.groups.follow(control, self.time_us);
+            self.offsets.follow(control, self.times.age_us());
+            self.groups.follow(control, self.times.age_us());
             match control {
                 Control::Create { topic, name, partitions, settings } => {
                     self.create(*topic, name, *partitions, settings);
@@ -286,8 +277,7 @@ impl Catalog {
             }
         }
         for ((id, piece, next_offset), (_, batches)) in index.pieces().zip(index.sections()) {
-            let times = batches.iter().map(|(batch, _)| time_of(batch.kind, batch.max_timestamp_us, piece.appended_us));
-            let bytes = self.extent(id).push(id, &piece, next_offset, newest(times), batches);
+            let bytes = self.extent(id).push(id, &piece, next_offset, batches);
             self.topic(id.topic).subject.committed(id.number, piece.first_offset);
             if bytes > 0 {
                 self.trim_metrics.iter().for_each(|metrics| metrics.deleted(bytes));
@@ -304,7 +294,7 @@ impl Catalog {
 
     /// The time of the newest object.
     pub fn newest_us(&self) -> u64 {
-        self.time_us
+        self.times.newest_us()
     }
 
     /// What the broker's journals have in common.

@@ -1,6 +1,7 @@
 //! What callers hold of a journal.
 
 use crate::append::Appended;
+use crate::clock::StorageClock;
 use crate::index::Found;
 use crate::journal::catalog::{Catalog, JournalTopic};
 use crate::journal::merge::{MergeConfig, Merger, Published};
@@ -209,6 +210,7 @@ pub struct Journal {
 impl Journal {
     /// Starts the task that extends the journal of a store. It reads first what is there.
     pub fn open(store: Arc<dyn JournalStore>, clock: Arc<dyn Clock>, config: JournalConfig) -> Journal {
+        let clock = Arc::new(StorageClock::new(clock));
         Journal::open_guarded(store, clock, config, Together::default(), (), None)
     }
 
@@ -368,7 +370,7 @@ impl Journal {
         clock: Arc<dyn Clock>,
         config: JournalConfig,
     ) -> (Journal, impl Future<Output = ()> + Send + 'static) {
-        Journal::together_with(store, clock, config, Together::default())
+        Journal::together_with(store, Arc::new(StorageClock::new(clock)), config, Together::default())
     }
 
     /// As [`Journal::new`], of a journal that is not the broker's only one.

@@ -97,7 +97,7 @@ pub(super) async fn replace(
         stream::iter(later).map(read).buffered(JOURNAL_READS_FIRST as usize).try_collect().await?;
     let indexes = later.iter().map(|(number, index)| (*number, index)).collect();
     let numbers: Vec<u64> = lost.clone().collect();
-    let replaced = Lost::between(state.chain().last(), state.time_us(), &state, &numbers, &indexes);
+    let replaced = Lost::between(state.chain().last(), state.times().newest_us(), &state, &numbers, &indexes);
     let (mut state, mut objects) = (state, Vec::with_capacity(numbers.len()));
     for number in lost.start..later.keys().next_back().map_or(lost.end, |newest| newest + 1) {
         let own = replaced.object(number, &state);

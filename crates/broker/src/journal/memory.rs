@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// A journal's objects in memory. They are lost when it is dropped.
 pub struct MemoryJournal {
     clock: Arc<dyn Clock>,
+    has_clock: bool,
     keys: Mutex<Keys>,
 }
 
@@ -30,7 +31,13 @@ struct Stored {
 impl MemoryJournal {
     /// A journal without objects. The clock is the store's.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
-        MemoryJournal { clock, keys: Mutex::default() }
+        MemoryJournal { clock, has_clock: false, keys: Mutex::default() }
+    }
+
+    /// The same, whose dates correct brokers' clocks, as a bucket's do.
+    #[must_use]
+    pub fn dated(self) -> Self {
+        MemoryJournal { has_clock: true, ..self }
     }
 
     /// Number of objects, merged ones included.
@@ -53,6 +60,10 @@ impl MemoryJournal {
 }
 
 impl JournalStore for MemoryJournal {
+    fn has_clock(&self) -> bool {
+        self.has_clock
+    }
+
     fn create(&self, source: Source, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult> {
         let mut keys = self.keys();
         if keys.objects.contains_key(&source) {

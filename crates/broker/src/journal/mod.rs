@@ -2,9 +2,10 @@
 //!
 //! The rules are `rawline-journal`'s; here is their driver. `task.rs` owns a [`Writer`](rawline_journal::Writer) and
 //! carries out what it asks for, `build.rs` lays out objects around the received batches, `catalog.rs` says where the
-//! records are. `watch.rs` looks whether what was stored is still there (`look.rs`). `reads.rs` reads what others have
-//! stored, `catch_ups.rs` has the callers that wait for it. `merge.rs` merges small objects, which `copy.rs` copies,
-//! and compacts topics by key; `collect.rs` deletes what nobody needs. `docs/storage.md` explains how it works.
+//! records are. `expiry.rs` knows which transactions take too long. `watch.rs` looks whether what was stored is still
+//! there (`look.rs`). `reads.rs` reads what others have stored, `catch_ups.rs` has the callers that wait for it.
+//! `merge.rs` merges small objects, which `copy.rs` copies, and compacts topics by key; `collect.rs` deletes what isn't
+//! needed. `docs/storage.md` explains how it works.
 
 mod alarm;
 mod build;
@@ -12,6 +13,7 @@ mod catalog;
 mod catch_ups;
 mod collect;
 mod copy;
+mod expiry;
 mod handle;
 mod look;
 mod memory;
@@ -53,6 +55,11 @@ pub trait JournalStore: Send + Sync + 'static {
     /// The settings of a journal on this store.
     fn settings(&self, settings: JournalConfig) -> JournalConfig {
         settings.deleting_after(self.deletion_delay())
+    }
+
+    /// Whether dates are of a clock that isn't this machine's. Objects get their times by it if this machine's differs.
+    fn has_clock(&self) -> bool {
+        false
     }
 
     /// Whether this compares objects with their checksums before it returns parts of them. If not, readers do.

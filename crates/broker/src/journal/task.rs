@@ -8,6 +8,7 @@ use crate::journal::build::build;
 use crate::journal::catalog::Catalog;
 use crate::journal::catch_ups::CatchUps;
 use crate::journal::collect::collect;
+use crate::journal::expiry::Expiry;
 use crate::journal::handle::{JournalConfig, JournalError};
 use crate::journal::merge::Published;
 use crate::journal::reads::{Missed, Read, Reads};
@@ -153,6 +154,8 @@ pub(super) struct Task {
     collect_at: Instant,
     /// When to look for transactions that take too long, while any is open.
     expire_at: Instant,
+    /// Since when they have been open.
+    expiry: Expiry,
     /// Number of those that are being ended.
     expiring: usize,
     /// When the rules' time began.
@@ -198,6 +201,7 @@ impl Task {
             snapshot_taken: Taken { next: 1, at: Instant::now(), pieces: 0, is_lost: false },
             collect_at: Instant::now() + collect_after,
             expire_at: Instant::now(),
+            expiry: Expiry::default(),
             expiring: 0,
             epoch: Instant::now(),
         }
@@ -216,7 +220,12 @@ impl Task {
             let deadline = if checks { deadline.min(self.watch.check_at()) } else { deadline };
             let event = tokio::select! {
                 biased;
-                Some((id, result)) = self.requests.puts.next() => Event::Put { id, result },
+                Some((id, result)) = self.requests.puts.next() => {
+                    if let PutResult::Created { date } = result {
+                        self.note_date(date);
+                    }
+                    Event::Put { id, result }
+                }
                 (number, read) = self.reads.next(), if self.reads.is_wanted() => {
                     match self.was_read(number, read) {
                         ReadResult::Missing { date } if self.watch.is_looking() => {
@@ -301,16 +310,17 @@ impl Task {
     }
 
     fn on(&mut self, event: Event<usize>) {
-        self.writer.set_clock(self.clock.now_us());
         self.watch.look(self.writer.state().chain().next(), self.reads.has_missed());
         // Until the look has ended, what is missing may be lost.
         let missed = if self.watch.is_looking() { Vec::new() } else { self.reads.take_missed() };
         for Missed { number, read, date } in missed {
+            self.note_date(date);
             if !self.writer.is_outdated(date) {
                 self.missing_since_start = self.missing_since_start.min(number);
                 self.catch_ups.missing(number, read);
             }
         }
+        self.writer.set_clock(self.clock.now_us());
         let mut due = Some(event);
         while let Some(event) = due {
             self.writer.on(self.epoch.elapsed(), event, &mut self.actions);
@@ -378,10 +388,10 @@ impl Task {
             return;
         }
         self.expire_at = now + EXPIRY_INTERVAL;
+        let expired = self.expiry.look(self.writer.state(), now);
         if self.expiring > 0 || !self.writer.is_end_known() || !self.config.tidies.load(Ordering::Relaxed) {
             return;
         }
-        let expired = self.writer.state().expired(self.clock.now_us());
         for Expired { name, id, epoch } in expired {
             self.expiring += 1;
             let ticket = self.waiting.insert(Waiting::Expiry { name: name.clone() });
@@ -405,7 +415,17 @@ impl Task {
         }
     }
 
+    /// The store's time by a response that has just arrived.
+    fn note_date(&self, date: u64) {
+        if self.store.has_clock() {
+            self.clock.note_store_date(date);
+        }
+    }
+
     fn was_read(&mut self, number: u64, read: Read) -> ReadResult {
+        if let Ok(Dated { date, .. }) = read {
+            self.note_date(date);
+        }
         match read {
             Ok(Dated { found: Some(stored), .. }) if stored.index.header.source() != Source::Journal(number) => {
                 let found = stored.index.header.source();
@@ -437,6 +457,7 @@ impl Task {
         });
         match parsed {
             Ok((snapshot, date)) => {
+                self.note_date(date);
                 self.snapshot = snapshot;
                 let state = self.snapshot.as_ref().map(|snapshot| Box::new(snapshot.state.clone()));
                 Event::Snapshot { state, date }

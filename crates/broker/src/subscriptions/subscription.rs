@@ -8,6 +8,7 @@ use crate::broker::Broker;
 use crate::partition::Partition;
 use crate::read::ReadError;
 use crate::topic::{Topic, TopicError};
+use rawline_journal::CLOCK_BACK_US;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -108,6 +109,11 @@ pub struct Subscription {
     must_look: bool,
 }
 
+/// Whether the newest object's time is from the future, because a clock was ahead: times go back to the present then.
+fn is_ahead(newest_us: u64, now_us: u64) -> bool {
+    newest_us > now_us.saturating_add(CLOCK_BACK_US)
+}
+
 impl Broker {
     /// Begins a subscription. A record that is committed meanwhile is neither lost nor delivered twice to those who go
     /// on from [`Subscription::after_us`] and [`Subscription::positions`].
@@ -130,6 +136,10 @@ impl Broker {
                 (self.registry().register(wanted), newest_us.unwrap_or_default())
             }
         };
+        let now_us = self.shared.clock.now_us();
+        let is_ahead = is_ahead(newest_us, now_us);
+        // All commits from now on are later.
+        let newest_us = if is_ahead { now_us.saturating_sub(CLOCK_BACK_US) } else { newest_us };
         let after_us = request.after_us.unwrap_or(newest_us);
         let mut subscription = Subscription {
             registered,
@@ -150,6 +160,7 @@ impl Broker {
         }
         // Nothing is after the end yet, and the times of commits say what is after it: in one journal they grow.
         let is_exact = self.journals.all().len() == 1
+            && !is_ahead
             && subscription.request.after_us.is_none()
             && subscription.request.positions.is_empty();
         if !is_exact && !subscription.request.prefixes.is_empty() {

@@ -3,6 +3,7 @@
 
 mod bucket;
 mod busy;
+mod clocks;
 mod clouds;
 mod compacting;
 mod memory;

@@ -117,20 +117,25 @@ async fn producers_are_forgotten_after_seven_days_and_their_names_are_not() {
         assert_eq!((second.id, second.epoch), (first.id, first.epoch + 1));
         first
     };
-    days.0.store(107, Ordering::Relaxed);
     let journal = open(2);
-    // The append is in an object of the seventh day: the producers are not older than that.
-    assert_eq!(append(&journal, 8, 0, 0).await, Ok(2));
+    // However far a clock goes, an object makes the journal older by a day at most.
+    for day in 1..=7 {
+        days.0.store(if day == 1 { 4000 } else { 100 + day }, Ordering::Relaxed);
+        assert_eq!(append(&journal, 8, 0, day - 1).await, Ok(1 + day));
+    }
+    // The last append is in an object of the seventh day, but for a moment: the producers are not older than that.
     assert_eq!(append(&journal, 7, 0, 5).await, Err(Rejected::Gap { expected: 1, found: 5 }));
     days.0.store(108, Ordering::Relaxed);
-    assert_eq!(append(&journal, 8, 0, 1).await, Ok(3));
+    assert_eq!(append(&journal, 8, 0, 7).await, Ok(9));
+    days.0.store(109, Ordering::Relaxed);
+    assert_eq!(append(&journal, 8, 0, 8).await, Ok(10));
     drop(journal);
     let journal = open(3);
-    assert_eq!(append(&journal, 7, 0, 5).await, Ok(4), "nothing is known of it any more");
-    assert_eq!(append(&journal, 8, 0, 1).await, Ok(3), "a duplicate");
+    assert_eq!(append(&journal, 7, 0, 5).await, Ok(11), "nothing is known of it any more");
+    assert_eq!(append(&journal, 8, 0, 8).await, Ok(10), "a duplicate");
     let fenced = Err(Rejected::Fenced { current: 1, found: 0 });
     assert_eq!(append(&journal, first.id, 0, 1).await, fenced);
-    assert_eq!(append(&journal, first.id, 1, 0).await, Ok(5));
+    assert_eq!(append(&journal, first.id, 1, 0).await, Ok(12));
     assert_eq!(journal.open_producer("orders", "").await.unwrap().epoch, 2);
 }
 

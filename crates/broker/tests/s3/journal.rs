@@ -6,11 +6,10 @@ use futures_util::future::join_all;
 use rawline_batch::record_batch::{RecordBatchBuilder, RecordCodec};
 use rawline_batch::{Codec, Limits};
 use rawline_broker::journal::{Journal, JournalConfig, MergeConfig};
-use rawline_broker::limits::SEARCH_OBJECTS_MAX;
 use rawline_broker::store::Store;
 use rawline_broker::store::cache::Cache;
-use rawline_broker::store::s3::{Layout, S3Store};
-use rawline_broker::{Broker, Clock, Config, Kind, Piece, ReadRequest, SearchBudget, SearchError, SystemClock, Topic};
+use rawline_broker::store::s3::{Layout, S3Config, S3Store};
+use rawline_broker::{Broker, Clock, Config, Kind, Piece, ReadRequest, SystemClock, Topic};
 use rawline_journal::{
     Batch, BatchKind, Control, Header, Id, Link, MergeLimits, PartitionId, PutResult, Section, Snapshot, Source,
     build_index,
@@ -26,7 +25,7 @@ use std::time::{Duration, Instant};
 
 /// A broker whose topics are in a journal, and its cache's directory.
 pub(crate) async fn open(bucket: &Bucket, address: SocketAddr, run: u64) -> (Broker, PathBuf) {
-    let change = |config: &mut rawline_broker::store::s3::S3Config| {
+    let change = |config: &mut S3Config| {
         (config.variables, config.new_layout) = (variables(address), Layout::Journal);
     };
     let Machine { store, dir, .. } = Machine::with(bucket, CACHE_BYTES, change).await;
@@ -167,7 +166,8 @@ async fn a_broker_finds_what_another_has_merged_and_deleted() {
 #[tokio::test]
 async fn a_search_by_time_is_exact_in_merged_objects() {
     let bucket = bucket().await;
-    let machine = Machine::with(&bucket, CACHE_BYTES, |config| config.new_layout = Layout::Journal).await;
+    let change = |config: &mut S3Config| (config.new_layout, config.has_clock) = (Layout::Journal, false);
+    let machine = Machine::with(&bucket, CACHE_BYTES, change).await;
     let writer = with_clock(machine.store, 1, Arc::new(Looks::default())).await;
     let names = fill(&writer, 3, 30).await;
     let topic = writer.topic(&names[0]).await.unwrap();
@@ -194,14 +194,11 @@ fn of_times(times: &[i64]) -> Vec<u8> {
     builder.finish(None).unwrap().to_vec()
 }
 
-fn all() -> SearchBudget {
-    SearchBudget::of(SEARCH_OBJECTS_MAX)
-}
-
 #[tokio::test]
 async fn a_search_by_the_times_of_records_is_exact_in_merged_objects() {
     let bucket = bucket().await;
-    let machine = Machine::with(&bucket, CACHE_BYTES, |config| config.new_layout = Layout::Journal).await;
+    let change = |config: &mut S3Config| (config.new_layout, config.has_clock) = (Layout::Journal, false);
+    let machine = Machine::with(&bucket, CACHE_BYTES, change).await;
     let writer = with_clock(machine.store, 1, Arc::new(Looks::default())).await;
     let topic = writer.topic_or_create("t").await.unwrap();
     let mut random = fastrand::Rng::with_seed(11);
@@ -216,10 +213,9 @@ async fn a_search_by_the_times_of_records_is_exact_in_merged_objects() {
         topic.append(received_record_batches(&of_times(&times))).await.unwrap();
         newest_of_all.push((first_offset, *times.iter().max().unwrap() as u64 * 1000));
     }
-    // What was appended since the start is known: only the object with the result is read.
     let mut expected = Vec::new();
     for time_us in (0..3_100_000_000).step_by(50_000_000) {
-        let found = topic.batch_since(time_us, 0, &mut SearchBudget::of(1)).await.unwrap();
+        let found = topic.batch_since(time_us, 0).await.unwrap();
         let of_kafka = newest_of_all.iter().find(|(_, newest_us)| *newest_us >= time_us);
         match found {
             Some(found) if found.kind == BatchKind::Kafka => {
@@ -233,7 +229,7 @@ async fn a_search_by_the_times_of_records_is_exact_in_merged_objects() {
         }
         expected.push((time_us, found));
     }
-    let newest = topic.newest_batch(0, &mut SearchBudget::of(1)).await.unwrap();
+    let newest = topic.newest_batch(0).await.unwrap();
     let greatest = newest_of_all.iter().map(|(_, newest_us)| *newest_us).max();
     assert_eq!(newest.map(|newest| newest.newest_us), greatest);
     drop(topic);
@@ -242,32 +238,76 @@ async fn a_search_by_the_times_of_records_is_exact_in_merged_objects() {
     let (broker, _) = open(&bucket, bucket.address, 2).await;
     let topic = broker.topic("t").await.unwrap();
     assert!(topic.status().objects < 40, "{:?}", topic.status());
-    // What a search has read stays known, so one of which each part reads two objects ends.
-    let mut parts = 0;
-    let found = loop {
-        parts += 1;
-        match topic.newest_batch(0, &mut SearchBudget::of(2)).await {
-            Err(SearchError::Unfinished) => assert!(parts < 40),
-            found => break found.unwrap(),
-        }
-    };
-    assert_eq!(found, newest);
-    assert!(parts > 1, "all times were known");
-    // From here on, one object is read: the one with the result.
-    assert_eq!(topic.newest_batch(0, &mut SearchBudget::of(1)).await.unwrap(), newest);
     for (time_us, expected) in expected {
-        let found = topic.batch_since(time_us, 0, &mut all()).await.unwrap();
+        let found = topic.batch_since(time_us, 0).await.unwrap();
         assert_eq!(found, expected, "{time_us}");
     }
-    assert_eq!(topic.newest_batch(0, &mut all()).await.unwrap(), newest);
+    assert_eq!(topic.newest_batch(0).await.unwrap(), newest);
     // The front of a merged object is deleted, and with it its newest record.
     let newest = newest.unwrap();
     topic.trim(newest.end_offset).await.unwrap();
     let left = newest_of_all.iter().filter(|(first_offset, _)| *first_offset >= newest.end_offset);
     let expected = left.clone().map(|(_, newest_us)| *newest_us).max();
-    let found = topic.newest_batch(newest.end_offset, &mut all()).await.unwrap();
+    let found = topic.newest_batch(newest.end_offset).await.unwrap();
     let is_ours = found.is_some_and(|found| found.kind == BatchKind::Rawline);
     assert!(is_ours || found.map(|found| found.newest_us) == expected, "{found:?} of {left:?}");
+}
+
+/// Has a snapshot stored of all the records of the topic "t".
+async fn take_snapshot(bucket: &Bucket, records: u64) {
+    let config = JournalConfig { snapshot_objects: 1, merge: None, ..JournalConfig::new(7) };
+    let store = Store::journal(&Machine::new(bucket).await.store).unwrap();
+    let journal = Journal::open(store.clone(), Arc::new(SystemClock), config);
+    loop {
+        // One is taken after some objects.
+        let create = Control::Create { topic: 0, name: "other".into(), partitions: 1, settings: [].into() };
+        let topic = journal.change(create).await.unwrap();
+        journal.change(Control::Delete { topic }).await.unwrap();
+        let found = store.newest_snapshot().await.unwrap().found;
+        let state = found.map(|bytes| Snapshot::parse(&bytes).unwrap().state);
+        let end =
+            state.and_then(|state| Some(state.next_offset(PartitionId { topic: state.topic_id("t")?, number: 0 })));
+        if end == Some(records) {
+            return;
+        }
+    }
+}
+
+/// A broker that begins at a snapshot, with an empty cache.
+#[tokio::test]
+async fn a_search_by_the_times_of_records_reads_one_object_of_many() {
+    const OBJECTS: u64 = 600;
+    let bucket = bucket().await;
+    let (writer, _) = open(&bucket, bucket.address, 1).await;
+    let topic = writer.topic_or_create("t").await.unwrap();
+    // In the hour before their append, and not in order.
+    let begin_ms = (SystemClock.now_us() / 1000) as i64 - 1_800_000;
+    let time_ms = |number: u64| begin_ms + (number * 1000 + number * 7919 % 5000) as i64;
+    for number in 0..OBJECTS {
+        topic.append(received_record_batches(&of_times(&[time_ms(number)]))).await.unwrap();
+    }
+    drop(topic);
+    writer.close().await;
+    take_snapshot(&bucket, OBJECTS).await;
+
+    let proxy = Proxy::start(bucket.address, |_| Act::Forward).await;
+    let (broker, _) = open(&bucket, proxy.address, 2).await;
+    let topic = broker.topic("t").await.unwrap();
+    let greatest = (0..OBJECTS).map(time_ms).max().unwrap();
+    for wanted in [time_ms(0), time_ms(300), time_ms(550), greatest, greatest + 1] {
+        let gets = proxy.count("GET");
+        let found = topic.batch_since(wanted as u64 * 1000, 0).await.unwrap().map(|batch| batch.first_offset);
+        assert_eq!(found, (0..OBJECTS).find(|number| time_ms(*number) >= wanted), "{wanted}");
+        let gets = proxy.count("GET") - gets;
+        assert!(gets <= 1, "{gets} requests for {wanted}");
+    }
+    let gets = proxy.count("GET");
+    let newest = topic.newest_batch(0).await.unwrap().unwrap();
+    assert_eq!(newest.newest_us, greatest as u64 * 1000);
+    assert!(proxy.count("GET") - gets <= 1);
+    // By the times of appends, none.
+    assert_eq!((topic.offset_at(u64::MAX).await.unwrap(), topic.offset_at(0).await.unwrap()), (OBJECTS, 0));
+    assert!(proxy.count("GET") - gets <= 1);
 }
 
 #[tokio::test]

@@ -1,8 +1,8 @@
 //! Brokers that are killed, started again, and put to sleep.
 
+use crate::clocks::LocalClock;
 use crate::settings::small;
 use crate::store::{Connection, Lie, SharedStore};
-use rawline_broker::Clock;
 use rawline_broker::journal::{Journal, JournalConfig};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,15 +11,6 @@ use tokio::time::Instant;
 
 /// Longer than any world.
 const NEVER: Duration = Duration::from_secs(1 << 30);
-
-/// A broker's own clock, which nothing may depend on.
-struct Wrong;
-
-impl Clock for Wrong {
-    fn now_us(&self) -> u64 {
-        42
-    }
-}
 
 /// A broker, by the number of its machine.
 pub struct Broker {
@@ -51,7 +42,8 @@ impl Broker {
             (config.check_interval, config.snapshot_objects) = (NEVER, u64::MAX);
             config.snapshot_interval = NEVER;
         }
-        let (journal, task) = Journal::new(Arc::new(connection), Arc::new(Wrong), config);
+        let clock = LocalClock::new(self.store.clone(), number, self.runs);
+        let (journal, task) = Journal::new(Arc::new(connection), Arc::new(clock), config);
         self.running = Some((journal, tokio::spawn(task), paused_until));
     }
 

@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
 
 mod brokers;
+mod clocks;
 mod cluster;
 mod history;
 mod operator;
@@ -66,6 +67,15 @@ fn a_step_over_a_hole_is_found() {
 #[test]
 fn trust_in_the_local_clock_is_found() {
     is_found(Lie::LocalClock, |_| true);
+}
+
+/// Objects with times that the store's dates contradict.
+#[test]
+fn trust_in_the_brokers_clocks_is_found() {
+    is_found(
+        Lie::TrustClocks,
+        |violation| matches!(violation, Violation::Broken { reason } if reason.contains("time")),
+    );
 }
 
 #[test]

@@ -25,6 +25,10 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 /// `D` in seconds.
 pub const DELETION_DELAY: u64 = 60;
 
+/// How far an object's time may be ahead of the store's date in seconds: what brokers allow their clocks, and a date's
+/// rounding.
+const CLOCK_AHEAD: u64 = 11;
+
 /// How long a broker waits for a response.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -39,6 +43,8 @@ pub enum Lie {
     StepOverHoles,
     /// Dates are those of the broker's own clock, which stands still while the broker sleeps.
     LocalClock,
+    /// Dates don't correct the brokers' clocks.
+    TrustClocks,
     /// Snapshots lack the producers.
     ForgetProducers,
     /// Snapshots lack the producers' names.
@@ -154,7 +160,12 @@ impl SharedStore {
 
     /// The store's clock in seconds. It doesn't begin at 0.
     pub fn date(&self) -> u64 {
-        1_000_000 + self.started.elapsed().as_secs()
+        self.now_us() / 1_000_000
+    }
+
+    /// The same in microseconds.
+    pub fn now_us(&self) -> u64 {
+        1_000_000_000_000 + self.started.elapsed().as_micros() as u64
     }
 
     pub fn truth(&self) -> Truth {
@@ -260,6 +271,7 @@ impl Keys {
     fn follow(&mut self) {
         while let Some(stored) = self.objects.get(&Source::Journal(self.state.chain().next())) {
             let index = Index::parse(&stored.bytes).unwrap();
+            let (before_us, latest_us) = (self.state.times().newest_us(), (stored.created + CLOCK_AHEAD) * 1_000_000);
             match self.state.observe(index.header.link, &index.changes()) {
                 Ok(true) => {}
                 Ok(false) => {
@@ -276,11 +288,19 @@ impl Keys {
                 is_end || matches!(control, Control::CommitOffset { .. })
             };
             self.commits.extend(index.controls().iter().filter(commits).cloned());
+            let header = &index.header;
+            let is_empty = index.changes().controls.is_empty() && index.changes().entries.is_empty();
+            let is_later = header.appended_us > before_us || is_empty && header.appended_us == before_us;
+            if !is_later || header.appended_us > latest_us {
+                let number = header.link.number;
+                let time = format!("object {number} has the time {} after {before_us}", header.appended_us);
+                self.broken.insert(format!("{time}, and was stored before {latest_us}"));
+            }
             let ends = |control: &&Control| matches!(control, Control::EndMerge { .. });
             self.seen.merged += index.controls().iter().filter(ends).count();
             let abandons = |control: &&Control| matches!(control, Control::AbandonMerge { .. });
             self.seen.abandoned += index.controls().iter().filter(abandons).count();
-            self.seen.settled += usize::from(index.changes().controls.is_empty() && index.changes().entries.is_empty());
+            self.seen.settled += usize::from(is_empty);
             for (section, batches) in index.sections() {
                 let mut offset = section.first_offset;
                 for (batch, position) in batches {
@@ -348,6 +368,10 @@ pub async fn within<T>(work: impl Future<Output = Result<T, StoreError>>) -> Res
 }
 
 impl JournalStore for Connection {
+    fn has_clock(&self) -> bool {
+        self.store.lie != Some(Lie::TrustClocks)
+    }
+
     fn settings(&self, settings: JournalConfig) -> JournalConfig {
         small(settings)
     }

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
 
 mod append;
+mod clocks;
 mod damage;
 mod delete;
 mod earlier;

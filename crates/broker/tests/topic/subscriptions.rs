@@ -1,9 +1,10 @@
 //! Subscriptions over every store: what joins, where it begins, and what goes on after a restart.
 
+use crate::clocks::Set;
 use crate::support::{append_some, open, record, records, request};
 use rawline_batch::Codec;
-use rawline_broker::Broker;
 use rawline_broker::subscriptions::{Event, Position, Slow, Subscribe, Subscription};
+use rawline_broker::{Broker, Config};
 use rawline_testkit::stores::places;
 use std::collections::BTreeMap;
 
@@ -113,4 +114,33 @@ async fn more_news_than_are_noted_are_found_all_the_same() {
         seen += 1;
     }
     assert!(subscription.is_idle());
+}
+
+/// The newest record's time is in the future when they begin. What is appended later has an earlier one.
+#[tokio::test]
+async fn subscriptions_go_on_after_a_commit_with_the_clock_ahead() {
+    for place in places().await {
+        let clock = Set::new();
+        let open = async || Broker::open(place.open().await, clock.clone(), Config::new(1)).await.unwrap();
+        let broker = open().await;
+        clock.hours(1_000_000);
+        append_some(&broker.topic_or_create("a.old").await.unwrap(), 0, 10, 3, Codec::None).await;
+        clock.hours(1);
+        let mut subscription = broker.subscribe(to_prefix("a.", None, BTreeMap::new())).await.unwrap();
+        append_some(&broker.topic_or_create("a.new").await.unwrap(), 0, 4, 2, Codec::None).await;
+        until(&broker, &mut subscription, BTreeMap::new(), &[("a.new", 4)]).await;
+        let after_us = subscription.after_us();
+        let positions: BTreeMap<_, _> =
+            subscription.positions().map(|(topic, number, next)| ((topic.to_string(), number), next)).collect();
+        drop(subscription);
+        clock.hours(2);
+        append_some(&broker.topic_or_create("a.third").await.unwrap(), 0, 3, 1, Codec::None).await;
+        broker.close().await;
+        let broker = open().await;
+        let mut subscription = broker.subscribe(to_prefix("a.", Some(after_us), positions)).await.unwrap();
+        let begins = BTreeMap::from([("a.old", 10), ("a.new", 4)]);
+        until(&broker, &mut subscription, begins, &[("a.old", 10), ("a.new", 4), ("a.third", 3)]).await;
+        drop(subscription);
+        broker.close().await;
+    }
 }

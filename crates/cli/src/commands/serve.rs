@@ -13,7 +13,7 @@ use rawline_broker::store::cache::Cache;
 use rawline_broker::store::disk::{DiskStore, Durability};
 use rawline_broker::store::memory::MemoryStore;
 use rawline_broker::store::s3::{S3Config, S3Store, Service};
-use rawline_broker::{Broker, CommitThread, Config, SystemClock, limits, raise_files_limit};
+use rawline_broker::{Broker, CommitThread, Config, SteadyClock, SystemClock, limits, raise_files_limit};
 use rawline_server::access::{Access, Audit, check_listen, read_keys};
 use rawline_server::http::{self, AllowedOrigin, HttpConfig};
 use rawline_server::kafka::{self, KafkaConfig};
@@ -255,7 +255,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         args.kafka.map(|address| Ok::<_, CommandError>((address, bind(address, "--kafka")?))).transpose()?;
     let store = open_store(&args).await?;
     let http_config = HttpConfig { measurements: full::measurements(&args.storage), ..http_config };
-    let clock = Arc::new(SystemClock);
+    let clock = Arc::new(SteadyClock::new(SystemClock));
     let config = Config { commit_thread, ..broker_config(&args, http_config.request_bytes_max) };
     let broker = Broker::open(store, clock.clone(), config).await;
     let broker = broker.map_err(|error| explain::storage(&error, &args.storage))?;

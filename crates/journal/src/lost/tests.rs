@@ -33,7 +33,7 @@ fn created() -> State {
 fn follow(lost: &[u64], later: &[Index]) -> u64 {
     let mut state = created();
     let later: BTreeMap<u64, &Index> = later.iter().map(|index| (index.header.link.number, index)).collect();
-    let replaced = Lost::between(state.chain().last(), state.time_us(), &state, lost, &later);
+    let replaced = Lost::between(state.chain().last(), state.times().newest_us(), &state, lost, &later);
     let end = *later.keys().next_back().unwrap();
     for number in state.chain().next()..=end {
         let index = replaced.object(number, &state).map_or_else(|| later[&number].clone(), |(index, _)| index);

@@ -17,6 +17,7 @@ fn piece(source: Source, object_bytes: u32, bytes: u32) -> Piece {
     Piece {
         first_offset: 0,
         appended_us: 0,
+        newest_us: 0,
         place: Place { source, tag: 0, object_bytes, entries_at, batches: BatchCount::from_bits(1), batches_at, bytes },
     }
 }

@@ -75,7 +75,7 @@ fn end_of(merge: u64, records: &Records) -> Control {
             batches_at: 120,
             bytes: 8,
         };
-        let piece = Piece { first_offset: *first_offset, appended_us: 0, place };
+        let piece = Piece { first_offset: *first_offset, appended_us: 0, newest_us: 0, place };
         MergedPiece { partition: *partition, piece, next_offset: first_offset + 1 }
     };
     Control::EndMerge { merge, pieces: records.iter().map(piece).collect() }

@@ -102,6 +102,7 @@ struct RawMergedPiece {
     first_offset: U64,
     next_offset: U64,
     appended_us: U64,
+    newest_us: U64,
     partition: U32,
     entries_at: U32,
     batches: U32,
@@ -263,12 +264,14 @@ fn write_end_merge(merge: u64, pieces: &[MergedPiece], index: &mut Vec<u8>) {
         zero_too: U64::new(0),
     };
     index.extend_from_slice(raw.as_bytes());
-    for MergedPiece { partition, piece: Piece { first_offset, appended_us, place }, next_offset } in pieces {
+    for MergedPiece { partition, piece, next_offset } in pieces {
+        let Piece { first_offset, appended_us, newest_us, place } = piece;
         let raw = RawMergedPiece {
             topic: U64::new(partition.topic),
             first_offset: U64::new(*first_offset),
             next_offset: U64::new(*next_offset),
             appended_us: U64::new(*appended_us),
+            newest_us: U64::new(*newest_us),
             partition: U32::new(partition.number),
             entries_at: U32::new(place.entries_at),
             batches: U32::new(place.batches.to_bits()),
@@ -312,7 +315,12 @@ fn read_end_merge(bytes: &[u8]) -> Option<Control> {
         };
         MergedPiece {
             partition: PartitionId { topic: piece.topic.get(), number: piece.partition.get() },
-            piece: Piece { first_offset: piece.first_offset.get(), appended_us: piece.appended_us.get(), place },
+            piece: Piece {
+                first_offset: piece.first_offset.get(),
+                appended_us: piece.appended_us.get(),
+                newest_us: piece.newest_us.get(),
+                place,
+            },
             next_offset: piece.next_offset.get(),
         }
     };

@@ -25,9 +25,9 @@
 //! control: kind u8 │ zero (3) │ partitions, partition or epoch u32 │ topic, merge or producer u64 │ first_offset u64 │
 //!          name_bytes u16 │ settings_bytes u16 │ owner_bytes u16 │ zero (2) │ name │ settings │ owner │
 //!          zeros up to a multiple of 8
-//! or:      kind 6 u8 │ zero (3) │ pieces u32 │ merge u64 │ tag u32 │ object_bytes u32 │ zero (8) │ piece (56) × pieces
-//! piece:   topic u64 │ first_offset u64 │ next_offset u64 │ appended_us u64 │ partition u32 │ entries_at u32 │
-//!          batches u32 │ batches_at u32 │ bytes u32 │ zero (4)
+//! or:      kind 6 u8 │ zero (3) │ pieces u32 │ merge u64 │ tag u32 │ object_bytes u32 │ zero (8) │ piece (64) × pieces
+//! piece:   topic u64 │ first_offset u64 │ next_offset u64 │ appended_us u64 │ newest_us u64 │ partition u32 │
+//!          entries_at u32 │ batches u32 │ batches_at u32 │ bytes u32 │ zero (4)
 //! ```
 //!
 //! A section has the batches of one partition, so that they are one range of the object. Sections are in order of topic
@@ -66,6 +66,17 @@ pub enum BatchKind {
     Rawline = 1,
     /// Kafka's RecordBatch, version 2.
     Kafka = 2,
+}
+
+impl BatchKind {
+    /// The time of a batch's newest record, as its entry in an object has it that was built at `appended_us`; 0 if it
+    /// has none. Ours are of the time of their append, which is that of their object unless that was merged.
+    pub fn newest_us(self, max_timestamp_us: u64, appended_us: u64) -> u64 {
+        match self {
+            BatchKind::Rawline if max_timestamp_us == 0 => appended_us,
+            BatchKind::Rawline | BatchKind::Kafka => max_timestamp_us,
+        }
+    }
 }
 
 /// One batch as an object's index describes it.

@@ -227,7 +227,9 @@ impl Index {
                 batches_at: *batches_at as u32,
                 bytes: bytes as u32,
             };
-            let piece = Piece { first_offset: section.first_offset, appended_us, place };
+            let newest = batches.iter().map(|(batch, _)| batch.kind.newest_us(batch.max_timestamp_us, appended_us));
+            let newest_us = newest.max().unwrap_or_default();
+            let piece = Piece { first_offset: section.first_offset, appended_us, newest_us, place };
             (section.partition, piece, section.first_offset + records)
         })
     }

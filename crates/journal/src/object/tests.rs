@@ -64,10 +64,12 @@ fn a_piece_leads_to_a_partitions_entries_and_batches() {
         let (source, tag, object_bytes) = (Source::Journal(LINK.number), LINK.id.tag(), 288 + 72 + 80 + 72 + 61);
         Place { source, tag, object_bytes, entries_at, batches, batches_at, bytes }
     };
-    let piece = |number, first_offset, place, next_offset| {
-        (PartitionId { topic: 1, number }, Piece { first_offset, appended_us: 77, place }, next_offset)
+    let piece = |number, first_offset, newest_us, place, next_offset| {
+        (PartitionId { topic: 1, number }, Piece { first_offset, appended_us: 77, newest_us, place }, next_offset)
     };
-    let expected = [piece(0, 10, place(128, one, 288, 152), 13), piece(3, 0, place(208, both, 440, 133), 7)];
+    // The newest record of the other is one of Kafka's.
+    let expected =
+        [piece(0, 10, 77, place(128, one, 288, 152), 13), piece(3, 0, 1_000_000, place(208, both, 440, 133), 7)];
     assert_eq!(pieces, expected);
     for ((_, piece, _), (_, batches)) in pieces.iter().zip(Index::parse(&bytes).unwrap().sections()) {
         let entries = piece.place.entries();
@@ -195,7 +197,7 @@ fn merge() -> [Control; 3] {
         let (source, tag, object_bytes) = (Source::Merged(9), 0xaabb_ccdd, 352);
         let place =
             Place { source, tag, object_bytes, entries_at, batches: BatchCount::from_bits(1), batches_at, bytes: 72 };
-        let piece = Piece { first_offset, appended_us: 77, place };
+        let piece = Piece { first_offset, appended_us: 77, newest_us: 66, place };
         MergedPiece { partition: PartitionId { topic: 4, number: 3 }, piece, next_offset }
     };
     let pieces = [piece(128, 208, 10, 20), piece(168, 280, 30, 31)].into();
@@ -208,9 +210,9 @@ fn the_bytes_of_a_merges_control_records_are_golden() {
     let golden = "05000000 00000000 0900000000000000 0000000000000000 0000 0000 00000000\
                   06000000 02000000 0900000000000000 ddccbbaa 60010000 0000000000000000\
                   0400000000000000 0a00000000000000 1400000000000000 4d00000000000000\
-                  03000000 80000000 01000000 d0000000 48000000 00000000\
+                  4200000000000000 03000000 80000000 01000000 d0000000 48000000 00000000\
                   0400000000000000 1e00000000000000 1f00000000000000 4d00000000000000\
-                  03000000 a8000000 01000000 18010000 48000000 00000000\
+                  4200000000000000 03000000 a8000000 01000000 18010000 48000000 00000000\
                   07000000 00000000 0900000000000000 0000000000000000 0000 0000 00000000";
     let found: String = bytes[HEADER_BYTES..].iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(found, golden.replace(' ', ""));
@@ -391,10 +393,10 @@ fn the_end_of_a_merge_that_cannot_be_is_refused() {
     refused(21, 0); // A smaller object than the pieces' positions.
     refused(24, 1); // Reserved.
     refused(32 + 16, 10); // A piece without records.
-    refused(32 + 56 + 8, 19); // Records that the piece before it has.
-    refused(32 + 56 + 32, 2); // A partition before the one before it.
-    refused(32 + 40, 0); // No batches.
-    refused(32 + 52, 1); // Reserved.
+    refused(32 + 64 + 8, 19); // Records that the piece before it has.
+    refused(32 + 64 + 40, 2); // A partition before the one before it.
+    refused(32 + 48, 0); // No batches.
+    refused(32 + 60, 1); // Reserved.
 }
 
 /// A merged object with two pieces of one partition, and one of another.

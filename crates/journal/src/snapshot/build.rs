@@ -12,6 +12,7 @@ use crate::offsets::{Committed, GroupOffsets};
 use crate::place::Piece;
 use crate::producers::History;
 use crate::state::{Partition, PartitionId, State};
+use crate::times::Times;
 use crate::topics::Topic;
 use std::collections::BTreeMap;
 use zerocopy::IntoBytes;
@@ -19,9 +20,9 @@ use zerocopy::little_endian::{U16, U32, U64};
 
 /// The snapshot of a state, with the pieces of every partition that has some.
 pub fn build_snapshot(state: &State, pieces: &BTreeMap<PartitionId, Vec<Piece>>) -> Vec<u8> {
-    let mut bytes = vec![0; HEADER_BYTES];
+    let (mut bytes, times) = (vec![0; HEADER_BYTES], state.times);
     let more = RawMore {
-        time_us: U64::new(state.time_us),
+        time_us: U64::new(times.newest_us()),
         zero: U64::new(0),
         names: U32::new(state.names.iter().count() as u32),
         groups: U32::new(state.offsets.iter().len() as u32),
@@ -31,16 +32,16 @@ pub fn build_snapshot(state: &State, pieces: &BTreeMap<PartitionId, Vec<Piece>>)
         write_topic(id, topic, &mut bytes);
     }
     for (id, named) in state.names.iter() {
-        write_named(id, named, &mut bytes);
+        write_named(id, named, times, &mut bytes);
     }
     for (name, group) in state.offsets.iter() {
-        write_group(name, group, &mut bytes);
+        write_group(name, group, times, &mut bytes);
     }
     let mut with_pieces = 0;
     for (id, partition) in &state.partitions {
         let pieces = pieces.get(id).map(Vec::as_slice);
         with_pieces += usize::from(pieces.is_some());
-        write_partition(*id, partition, pieces.unwrap_or_default(), &mut bytes);
+        write_partition(*id, partition, pieces.unwrap_or_default(), times, &mut bytes);
     }
     assert_eq!(with_pieces, pieces.len(), "pieces of partitions without a record");
     // Brokers without groups or transactions can read what has none.
@@ -88,10 +89,10 @@ fn write_topic(id: u64, topic: &Topic, bytes: &mut Vec<u8>) {
     bytes.resize(bytes.len().next_multiple_of(ALIGNMENT), 0);
 }
 
-fn write_named(id: u64, named: &Named, bytes: &mut Vec<u8>) {
+fn write_named(id: u64, named: &Named, times: Times, bytes: &mut Vec<u8>) {
     let raw = RawNamed {
         id: U64::new(id),
-        used_us: U64::new(named.used_us),
+        used_us: U64::new(times.at_age(named.used_us)),
         epoch: U16::new(named.epoch),
         name_bytes: U16::new(named.name.len() as u16),
         owner_bytes: U16::new(named.owner.len() as u16),
@@ -103,9 +104,9 @@ fn write_named(id: u64, named: &Named, bytes: &mut Vec<u8>) {
     bytes.resize(bytes.len().next_multiple_of(ALIGNMENT), 0);
 }
 
-fn write_group(name: &str, group: &GroupOffsets, bytes: &mut Vec<u8>) {
+fn write_group(name: &str, group: &GroupOffsets, times: Times, bytes: &mut Vec<u8>) {
     let raw = RawGroup {
-        used_us: U64::new(group.used_us),
+        used_us: U64::new(times.at_age(group.used_us)),
         offsets: U32::new(group.committed.len() as u32),
         name_bytes: U16::new(name.len() as u16),
         owner_bytes: U16::new(group.owner.len() as u16),
@@ -128,7 +129,7 @@ fn write_group(name: &str, group: &GroupOffsets, bytes: &mut Vec<u8>) {
     }
 }
 
-fn write_partition(id: PartitionId, partition: &Partition, pieces: &[Piece], bytes: &mut Vec<u8>) {
+fn write_partition(id: PartitionId, partition: &Partition, pieces: &[Piece], times: Times, bytes: &mut Vec<u8>) {
     assert!(are_in_order(pieces), "the pieces of {id:?} are not in order");
     let producers = &partition.producers.0;
     let raw = RawPartition {
@@ -140,7 +141,7 @@ fn write_partition(id: PartitionId, partition: &Partition, pieces: &[Piece], byt
         pieces: U64::new(pieces.len() as u64),
     };
     bytes.extend_from_slice(raw.as_bytes());
-    producers.iter().for_each(|(producer, history)| write_producer(*producer, history, bytes));
+    producers.iter().for_each(|(producer, history)| write_producer(*producer, history, times, bytes));
     for piece in pieces {
         let place = &piece.place;
         assert!(place.is_sound(), "{piece:?} of {id:?}");
@@ -148,6 +149,7 @@ fn write_partition(id: PartitionId, partition: &Partition, pieces: &[Piece], byt
             first_offset: U64::new(piece.first_offset),
             number: U64::new(place.source.to_bits()),
             appended_us: U64::new(piece.appended_us),
+            newest_us: U64::new(piece.newest_us),
             tag: U32::new(place.tag),
             object_bytes: U32::new(place.object_bytes),
             entries_at: U32::new(place.entries_at),
@@ -159,10 +161,10 @@ fn write_partition(id: PartitionId, partition: &Partition, pieces: &[Piece], byt
     }
 }
 
-fn write_producer(id: u64, history: &History, bytes: &mut Vec<u8>) {
+fn write_producer(id: u64, history: &History, times: Times, bytes: &mut Vec<u8>) {
     let (id, epoch, appends) = (U64::new(id), U16::new(history.epoch), U32::new(history.stored.len() as u32));
     bytes.extend_from_slice(RawProducer { id, epoch, zero: [0; 2], appends }.as_bytes());
-    bytes.extend_from_slice(U64::new(history.appended_us).as_bytes());
+    bytes.extend_from_slice(U64::new(times.at_age(history.appended_us)).as_bytes());
     for stored in &history.stored {
         let raw = RawAppend {
             sequence: U64::new(stored.sequence),

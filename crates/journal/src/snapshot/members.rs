@@ -22,7 +22,7 @@ pub(super) fn write(state: &State, bytes: &mut Vec<u8>) {
     bytes.extend_from_slice(raw.as_bytes());
     for (name, group) in state.groups.iter() {
         let raw = RawStoredGroup {
-            used_us: U64::new(group.used_us),
+            used_us: U64::new(state.times.at_age(group.used_us)),
             version: U64::new(group.version),
             stamp: U64::new(group.stamp),
             members: U32::new(group.members),

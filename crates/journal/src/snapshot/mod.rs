@@ -17,8 +17,8 @@
 //!            producers │ pieces
 //! producer:  id u64 │ epoch u16 │ zero (2) │ appends u32 │ appended_us u64 │ appends
 //! append:    sequence u64 │ first_offset u64 │ records u32 │ crc32c u32
-//! piece:     first_offset u64 │ number u64 (highest bit: of a merged object) │ appended_us u64 │ tag u32 │
-//!            object_bytes u32 │ entries_at u32 │ batches u32 │ batches_at u32 │ bytes u32
+//! piece:     first_offset u64 │ number u64 (highest bit: of a merged object) │ appended_us u64 │ newest_us u64 │
+//!            tag u32 │ object_bytes u32 │ entries_at u32 │ batches u32 │ batches_at u32 │ bytes u32
 //!
 //! transactions: producers u32 │ partitions u32 │ pending u32 │ zero (4) │ producers │ partitions │ pending
 //! producer:  id u64 │ ended_id u64 │ began_us u64 │ timeout_ms u32 │ ended_epoch u16 │

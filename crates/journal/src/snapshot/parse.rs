@@ -13,6 +13,7 @@ use crate::offsets::{Committed, GroupOffsets, Offsets};
 use crate::place::{BatchCount, Piece, Place, Source};
 use crate::producers::{Content, History, Producers, REMEMBERED_MAX, Stored};
 use crate::state::{Partition, PartitionId, State};
+use crate::times::Times;
 use crate::topics::{Topic, Topics};
 use crate::transactions::{PartitionTransactions, Transactions};
 use std::collections::{BTreeMap, VecDeque};
@@ -101,14 +102,15 @@ fn read(header: &RawHeader, mut parts: Parts<'_>) -> Result<Snapshot, SnapshotEr
     }
     let (transactions, partitions) = (Transactions::default(), BTreeMap::new());
     let groups = Groups::default();
-    let state = State { chain, topics, merges, names, offsets, groups, transactions, time_us, partitions };
+    let times = Times::of_snapshot(time_us);
+    let state = State { chain, topics, merges, names, offsets, groups, transactions, times, partitions };
     let mut snapshot = Snapshot { state, pieces: BTreeMap::new() };
     for _ in 0..header.partitions.get() {
         parts.partition(&mut snapshot)?;
     }
     if parts.version == VERSION {
         parts.transactions(&mut snapshot.state)?;
-        snapshot.state.groups = parts.members(snapshot.state.time_us)?;
+        snapshot.state.groups = parts.members(snapshot.state.times.newest_us())?;
         if !transactions::has_some(&snapshot.state) && !members::has_some(&snapshot.state) {
             return Err(SnapshotError::Content("the number of transactions"));
         }
@@ -122,8 +124,8 @@ fn read(header: &RawHeader, mut parts: Parts<'_>) -> Result<Snapshot, SnapshotEr
 /// Version 1 has no times of producers. They count as those of the newest piece: nobody is forgotten too early.
 fn stamp(snapshot: &mut Snapshot) {
     let times = snapshot.pieces.values().flatten().map(|piece| piece.appended_us);
-    snapshot.state.time_us = times.max().unwrap_or(0);
-    let time_us = snapshot.state.time_us;
+    let time_us = times.max().unwrap_or(0);
+    snapshot.state.times = Times::of_snapshot(time_us);
     let producers = snapshot.state.partitions.values_mut().flat_map(|partition| partition.producers.0.values_mut());
     producers.for_each(|history| history.appended_us = time_us);
 }
@@ -258,7 +260,7 @@ impl Parts<'_> {
         }
         let mut producers = BTreeMap::new();
         for _ in 0..raw.producers.get() {
-            let (producer, history) = self.producer(next_offset, state.time_us)?;
+            let (producer, history) = self.producer(next_offset, state.times.newest_us())?;
             if producers.last_key_value().is_some_and(|(before, _)| *before >= producer) {
                 return Err(SnapshotError::Content("the order of a partition's producers"));
             }
@@ -321,6 +323,7 @@ impl Parts<'_> {
             batches_at: raw.batches_at.get(),
             bytes: raw.bytes.get(),
         };
-        Ok(Piece { first_offset: raw.first_offset.get(), appended_us: raw.appended_us.get(), place })
+        let (appended_us, newest_us) = (raw.appended_us.get(), raw.newest_us.get());
+        Ok(Piece { first_offset: raw.first_offset.get(), appended_us, newest_us, place })
     }
 }

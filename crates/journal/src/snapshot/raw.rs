@@ -124,6 +124,7 @@ pub(super) struct RawPiece {
     pub first_offset: U64,
     pub number: U64,
     pub appended_us: U64,
+    pub newest_us: U64,
     pub tag: U32,
     pub object_bytes: U32,
     pub entries_at: U32,

@@ -58,7 +58,7 @@ fn example() -> Snapshot {
             batches_at: 144,
             bytes: 72,
         };
-        Piece { first_offset, appended_us: 77, place }
+        Piece { first_offset, appended_us: 77, newest_us: 66, place }
     };
     Snapshot { state, pieces: BTreeMap::from([(ONE, vec![piece(1, 0), piece(2, 4)])]) }
 }
@@ -72,14 +72,14 @@ const TOPICS_HEX: &str = "0100000000000000 02000000 0300 0200 6f6e657b7d000000\
                           0200000000000000 01000000 0300 0200 74776f7b7d000000";
 const PARTITION_HEX: &str = "0100000000000000 01000000 01000000 0200000000000000 0a00000000000000 0200000000000000";
 const APPEND_HEX: &str = "6400000000000000 0000000000000000 04000000 04030201";
-const PIECES_HEX: &str = "0000000000000000 0100000000000000 4d00000000000000 \
+const PIECES_HEX: &str = "0000000000000000 0100000000000000 4d00000000000000 4200000000000000 \
                           eac8a982 d8000000 68000000 01000000 90000000 48000000\
-                          0400000000000000 0200000000000000 4d00000000000000 \
+                          0400000000000000 0200000000000000 4d00000000000000 4200000000000000 \
                           834fed59 d8000000 68000000 01000000 90000000 48000000";
 
 #[test]
 fn the_bytes_are_golden() {
-    let header = "5241575302000000 6801000000000000 0300000000000000 0800000000000000 0200000000000000 0300000000000000\
+    let header = "5241575302000000 7801000000000000 0300000000000000 0800000000000000 0200000000000000 0300000000000000\
                   02000000 01000000 000000000000000000000000";
     let more = "4d00000000000000 0000000000000000 01000000 00000000";
     let name = "0300000000001000 4600000000000000 0100 0800 00000000 6f72646572732d31";
@@ -94,8 +94,8 @@ fn the_bytes_are_golden() {
 /// As brokers before named producers wrote it: producers count as active when the newest piece was stored.
 #[test]
 fn a_snapshot_of_version_1_is_read() {
-    let header = "5241575301000000 2801000000000000 0300000000000000 0800000000000000 0200000000000000 0300000000000000\
-                  02000000 01000000 0000000000000000 00000000 8279aad9";
+    let header = "5241575301000000 3801000000000000 0300000000000000 0800000000000000 0200000000000000 0300000000000000\
+                  02000000 01000000 0000000000000000 00000000 043d20b8";
     let producer = "0500000000000000 0600 0000 01000000";
     // Without the checksum.
     let append = APPEND_HEX.replace("04030201", "00000000");
@@ -104,7 +104,7 @@ fn a_snapshot_of_version_1_is_read() {
         (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect();
     let Snapshot { state, pieces } = example();
     let mut expected = Snapshot { state: state.without_names(), pieces };
-    assert_eq!(expected.state.time_us, 77);
+    assert_eq!(expected.state.times.newest_us(), 77);
     let history = expected.state.partitions.get_mut(&ONE).unwrap().producers.0.get_mut(&5).unwrap();
     (history.appended_us, history.stored[0].content.crc32c) = (77, 0);
     assert_eq!(Snapshot::parse(&bytes), Ok(expected));
@@ -261,11 +261,11 @@ fn a_snapshot_that_contradicts_itself_is_refused() {
     refused(APPEND + 16, 0, "a producer's append");
     refused(PIECES, 4, "a partition's pieces");
     refused(PIECES + 8, 2, "a partition's pieces");
-    refused(PIECES + 48 + 8, 3, "a partition's pieces");
-    refused(PIECES + 28, 200, "a partition's pieces");
-    refused(PIECES + 36, 0, "a partition's pieces");
-    refused(PIECES + 40, 103, "a partition's pieces");
-    refused(PIECES + 44, 73, "a partition's pieces");
-    refused(PIECES + 48, 10, "a partition's pieces");
+    refused(PIECES + 56 + 8, 3, "a partition's pieces");
+    refused(PIECES + 36, 200, "a partition's pieces");
+    refused(PIECES + 44, 0, "a partition's pieces");
+    refused(PIECES + 48, 103, "a partition's pieces");
+    refused(PIECES + 52, 73, "a partition's pieces");
+    refused(PIECES + 56, 10, "a partition's pieces");
     refused(PARTITION + 32, 1, "after the last part");
 }

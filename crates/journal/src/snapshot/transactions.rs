@@ -42,7 +42,8 @@ pub(super) fn write(state: &State, bytes: &mut Vec<u8>) {
     };
     bytes.extend_from_slice(raw.as_bytes());
     for (id, named) in producers {
-        write_producer(id, named, state.transactions.open.get(&id), bytes);
+        let open = state.transactions.open.get(&id).map(|open| state.times.at_age(open.began_us));
+        write_producer(id, named, open, bytes);
     }
     for (id, partition) in partitions {
         write_partition(*id, &partition.transactions, bytes);
@@ -54,15 +55,16 @@ pub(super) fn write(state: &State, bytes: &mut Vec<u8>) {
     }
 }
 
-fn write_producer(id: u64, named: &Named, open: Option<&Open>, bytes: &mut Vec<u8>) {
+/// `began_us` is that of the open transaction, if there is one.
+fn write_producer(id: u64, named: &Named, began_us: Option<u64>, bytes: &mut Vec<u8>) {
     let flag = |is_set: bool, flag: u16| if is_set { flag } else { 0 };
     let flags = flag(named.ended.is_some(), FLAG_ENDED)
         | flag(named.ended.is_some_and(|ended| ended.is_committed), FLAG_COMMITTED)
-        | flag(open.is_some(), FLAG_OPEN);
+        | flag(began_us.is_some(), FLAG_OPEN);
     let raw = RawTransactional {
         id: U64::new(id),
         ended_id: U64::new(named.ended.map_or(0, |ended| ended.id)),
-        began_us: U64::new(open.map_or(0, |open| open.began_us)),
+        began_us: U64::new(began_us.unwrap_or(0)),
         timeout_ms: U32::new(named.timeout_ms),
         ended_epoch: U16::new(named.ended.map_or(0, |ended| ended.epoch)),
         flags: U16::new(flags),
@@ -163,7 +165,7 @@ impl Parts<'_> {
 
     fn transactional(&mut self, state: &mut State) -> Result<u64, SnapshotError> {
         let raw: RawTransactional = self.next()?;
-        let (id, flags, time_us) = (raw.id.get(), raw.flags.get(), state.time_us);
+        let (id, flags, time_us) = (raw.id.get(), raw.flags.get(), state.times.newest_us());
         let wrong = SnapshotError::Content("a producer with transactions");
         let is_open = flags & FLAG_OPEN != 0;
         let ended =

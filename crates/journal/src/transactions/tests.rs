@@ -13,6 +13,7 @@ use crate::rules::Rules;
 use crate::snapshot::{Snapshot, build_snapshot};
 use crate::state::{Changes, Entry, State, Undo};
 use std::sync::Arc;
+use std::time::Duration;
 
 const RULES: fn() -> Rules = Rules::default;
 const P: PartitionId = PartitionId { topic: 1, number: 0 };
@@ -394,17 +395,22 @@ fn a_transaction_expires_by_the_journals_time_and_its_producer_is_fenced() {
     let mut world = World::new();
     world.object(vec![open("t", 3)], &[]).unwrap();
     let first = (FIRST, 0);
-    assert_eq!(world.state.expires_at(), None);
+    assert_eq!(world.state.open_transactions().count(), 0);
     world.object(vec![], &[(P, first, 0)]).unwrap();
-    let began_us = world.now_us;
-    assert_eq!(world.state.expires_at(), Some(began_us + 3000));
-    assert_eq!(world.state.expired(began_us + 2999), []);
-    let expired = world.state.expired(began_us + 3000);
-    assert_eq!(expired, [crate::state::Expired { name: "t".into(), id: first.0, epoch: 0 }]);
+    let began_us = world.state.times().age_us();
+    assert_eq!(world.state.open_transactions().collect::<Vec<_>>(), [(first.0, began_us)]);
+    let expired = || vec![crate::state::Expired { name: "t".into(), id: first.0, epoch: 0 }];
+    let seen_for = |state: &State, us: u64| state.expired(|_, _| Duration::from_micros(us));
+    let mut later = world.state.clone();
+    assert_eq!((seen_for(&later, 2999), seen_for(&later, 3000)), (vec![], expired()), "by the driver's time");
+    later.advance(world.now_us + 2999);
+    assert_eq!(seen_for(&later, 0), []);
+    later.advance(world.now_us + 3000);
+    assert_eq!(seen_for(&later, 0), expired(), "by the objects' times");
     world.object(vec![end("t", first, TransactionEnd::Expire)], &[]).unwrap();
     let late = world.object(vec![end("t", first, TransactionEnd::Commit)], &[]);
     assert_eq!(late, Err(Refused::Fenced { current: 1, found: 0 }));
-    assert_eq!(world.state.expires_at(), None);
+    assert_eq!(world.state.open_transactions().count(), 0);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::limits::{OBJECT_APPENDS_MAX, OBJECT_CONTROL_BYTES_MAX, TRANSACTION_PA
 use crate::object::{CONTROL_BYTES_MAX, control_bytes};
 use crate::producers::{Rejected, Verdict};
 use crate::state::{Changes, Entry, Undo};
+use crate::times::next_time;
 use crate::transactions::TransactionPart;
 use crate::writer::flight::{Flight, Judged, Put, Queued};
 use crate::writer::{Action, Answer, Append, Outcome, Phase, PutResult, Size, Writer};
@@ -61,8 +62,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
     fn put_group(&mut self, now: Duration, actions: &mut Vec<Action<T>>) {
         self.group.extend_front(std::mem::take(&mut self.suspects));
         let mut object = Gathered::default();
-        // Each object is later than those before it, whatever clocks writers have: a time says where a reader is.
-        let appended_us = self.clock_us.max(self.state.time_us + 1);
+        let appended_us = next_time(self.state.times.newest_us(), self.clock_us);
         object.undo.push(self.state.advance(appended_us));
         self.gather_controls(&mut object);
         self.gather_appends(&mut object, actions);
@@ -359,7 +359,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
 
     /// What settles a number: nothing, at a time that changes nothing.
     fn empty(&self) -> Changes {
-        Changes { appended_us: self.state.time_us, ..Changes::default() }
+        Changes { appended_us: self.state.times.newest_us(), ..Changes::default() }
     }
 
     /// The empty object is there.

@@ -311,17 +311,17 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         for flight in self.flights.iter().rev() {
             flight.undo.iter().rev().for_each(|undo| state.undo(undo.clone()));
         }
-        state.forget_old(state.time_us);
+        state.forget_old(state.times.age_us());
         state
     }
 
     /// Frees the memory of producers that are too old by the objects that are certain.
     pub fn forget_old(&mut self) {
         let in_flight = self.flights.iter().flat_map(|flight| &flight.undo).find_map(|undo| match undo {
-            Undo::Time { before_us } => Some(*before_us),
+            Undo::Time { before } => Some(before.age_us()),
             _ => None,
         });
-        self.state.forget_old(in_flight.unwrap_or(self.state.time_us));
+        self.state.forget_old(in_flight.unwrap_or(self.state.times.age_us()));
     }
 
     /// Another writer has read the chain to before this number. So does this one, without a look at what follows. If

@@ -5,7 +5,7 @@ use crate::convert::keys::KeysError;
 use rawline_batch::record_batch::RecordBatchError;
 use rawline_broker::pool::PoolError;
 use rawline_broker::store::StoreError;
-use rawline_broker::{AppendError, Kind, ProducerError, ReadError, SearchError, TopicError, TrimError};
+use rawline_broker::{AppendError, Kind, ProducerError, ReadError, TopicError, TrimError};
 use rawline_kafka::{ErrorCode, WireError};
 use std::io;
 
@@ -134,16 +134,6 @@ impl From<ReadError> for Refusal {
             ReadError::Store(_) => ErrorCode::KafkaStorageError,
         };
         Refusal::new(code, error.to_string())
-    }
-}
-
-impl From<SearchError> for Refusal {
-    fn from(error: SearchError) -> Refusal {
-        match error {
-            // Clients ask again.
-            SearchError::Unfinished => Refusal::new(ErrorCode::OffsetNotAvailable, error.to_string()),
-            SearchError::Read(error) => error.into(),
-        }
     }
 }
 

@@ -4,8 +4,7 @@ use super::Client;
 use super::admin::epochs;
 use super::error::Refusal;
 use crate::convert::{ConvertError, DatedRecord, Wanted, find_time};
-use rawline_broker::limits::SEARCH_OBJECTS_MAX;
-use rawline_broker::{BatchKind, DatedBatch, Partition, ReadRequest, SearchBudget, View};
+use rawline_broker::{BatchKind, DatedBatch, Partition, ReadRequest, View};
 use rawline_kafka::messages::{
     ListOffsetsPartition, ListOffsetsPartitionResponse, ListOffsetsRequest, ListOffsetsResponse,
     ListOffsetsTopicResponse,
@@ -35,10 +34,9 @@ struct At {
     timestamp_ms: i64,
 }
 
-    let seen = client.kafka.broker.see_ends(request.topics.iter().map(|topic| &*topic.name)).await;
 pub(super) async fn respond(client: &Client, request: ListOffsetsRequest) -> ListOffsetsResponse {
+    let seen = client.kafka.broker.see_ends(request.topics.iter().map(|topic| &*topic.name)).await;
     let mut topics = Vec::with_capacity(request.topics.len());
-    let mut budget = SearchBudget::of(SEARCH_OBJECTS_MAX);
     for topic in request.topics {
         let mut partitions = Vec::with_capacity(topic.partitions.len());
         for partition in topic.partitions {
@@ -70,13 +68,7 @@ fn described(partition_index: i32, found: Result<At, Refusal>) -> ListOffsetsPar
     }
 }
 
-async fn find(
-    client: &Client,
-    topic: &str,
-    wanted: &ListOffsetsPartition,
-    isolation_level: i8,
-    budget: &mut SearchBudget,
-) -> Result<At, Refusal> {
+async fn find(client: &Client, topic: &str, wanted: &ListOffsetsPartition, isolation_level: i8) -> Result<At, Refusal> {
     let partition = super::lookup::partition(client, Api::ListOffsets, topic, wanted.partition_index).await?;
     epochs::check(wanted.current_leader_epoch)?;
     let offsets = partition.offsets();
@@ -86,8 +78,8 @@ async fn find(
         LATEST => Ok(at(end_offset)),
         timestamp if EARLIEST.contains(&timestamp) => Ok(at(offsets.start)),
         LATEST_TIERED => Ok(At::NONE),
-        MAX_TIMESTAMP => Search { client, partition: &partition, budget }.newest(offsets.start).await,
-        time_ms => Search { client, partition: &partition, budget }.since(time_ms).await,
+        MAX_TIMESTAMP => Search { client, partition: &partition }.newest(offsets.start).await,
+        time_ms => Search { client, partition: &partition }.since(time_ms).await,
     }?;
     // Records of open transactions, and those after them, aren't there yet.
     let is_hidden = isolation_level == READ_COMMITTED && found.offset > end_offset as i64
@@ -109,19 +101,18 @@ impl From<DatedRecord> for At {
 struct Search<'a> {
     client: &'a Client,
     partition: &'a Partition,
-    budget: &'a mut SearchBudget,
 }
 
 impl Search<'_> {
     /// The first record of this time or later.
-    async fn since(&mut self, time_ms: i64) -> Result<At, Refusal> {
+    async fn since(&self, time_ms: i64) -> Result<At, Refusal> {
         let Ok(time_us) = u64::try_from(time_ms).map(|ms| ms.saturating_mul(1000)) else {
             return Err(Refusal::new(ErrorCode::InvalidRequest, format!("{time_ms} is no time")));
         };
         let mut offset = 0;
         for _ in 0..UNPACKED_MAX {
             let permit = self.client.kafka.searching.acquire().await;
-            let Some(batch) = self.partition.batch_since(time_us, offset, self.budget).await? else {
+            let Some(batch) = self.partition.batch_since(time_us, offset).await? else {
                 return Ok(At::NONE);
             };
             drop(permit);
@@ -135,7 +126,7 @@ impl Search<'_> {
     }
 
     /// The first of the records with the greatest time, of those from this offset on.
-    async fn newest(&mut self, offset: u64) -> Result<At, Refusal> {
+    async fn newest(&self, offset: u64) -> Result<At, Refusal> {
         let Some((batch, newest)) = self.newest_from(offset).await? else { return Ok(At::NONE) };
         if batch.first_offset >= offset {
             return Ok(newest.map_or(At::NONE, At::from));
@@ -148,9 +139,9 @@ impl Search<'_> {
     }
 
     /// The batch with the greatest time, and its record with that time.
-    async fn newest_from(&mut self, offset: u64) -> Result<Option<(DatedBatch, Option<DatedRecord>)>, Refusal> {
+    async fn newest_from(&self, offset: u64) -> Result<Option<(DatedBatch, Option<DatedRecord>)>, Refusal> {
         let permit = self.client.kafka.searching.acquire().await;
-        let Some(batch) = self.partition.newest_batch(offset, self.budget).await? else { return Ok(None) };
+        let Some(batch) = self.partition.newest_batch(offset).await? else { return Ok(None) };
         drop(permit);
         Ok(Some((batch, self.within(&batch, Wanted::Newest).await?)))
     }

@@ -37,17 +37,14 @@ pub struct S3Journal {
     pub(super) bucket: Arc<Bucket>,
     pub(super) cache: Cache,
     /// Nothing is stored or deleted before it has passed.
-    probe: Probe,
-    laid: Laid,
-    deletion_delay: Duration,
+    pub(super) probe: Probe,
+    pub(super) laid: Laid,
+    pub(super) deletion_delay: Duration,
+    /// Whether the bucket's dates correct this machine's clock.
+    pub(super) has_clock: bool,
 }
 
 impl S3Journal {
-    pub(super) fn new(number: u32, bucket: Arc<Bucket>, probe: Probe, cache: Cache, laid: Laid) -> Self {
-        let Laid::Journal { deletion_delay, .. } = laid else { unreachable!("{laid:?} has no journal") };
-        S3Journal { number, bucket, cache, probe, laid, deletion_delay }
-    }
-
     /// A key in the journal's folder.
     fn path(&self, name: std::fmt::Arguments<'_>) -> Result<Path, StoreError> {
         self.bucket.path(&format!(".journal/{:04}{name}", self.number))
@@ -234,6 +231,10 @@ fn mark_of(meta: &ObjectMeta) -> Option<u64> {
 impl JournalStore for S3Journal {
     fn deletion_delay(&self) -> Duration {
         self.deletion_delay
+    }
+
+    fn has_clock(&self) -> bool {
+        self.has_clock
     }
 
     fn create(&self, source: Source, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult> {

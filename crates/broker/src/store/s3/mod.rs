@@ -78,6 +78,9 @@ pub struct S3Config {
     /// Number of journals, 1 to 64. A storage that is created now gets so many, by default one; another number than
     /// that of an existing storage is an error.
     pub journals: Option<u32>,
+    /// Whether objects get the time of the bucket's responses if this machine's clock differs from it. If not, a test
+    /// decides which time it is.
+    pub has_clock: bool,
     /// Whether nothing is stored but the broker's card. Then the storage must exist, and have a journal.
     pub is_read_only: bool,
     /// The service's usual variables, among them its endpoint and credentials: those that `object_store` knows of
@@ -102,6 +105,7 @@ impl S3Config {
             new_layout: Layout::Journal,
             deletion_delay: None,
             journals: None,
+            has_clock: true,
             is_read_only: false,
             variables: std::env::vars_os()
                 .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
@@ -176,9 +180,11 @@ impl S3Store {
             }
         };
         let (journals, id) = match layout {
-            Laid::Journal { journals, id, .. } => {
-                let journal =
-                    |number| S3Journal::new(number, bucket.clone(), probe.clone(), config.cache.clone(), layout);
+            Laid::Journal { journals, id, deletion_delay } => {
+                let journal = |number| {
+                    let (bucket, probe, cache, laid) = (bucket.clone(), probe.clone(), config.cache.clone(), layout);
+                    S3Journal { number, bucket, cache, probe, laid, deletion_delay, has_clock: config.has_clock }
+                };
                 ((0..journals).map(journal).collect(), id)
             }
             Laid::Topics => (Vec::new(), None),

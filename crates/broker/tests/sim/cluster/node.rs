@@ -4,6 +4,7 @@ use super::log::{Acting, Moment, Run};
 use super::machine::Machine;
 use super::network::{From, Missed};
 use super::world::{Bug, World};
+use crate::clocks::LocalClock;
 use crate::settings::{JOURNAL, small};
 use crate::store::Connection;
 use futures_util::future::BoxFuture;
@@ -11,7 +12,7 @@ use rawline_batch::{Builder, Codec, Limits};
 use rawline_broker::cluster::{BrokerId, Card, Cluster, Forwarded, Peers, Sent, Unanswered};
 use rawline_broker::journal::JournalConfig;
 use rawline_broker::store::OnlyJournal;
-use rawline_broker::{AppendError, Broker, Clock, Config, Piece, ReadRequest, Received, TopicError};
+use rawline_broker::{AppendError, Broker, Config, Piece, ReadRequest, Received, TopicError};
 use rawline_testkit::batches;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -21,15 +22,6 @@ use tokio::time::{Instant, sleep, timeout};
 
 /// The topic of a world.
 pub const TOPIC: &str = "t";
-
-/// A broker's own clock, which nothing may depend on.
-struct Wrong;
-
-impl Clock for Wrong {
-    fn now_us(&self) -> u64 {
-        42
-    }
-}
 
 /// How long a broker that stops waits for the requests that it has.
 const DRAIN_WAIT: Duration = Duration::from_secs(5);
@@ -335,7 +327,8 @@ async fn open(world: &Arc<World>, connection: &Connection, run: Run, id: BrokerI
     let store = OnlyJournal::new(Arc::new(connection.clone()), Arc::new(cards));
     let batch_wait = small(JournalConfig::new(id.0)).limits.batch_wait;
     let config = Config { batch_wait, create_topics: false, ..Config::new(id.0) };
-    let broker = Broker::open(Arc::new(store), Arc::new(Wrong), config).await.map_err(|error| error.to_string())?;
+    let clock = LocalClock::new(connection.store.clone(), run.machine, id.0);
+    let broker = Broker::open(Arc::new(store), Arc::new(clock), config).await.map_err(|error| error.to_string())?;
     let url = Some(format!("http://machine-{}", run.machine));
     let describe = |card: Card| Card { url, ..card };
     let joined = broker.join(describe).await.map_err(|error| error.to_string());

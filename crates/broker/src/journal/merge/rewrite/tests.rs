@@ -27,7 +27,7 @@ fn piece(first_offset: u64, batches: Vec<Batch>, bytes: Vec<u8>) -> (Wanted, Rea
         bytes: bytes.len() as u32,
     };
     let next_offset = first_offset + batches.iter().map(|batch| u64::from(batch.records)).sum::<u64>();
-    let piece = Piece { first_offset, appended_us: first_offset, place };
+    let piece = Piece { first_offset, appended_us: first_offset, newest_us: first_offset, place };
     ((PARTITION, piece, next_offset), (batches, bytes.into()))
 }
 

@@ -132,7 +132,7 @@ mod tests {
         let golden = include_str!("../../../../../../vectors/journal/frames.hex");
         let lines: Vec<&str> = golden.lines().filter(|line| !line.starts_with('#')).collect();
         let mut position = 0;
-        for (line, object_bytes) in lines.iter().zip([560, 440, 320]) {
+        for (line, object_bytes) in lines.iter().zip([560, 440, 336]) {
             let frame = Frame { run: 0x1122_3344_5566_7788, position, synced: position, object_bytes };
             let bytes = frame.encode();
             assert_eq!(bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>(), *line);
