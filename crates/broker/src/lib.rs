@@ -66,7 +66,7 @@ pub use partition::{Bounds, Partition, Status};
 pub use producer::{OpenProducerError, ProducerInstance, is_named_id};
 pub use rawline_batch::Kind;
 pub use rawline_journal::{BatchKind, Committed, PartitionProducer, TransactionProgress, TransactionalProducer};
-pub use read::{Piece, ReadAnswer, ReadError, ReadRequest, View};
+pub use read::{Cut, Piece, ReadAnswer, ReadError, ReadRequest, View};
 pub use received::{ProducerError, Received};
 pub use record_times::DatedBatch;
 pub use settings::{Compaction, Retention, Settings};

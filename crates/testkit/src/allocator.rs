@@ -77,7 +77,12 @@ pub fn live_bytes() -> u64 {
     LIVE.load(Ordering::Relaxed)
 }
 
-/// The most that was allocated at once since the process began, in bytes.
+/// Lets [`peak_bytes`] begin at what is allocated now.
+pub fn reset_peak() {
+    PEAK.store(live_bytes(), Ordering::Relaxed);
+}
+
+/// The most that was allocated at once since the process began or [`reset_peak`], in bytes.
 pub fn peak_bytes() -> u64 {
     PEAK.load(Ordering::Relaxed)
 }

@@ -3,9 +3,9 @@
 use crate::Kind;
 use crate::index::Found;
 use crate::object::ObjectError;
+use crate::read::cut::Cut;
 use crate::store::StoreError;
 use bytes::Bytes;
-use rawline_batch::Slice;
 use rawline_journal::BatchKind;
 use std::ops::Range;
 use std::time::Duration;
@@ -65,14 +65,13 @@ pub enum Piece {
         batch: Bytes,
         /// The records' numbers in it.
         records: Range<u32>,
-        /// Them as a batch.
-        slice: Slice,
-        /// The slice's sizes.
-        sizes: Bytes,
-        /// The slice's data.
-        data: Bytes,
+        /// Them as a batch. Boxed: a read has two slices at most, and may have many pieces.
+        cut: Box<Cut>,
     },
 }
+
+// See `READ_OBJECTS_MAX`.
+const _: () = assert!(size_of::<Piece>() <= 56 && size_of::<Bytes>() <= 32);
 
 /// Why a read failed.
 #[derive(Debug, Error)]

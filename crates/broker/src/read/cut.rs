@@ -21,10 +21,13 @@ pub(super) struct Cutter<'a> {
 }
 
 /// Records cut out of a batch, as a slice and the parts of the batch that it is made of.
-#[derive(Debug, PartialEq)]
-pub(super) struct Cut {
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cut {
+    /// Its header and its padding.
     pub slice: Slice,
+    /// Its sizes.
     pub sizes: Bytes,
+    /// Its data.
     pub data: Bytes,
 }
 

@@ -8,6 +8,7 @@ mod run;
 mod take;
 
 pub use answer::{Piece, ReadAnswer, ReadError, ReadRequest, View};
+pub use cut::Cut;
 pub(crate) use remembered::{Remembered, TopicChecksums};
 
 use crate::index::Found;
@@ -60,7 +61,7 @@ impl Partition {
             }
             let Some(found) = self.find(request, end_offset, &mut answer)? else { break };
             if found.at.first_offset == answer.end_offset {
-                let taken = self.read_run(request.verify, &mut budget, &mut answer);
+                let taken = self.read_run(request.verify, READ_OBJECTS_MAX - visited, &mut budget, &mut answer);
                 visited += taken;
                 if taken > 0 {
                     tokio::task::yield_now().await;

@@ -23,18 +23,25 @@ struct Chooser {
     /// The kind of the batches, once it is known.
     kind: Option<BatchKind>,
     verify: bool,
+    objects_max: usize,
     checks: Option<bool>,
     checked_bytes: u64,
     chosen: Vec<Wanted>,
 }
 
 impl Partition {
-    /// Adds pieces from the answer's end on that are wanted whole, as far as the store has them at hand. Returns their
-    /// number. What comes next has to be read by itself: it isn't at hand, it is damaged, or only a part of it is
-    /// wanted.
-    pub(super) fn read_run(&self, verify: bool, budget: &mut Budget, answer: &mut ReadAnswer) -> usize {
+    /// Adds pieces from the answer's end on that are wanted whole, as far as the store has them at hand; of at most
+    /// `objects_max` objects. Returns their number. What comes next has to be read by itself: it isn't at hand, it is
+    /// damaged, or only a part of it is wanted.
+    pub(super) fn read_run(
+        &self,
+        verify: bool,
+        objects_max: usize,
+        budget: &mut Budget,
+        answer: &mut ReadAnswer,
+    ) -> usize {
         let kind = (!answer.pieces.is_empty()).then_some(answer.kind);
-        let mut chooser = Chooser::new(budget.clone(), verify, kind);
+        let mut chooser = Chooser::new(budget.clone(), verify, kind, objects_max);
         self.index().run(answer.end_offset).take_while(|found| chooser.takes(found)).for_each(drop);
         let Chooser { checks, kind, chosen, .. } = chooser;
         // Alone it costs as much by itself.
@@ -85,8 +92,9 @@ impl Partition {
 
 impl Chooser {
     /// `verify` if all pieces are to be checked, `kind` if only one kind of batch is wanted.
-    fn new(budget: Budget, verify: bool, kind: Option<BatchKind>) -> Chooser {
-        Chooser { budget, kind, verify, checks: None, checked_bytes: 0, chosen: Vec::new() }
+    fn new(budget: Budget, verify: bool, kind: Option<BatchKind>, objects_max: usize) -> Chooser {
+        let objects_max = objects_max.min(READ_RUN_OBJECTS_MAX);
+        Chooser { budget, kind, verify, objects_max, checks: None, checked_bytes: 0, chosen: Vec::new() }
     }
 
     /// Takes the piece if it belongs to the run.
@@ -97,7 +105,7 @@ impl Chooser {
             self.checked_bytes += u64::from(place.bytes);
         }
         let Some(kind) = place.batches.kind() else { return false };
-        let is_wanted = self.chosen.len() < READ_RUN_OBJECTS_MAX
+        let is_wanted = self.chosen.len() < self.objects_max
             && *self.kind.get_or_insert(kind) == kind
             && *self.checks.get_or_insert(checks) == checks
             && self.checked_bytes <= VERIFY_INLINE_BYTES_MAX

@@ -72,9 +72,9 @@ pub(super) fn take<'a>(
         assert!(ends > end_offset, "records up to {ends} after {end_offset}");
         is_first = false;
         answer.end_offset = ends;
-        if let Taken::Slice { records, cut: Cut { slice, sizes, data } } = taken {
+        if let Taken::Slice { records, cut } = taken {
             push_whole(answer, bytes, &mut whole);
-            answer.pieces.push(Piece::Slice { batch: bytes.slice(batch), records, slice, sizes, data });
+            answer.pieces.push(Piece::Slice { batch: bytes.slice(batch), records, cut: Box::new(cut) });
         } else {
             whole = if whole.is_empty() { batch } else { whole.start..batch.end };
         }

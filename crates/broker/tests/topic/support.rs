@@ -103,11 +103,11 @@ pub(crate) fn body(answer: &ReadAnswer) -> Vec<u8> {
     for piece in &answer.pieces {
         match piece {
             Piece::Whole(bytes) => body.extend_from_slice(bytes),
-            Piece::Slice { slice, sizes, data, .. } => {
-                body.extend_from_slice(&slice.header);
-                body.extend_from_slice(sizes);
-                body.extend_from_slice(data);
-                body.extend_from_slice(slice.padding);
+            Piece::Slice { cut, .. } => {
+                body.extend_from_slice(&cut.slice.header);
+                body.extend_from_slice(&cut.sizes);
+                body.extend_from_slice(&cut.data);
+                body.extend_from_slice(cut.slice.padding);
             }
         }
     }

@@ -164,6 +164,8 @@ pub(crate) struct Api {
     /// Whether connections are refused.
     pub crowd: Arc<Crowd>,
     pub unpacking: Semaphore,
+    /// Responses in other forms than batches that may be made at once.
+    pub selecting: Semaphore,
     /// Queries of measurements that may run.
     pub queries: Arc<Semaphore>,
     /// Requests that may wait for records at once, and WebSockets.
@@ -214,6 +216,7 @@ pub async fn serve(
         metrics,
         crowd: listener.crowd(),
         unpacking: Semaphore::new(UNPACKING_MAX),
+        selecting: Semaphore::new(select::SELECTING_MAX),
         queries: Arc::new(Semaphore::new(measurements::QUERIES_MAX)),
         waits: Arc::new(Semaphore::new(waits_max)),
         waits_max,

@@ -19,6 +19,7 @@ use std::io::Write;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::SemaphorePermit;
 use tokio::time::Instant;
 
 /// Defaults of the original API.
@@ -61,14 +62,17 @@ pub(crate) async fn records(
         || -> Result<(), ApiError> { Ok(auth::renewed(api, caller)?.grants().topic(Operation::Read, &name)?) };
     long_poll::wait(api, peer, caller, &partition, wanted.offset, wait).await?;
     may_read()?;
+    let mut turn = turn(api, form).await?;
     let mut read = partition.read(&wanted).await?;
     while form != ResponseForm::Stored && is_gap(&read)? {
         wanted.offset = read.end_offset;
         if read.end_offset >= read.next_offset {
             // Nothing but aborted records so far: the client waits for what comes after them.
+            drop(turn.take());
             let left = until.saturating_duration_since(Instant::now());
             long_poll::wait(api, peer, caller, &partition, wanted.offset, left).await?;
             may_read()?;
+            turn = self::turn(api, form).await?;
         }
         read = partition.read(&wanted).await?;
     }
@@ -101,9 +105,15 @@ pub(crate) async fn records(
             (response, parts.first().map_or(wanted.offset, |first| first.first_offset))
         }
     };
+    drop(turn);
     response.headers_mut().insert(header::FIRST_OFFSET, HeaderValue::from(first_offset));
     response.headers_mut().insert(header::NEXT_OFFSET, next_offset);
     Ok(response)
+}
+
+/// The turn of a request for records in this form, unless it is that of batches.
+async fn turn(api: &Api, form: ResponseForm) -> Result<Option<SemaphorePermit<'_>>, ApiError> {
+    Ok(if form.is_batches() { None } else { Some(select::turn(api).await?) })
 }
 
 /// Whether the batches that were read have no record: a compaction has removed them all, or their transactions were

@@ -41,7 +41,8 @@ pub struct ResponseBody {
 impl ResponseBody {
     /// A body of these pieces, in order.
     pub fn new(pieces: impl IntoIterator<Item = Bytes>) -> Self {
-        let pieces: VecDeque<Bytes> = pieces.into_iter().filter(|piece| !piece.is_empty()).collect();
+        // A list stays where it is. Pieces that are added one by one would take up to twice the memory.
+        let pieces = VecDeque::from(pieces.into_iter().filter(|piece| !piece.is_empty()).collect::<Vec<_>>());
         let bytes = pieces.iter().map(|piece| piece.len() as u64).sum();
         ResponseBody { pieces, bytes, ..ResponseBody::default() }
     }

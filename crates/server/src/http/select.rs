@@ -9,23 +9,26 @@ use crate::http::error::ApiError;
 use bytes::Bytes;
 use rawline_batch::record_batch::Record;
 use rawline_batch::{Batch, BatchError, Codec, HEADER_BYTES, Header, Limits};
+use rawline_broker::pool::PoolError;
 use rawline_broker::{BatchKind, Piece, ReadAnswer};
 use rawline_contract::code;
 use std::ops::Range;
 use std::sync::Arc;
 use tokio::sync::SemaphorePermit;
+use tokio::time::timeout;
 
 /// The pieces of a read as batches: slices get a header, everything else stays as stored.
 pub(crate) fn batches(read: ReadAnswer) -> Vec<Bytes> {
-    let mut body = Vec::with_capacity(read.pieces.len());
+    // A slice has four.
+    let mut body = Vec::with_capacity(read.pieces.len() + 2 * 3);
     for piece in read.pieces {
         match piece {
             Piece::Whole(bytes) => body.push(bytes),
-            Piece::Slice { slice, sizes, data, .. } => {
-                body.push(Bytes::copy_from_slice(&slice.header));
-                body.push(sizes);
-                body.push(data);
-                body.push(Bytes::from_static(slice.padding));
+            Piece::Slice { cut, .. } => {
+                body.push(Bytes::copy_from_slice(&cut.slice.header));
+                body.push(cut.sizes);
+                body.push(cut.data);
+                body.push(Bytes::from_static(cut.slice.padding));
             }
         }
     }
@@ -46,9 +49,23 @@ pub(crate) struct Wanted {
     pub spans_gaps: bool,
 }
 
-/// Maximum number of batches in one response in another form. What is noted of each lies outside the pool, some of it
-/// until the client has read the response: about as much as a connection may use.
+/// Maximum number of batches in one response in another form. What is noted of each, a fifth of a kilobyte, lies
+/// outside the pool until the response is made.
 const PARTS_MAX: usize = 2048;
+
+/// Maximum number of responses in another form that are made at once, from the read to the last byte. It bounds what is
+/// noted of their batches, to 15 MB, however many requests wait for buffers.
+pub(crate) const SELECTING_MAX: usize = 32;
+
+/// The turn of a request whose response has another form than batches. It is taken before its records are read, and
+/// lasts until the response is made; never while it waits for records or for its client.
+pub(crate) async fn turn(api: &Api) -> Result<SemaphorePermit<'_>, ApiError> {
+    match timeout(api.config.pool_wait, api.selecting.acquire()).await {
+        Ok(Ok(turn)) => Ok(turn),
+        // The requests before it wait for buffers.
+        _ => Err(PoolError::Exhausted.into()),
+    }
+}
 
 /// Selected records of one batch, at least one.
 pub(crate) struct Part {
@@ -64,6 +81,9 @@ pub(crate) struct Part {
     /// What the batch was made of, if it isn't a stored one, and the number of the batch's first record there.
     source: Option<(Arc<Unpacked>, u32)>,
 }
+
+// See `PARTS_MAX`.
+const _: () = assert!(size_of::<Part>() <= 208);
 
 /// Selected records of a read.
 pub(crate) struct Selected<'a> {

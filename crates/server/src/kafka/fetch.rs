@@ -108,6 +108,7 @@ async fn fetch(
         while let Some(place) = progress.next() {
             // The first batch comes whatever the limit is; without it a consumer would be stuck.
             let (left, is_first) = (asked.bytes_max.saturating_sub(progress.bytes()), progress.bytes() == 0);
+            let left = if progress.is_full() { 0 } else { left };
             let read = read_one(client, asked, place, watched, left, is_first).await;
             progress.read(place, read.unwrap_or_else(|why| Found::refused(asked.at(place).1.partition, why)));
         }

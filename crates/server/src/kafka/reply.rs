@@ -49,10 +49,12 @@ impl Pending {
 impl Reply {
     /// The response to a request, whose body has these pieces.
     pub fn new(to: &RequestHeader, api: Api, body: impl IntoIterator<Item = Bytes>) -> Reply {
-        let mut pieces: VecDeque<Bytes> = body.into_iter().filter(|piece| !piece.is_empty()).collect();
-        let bytes = pieces.iter().map(|piece| piece.len() as u64).sum();
+        let body: Vec<Bytes> = body.into_iter().filter(|piece| !piece.is_empty()).collect();
+        let bytes = body.iter().map(|piece| piece.len() as u64).sum();
         let is_flexible = api.has_flexible_response_header(to.version);
-        pieces.push_front(response_header(to.correlation_id, is_flexible, bytes).into());
+        let mut pieces = VecDeque::with_capacity(1 + body.len());
+        pieces.push_back(response_header(to.correlation_id, is_flexible, bytes).into());
+        pieces.extend(body);
         Reply { pieces, holds_buffers: false }
     }
 

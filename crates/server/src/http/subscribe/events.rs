@@ -20,7 +20,7 @@ use http::{HeaderName, HeaderValue, Method, header};
 use rawline_broker::ReadAnswer;
 use rawline_broker::limits::BLOCK_BYTES;
 use rawline_broker::pool::Gathered;
-use rawline_broker::subscriptions::Records;
+use rawline_broker::subscriptions::{Event, Records};
 use rawline_contract::subscription::ControlMessage;
 use rawline_contract::{Payload, code, timestamp};
 use std::collections::VecDeque;
@@ -124,6 +124,13 @@ impl Events {
                 return self.say_cursor();
             }
             () = sleep_until(self.silent_at) => None,
+        };
+        let _turn = match event {
+            Some(Ok(Event::Records(_))) => match select::turn(&api).await {
+                Ok(turn) => Some(turn),
+                Err(error) => return self.end(&error),
+            },
+            _ => None,
         };
         let steps = match event {
             None => return self.pieces.push_back(Bytes::from_static(sse::KEEP_ALIVE.as_bytes())),

@@ -12,11 +12,12 @@ use crate::net::join::{self, Joined};
 use crate::net::peer::Peer;
 use bytes::Bytes;
 use http::Request;
-use rawline_broker::subscriptions::Records;
+use rawline_broker::subscriptions::{Event, Records};
 use rawline_broker::{BatchKind, ReadAnswer};
 use rawline_contract::code;
 use rawline_contract::subscription::{ControlMessage, Delivery, DeliveryKind, WEBSOCKET_PROTOCOL};
 use std::time::Duration;
+use tokio::sync::SemaphorePermit;
 use tokio::time::{Instant, sleep_until};
 
 /// How long after something was delivered a client learns the cursor, if nothing more is left then.
@@ -103,6 +104,13 @@ async fn run(api: &Api, peer: &Peer, socket: &mut WebSocket, mut wanted: Wanted)
             Ok(event) => event,
             Err(error) => return Some(Ended::of(error)),
         };
+        let mut turn = match (&event, &wanted.filter) {
+            (Event::Records(_), Some(_)) => match select::turn(api).await {
+                Ok(turn) => Some(turn),
+                Err(error) => return Some(Ended::of(error)),
+            },
+            _ => None,
+        };
         for step in wanted.steps(api, event, size).await {
             // A slow client may have held up the steps before this one.
             if wanted.caller.has_ended() {
@@ -112,7 +120,7 @@ async fn run(api: &Api, peer: &Peer, socket: &mut WebSocket, mut wanted: Wanted)
                 Step::Say(control) => say(socket, Some(control)).await.map(Ok),
                 Step::End(error) => return Some(Ended::of(error)),
                 Step::Records(records, read) if wanted.filter.is_some() => {
-                    filtered(api, peer, socket, &mut wanted, &records, read).await
+                    filtered(api, peer, socket, &mut wanted, &records, read, turn.take()).await
                 }
                 Step::Records(records, read) => stored(api, peer, socket, &mut wanted, &records, read).await.map(Ok),
             };
@@ -173,6 +181,7 @@ async fn filtered(
     wanted: &mut Wanted,
     records: &Records,
     read: ReadAnswer,
+    turn: Option<SemaphorePermit<'_>>,
 ) -> Option<Result<(), ApiError>> {
     let Some(filter) = &wanted.filter else { unreachable!("without a filter, batches are sent as they are stored") };
     let next_offset = read.next_offset;
@@ -187,6 +196,7 @@ async fn filtered(
             return Some(Ok(()));
         }
     };
+    drop(turn);
     if found.records > 0 {
         socket.send_frames(found.frames, true).await.ok()?;
         api.metrics.subscriptions.delivered(found.records, found.bytes);

@@ -177,6 +177,7 @@ async fn deliver(
         wait: Duration::ZERO,
         verify: true,
     };
+    let turn = select::turn(api).await?;
     let read = match records.partition.read(&wanted).await {
         Ok(read) => read,
         // Its next turn begins at the first record.
@@ -236,7 +237,7 @@ async fn deliver(
             frames.write_all(&header).and_then(|()| frames.write_all(&text)).map_err(render::too_large)?;
         }
     }
-    drop(selected);
+    drop((selected, turn));
     api.metrics.returned(count, frames.0.bytes());
     caller.read(frames.0.bytes());
     let is_open = socket.send_frames(frames.0.freeze(), true).await.is_ok();

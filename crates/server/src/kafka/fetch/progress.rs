@@ -1,6 +1,7 @@
 //! How far a Fetch request is: what was found of its partitions, and which are to be read. A state machine without I/O.
 
 use super::read::Found;
+use rawline_broker::limits::READ_OBJECTS_MAX;
 use std::collections::BTreeSet;
 
 /// What was found of a request's partitions, by their places.
@@ -10,6 +11,8 @@ pub(super) struct Progress {
     to_read: BTreeSet<usize>,
     /// Size of all records in bytes.
     bytes: u64,
+    /// Number of pieces that were read.
+    pieces: usize,
     has_failed: bool,
 }
 
@@ -17,7 +20,7 @@ impl Progress {
     /// At the beginning, all of so many partitions are to be read.
     pub fn new(partitions: usize) -> Progress {
         let found = std::iter::repeat_with(|| None).take(partitions).collect();
-        Progress { found, to_read: (0..partitions).collect(), bytes: 0, has_failed: false }
+        Progress { found, to_read: (0..partitions).collect(), bytes: 0, pieces: 0, has_failed: false }
     }
 
     /// The place of the next partition that is to be read. What was found of it before counts no more.
@@ -30,6 +33,7 @@ impl Progress {
     /// A partition was read.
     pub fn read(&mut self, place: usize, found: Found) {
         self.bytes += u64::from(found.fetched.records_bytes);
+        self.pieces += found.pieces;
         self.has_failed |= found.fetched.error != 0;
         match self.found.get_mut(place) {
             Some(free @ None) => *free = Some(found),
@@ -43,9 +47,14 @@ impl Progress {
         self.bytes
     }
 
+    /// Whether as many pieces were read as one response may have. Each takes memory outside the pool.
+    pub fn is_full(&self) -> bool {
+        self.pieces >= READ_OBJECTS_MAX
+    }
+
     /// Whether the response needn't wait for more.
     pub fn is_enough(&self, bytes_min: u64) -> bool {
-        self.bytes >= bytes_min || self.has_failed
+        self.bytes >= bytes_min || self.has_failed || self.is_full()
     }
 
     /// Partitions have changed: they are to be read again.
@@ -74,6 +83,7 @@ impl Progress {
     fn forget(&mut self, place: usize) {
         if let Some(found) = self.found.get_mut(place).and_then(Option::take) {
             self.bytes -= u64::from(found.fetched.records_bytes);
+            self.pieces -= found.pieces;
         }
     }
 }
@@ -87,7 +97,7 @@ mod tests {
         let (partition, next_offset, stable_offset, first_offset, aborted) = (0, 0, 0, 0, Vec::new());
         let fetched =
             FetchedPartition { partition, error, next_offset, stable_offset, aborted, first_offset, records_bytes };
-        Found { fetched, records: Vec::new(), holds_buffers }
+        Found { fetched, records: Vec::new(), pieces: 0, holds_buffers }
     }
 
     /// Reads what is to be read; returns the places.
@@ -126,6 +136,21 @@ mod tests {
         progress.changed([2]);
         assert_eq!(read(&mut progress, |_| found(50, 0, false)), [1, 2, 3]);
         assert_eq!(progress.bytes(), 250);
+    }
+
+    #[test]
+    fn a_response_of_as_many_pieces_as_it_may_have_does_not_wait_for_more_bytes() {
+        let mut progress = Progress::new(2);
+        let pieces = READ_OBJECTS_MAX / 2;
+        progress.next();
+        progress.read(0, Found { pieces, ..found(100, 0, false) });
+        assert!(!progress.is_full() && !progress.is_enough(1_000));
+        progress.next();
+        progress.read(1, Found { pieces, ..found(100, 0, false) });
+        assert!(progress.is_full() && progress.is_enough(1_000));
+        progress.changed([0]);
+        read(&mut progress, |_| found(0, 0, false));
+        assert!(!progress.is_full());
     }
 
     #[test]

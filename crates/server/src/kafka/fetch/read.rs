@@ -17,6 +17,8 @@ use std::time::Duration;
 pub(super) struct Found {
     pub fetched: FetchedPartition,
     pub records: Vec<Bytes>,
+    /// Number of pieces that were read.
+    pub pieces: usize,
     /// Whether some of the records are in buffers of the pool.
     pub holds_buffers: bool,
 }
@@ -37,7 +39,7 @@ impl Found {
     }
 
     fn without_records(fetched: FetchedPartition) -> Found {
-        Found { fetched, records: Vec::new(), holds_buffers: false }
+        Found { fetched, records: Vec::new(), pieces: 0, holds_buffers: false }
     }
 }
 
@@ -60,17 +62,20 @@ pub(super) async fn read_one(
     }
     let offset = in_range(&partition, wanted.offset).await?;
     let bytes_max = u64::try_from(wanted.bytes_max).unwrap_or_default().min(left);
-    let (mut records, mut holds_buffers, mut aborted) = (Vec::new(), false, Vec::new());
+    let (mut records, mut pieces, mut holds_buffers, mut aborted) = (Vec::new(), 0, false, Vec::new());
     if bytes_max > 0 || is_first {
         // 0 stands for no limit.
         let bytes_max = bytes_max.max(1);
         let request = ReadRequest { offset, records_max: 0, bytes_max, wait: Duration::ZERO, verify: false };
         let read = partition.read_as(&request, asked.view).await?;
+        pieces = read.pieces.len();
         if asked.view == View::Stable && !read.pieces.is_empty() {
             aborted = partition.aborted_among(read.first_offset..read.end_offset);
         }
         if read.kind == BatchKind::Kafka {
-            records = read.pieces.into_iter().map(whole).collect();
+            // In a list of its own: the read's is larger.
+            records.reserve_exact(pieces);
+            records.extend(read.pieces.into_iter().map(whole));
         } else if !read.pieces.is_empty() {
             let kafka = &client.kafka;
             let raw_bytes_max = kafka.config.batch_limits.raw_bytes_max;
@@ -84,7 +89,7 @@ pub(super) async fn read_one(
     let records_bytes =
         u32::try_from(records_bytes).unwrap_or_else(|_| unreachable!("{records_bytes} bytes of records"));
     let fetched = FetchedPartition { aborted, records_bytes, ..described };
-    Ok(Found { fetched, records, holds_buffers })
+    Ok(Found { fetched, records, pieces, holds_buffers })
 }
 
 /// Whether a partition has no record at an offset yet that may be seen, and its next one may be there.
