@@ -7,6 +7,7 @@ mod support;
 
 use rawline_batch::Codec;
 use rawline_batch::record_batch::RecordCodec;
+use rawline_broker::limits::{DISK_MERGE_OBJECTS, READ_OBJECTS_MAX};
 use rawline_kafka::Api;
 use rawline_testkit::allocator::{Counting, live_bytes, peak_bytes, reset_peak};
 use rawline_testkit::batches::{batch, keyed_batch};
@@ -20,9 +21,10 @@ use tokio::net::{TcpSocket, TcpStream};
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// More than one read visits. Each is an object with a record of this size.
-const OBJECTS: usize = 4500;
+/// More than one read visits, and so few in two topics that none are merged. Each has a record of this size.
+const OBJECTS: usize = 4000;
 const RECORD_BYTES: usize = 300;
+const _: () = assert!(READ_OBJECTS_MAX < OBJECTS && 2 * OBJECTS < DISK_MERGE_OBJECTS);
 
 /// Readers at once.
 const READERS: u64 = 128;
