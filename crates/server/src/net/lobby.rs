@@ -137,8 +137,8 @@ impl Lobby {
         refused(|lobby| &mut lobby.full).map(|guest| (guest, Sent::Full))
     }
 
-    /// Gives a place away: to the next connection with a whole request or, if it `is_for_any`, to any. One that has sent
-    /// less comes out of [`Lobby::looked`].
+    /// Gives a place away: to the next connection with a whole request or, if it `is_for_any`, to any. One that has
+    /// sent less comes out of [`Lobby::looked`].
     pub fn admit(&mut self, permit: OwnedSemaphorePermit, is_for_any: bool) -> Option<(Guest, OwnedSemaphorePermit)> {
         if let Some(guest) = self.whole.pop_front() {
             return Some((guest, permit));
