@@ -298,7 +298,7 @@ async fn a_client_learns_what_there_is() {
     let (error, one) = id(&mut client, None).await;
     assert!(error == 0 && one >= 0);
     assert_ne!(id(&mut client, None).await.1, one);
-    assert_eq!(id(&mut client, Some("t".into())).await.0, i16::from(ErrorCode::UnsupportedVersion));
+    assert_eq!(id(&mut client, Some("t".into())).await.0, i16::from(ErrorCode::TransactionalIdAuthorizationFailed));
 }
 
 #[tokio::test]

@@ -152,7 +152,7 @@ async fn what_is_no_transaction_of_this_kind_is_refused() {
     let refused = |code: ErrorCode| i16::from(code);
     let older = refused(ErrorCode::UnsupportedVersion);
     let unnamed = refused(ErrorCode::TransactionalIdAuthorizationFailed);
-    assert_eq!(open(&mut client, 4, 60_000).await.0, older);
+    assert_eq!(open(&mut client, 4, 60_000).await.0, unnamed);
     let timeout = refused(ErrorCode::InvalidTransactionTimeout);
     assert_eq!(open(&mut client, 5, 15 * 60_000 + 1).await.0, timeout);
     assert_eq!(open(&mut client, 5, 0).await.0, timeout);
