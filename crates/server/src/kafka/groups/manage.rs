@@ -149,7 +149,14 @@ pub(super) async fn delete(client: &Client, request: DeleteGroupsRequest) -> Del
         let deleted = match client.may_use_group(Api::DeleteGroups, &group_id) {
             Ok(()) => {
                 let deleted = client.kafka.broker.delete_group(&group_id.as_str().into()).await;
-                deleted.map_err(|error| Refusal::new(code_of_offset(&error), error.to_string()))
+                deleted.map_err(|error| {
+                    let code = match code_of_offset(&error) {
+                        // A group with a name that none can have doesn't exist, as in Kafka.
+                        ErrorCode::InvalidGroupId => ErrorCode::GroupIdNotFound,
+                        code => code,
+                    };
+                    Refusal::new(code, error.to_string())
+                })
             }
             Err(refusal) => Err(refusal),
         };

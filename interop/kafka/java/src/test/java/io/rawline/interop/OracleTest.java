@@ -183,10 +183,14 @@ class OracleTest {
     private static List<Difference> differences(Call call, short version) throws Exception {
         for (int tries = TRIES; ; tries--) {
             var kafkas = theirs.ask(call, version);
+            if (LATER.contains(kafkas.getOrDefault("/errorCode", "")) && tries > 1) {
+                // Rawline isn't asked yet: it would do twice what Kafka does once.
+                Thread.sleep(PAUSE_MS);
+                continue;
+            }
             var found = Call.between(kafkas, ours.ask(call, version));
-            boolean isRepeatable = READS.contains(call.api()) || LATER.contains(kafkas.getOrDefault("/errorCode", ""));
             boolean isListed = found.stream().noneMatch(one -> listed(call, one).isEmpty());
-            if (isListed || !isRepeatable || tries == 1) {
+            if (isListed || !READS.contains(call.api()) || tries == 1) {
                 return found;
             }
             Thread.sleep(PAUSE_MS);

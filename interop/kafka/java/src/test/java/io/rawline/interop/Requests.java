@@ -49,9 +49,9 @@ final class Requests {
             return null;
         } else if (type == boolean.class) {
             return value.booleanValue();
-        } else if (type == byte.class) {
+        } else if (type == byte.class || type == Byte.class) {
             return (byte) value.intValue();
-        } else if (type == short.class) {
+        } else if (type == short.class || type == Short.class) {
             return (short) value.intValue();
         } else if (type == int.class || type == Integer.class) {
             return value.intValue();
