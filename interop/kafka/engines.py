@@ -26,17 +26,22 @@ OPENED = [
 ]
 
 
+def java_command(module: str, program: str) -> list[str]:
+    """What starts a module's program."""
+    target = MODULES / module / "target"
+    flags = ["-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+    flags += [f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in OPENED]
+    flags += ["--add-opens=java.base/sun.nio.ch=ALL-UNNAMED"]
+    classpath = f"{target / 'classes'}:{(target / 'classpath').read_text()}"
+    return ["java", *flags, "-cp", classpath, program]
+
+
 class Engine:
     """A module's process. What it says is in a file."""
 
     def __init__(self, module: str, program: str, output: Path, *arguments: object) -> None:
         self.output = output
-        target = MODULES / module / "target"
-        flags = ["-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
-        flags += [f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in OPENED]
-        flags += ["--add-opens=java.base/sun.nio.ch=ALL-UNNAMED"]
-        classpath = f"{target / 'classes'}:{(target / 'classpath').read_text()}"
-        command = ["java", *flags, "-cp", classpath, program, *map(str, arguments)]
+        command = [*java_command(module, program), *map(str, arguments)]
         with output.open("a") as file:
             self.process = subprocess.Popen(command, cwd=output.parent, stdout=file, stderr=file)
 

@@ -1,13 +1,15 @@
 """A real broker for tests: the `rawline` binary on a temporary directory and a free port."""
 
+import contextlib
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -39,6 +41,36 @@ def documented(language: str, section: str = "") -> list[str]:
     if section:
         page = page.split(f"\n## {section}\n")[1].split("\n## ")[0]
     return re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL)
+
+
+def s3_server_program() -> Path:
+    return Path(os.environ.get("RAWLINE_S3_SERVER", REPOSITORY / ".tools/bin/versitygw"))
+
+
+@contextlib.contextmanager
+def s3_server(folder: Path) -> Iterator[dict[str, str]]:
+    """A real S3 server with a new bucket, `s3://bucket`: the variables that lead a broker to it."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    (folder / "buckets/bucket").mkdir(parents=True)
+    keys = {"ROOT_ACCESS_KEY": "test", "ROOT_SECRET_KEY": "testtesttest"}
+    command = [s3_server_program(), "--port", address, "--quiet", "posix", folder / "buckets"]
+    server = subprocess.Popen(command, env={**os.environ, **keys}, stdout=subprocess.DEVNULL)
+    try:
+        while server.poll() is None:
+            try:
+                socket.create_connection(("127.0.0.1", int(address.split(":")[1]))).close()
+                break
+            except ConnectionRefusedError:
+                pass
+        yield {
+            "AWS_ENDPOINT_URL": f"http://{address}",
+            "AWS_ACCESS_KEY_ID": keys["ROOT_ACCESS_KEY"],
+            "AWS_SECRET_ACCESS_KEY": keys["ROOT_SECRET_KEY"],
+        }
+    finally:
+        server.kill()
+        server.wait()
 
 
 class Broker:

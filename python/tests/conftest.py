@@ -1,17 +1,14 @@
 """Fixtures: brokers, topics, and what several tests look at."""
 
-import os
 import re
 import signal
-import socket
-import subprocess
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy
 import pytest
-from brokers import REPOSITORY, Broker
+from brokers import REPOSITORY, Broker, s3_server, s3_server_program
 
 import rawline
 
@@ -51,30 +48,10 @@ def start_broker(tmp_path: Path) -> Iterator[Callable[..., Broker]]:
 @pytest.fixture
 def bucket(tmp_path: Path) -> Iterator[dict[str, str]]:
     """A new bucket, `s3://bucket`, of a real S3 server: the variables that lead a broker to it."""
-    program = Path(os.environ.get("RAWLINE_S3_SERVER", REPOSITORY / ".tools/bin/versitygw"))
-    if not program.exists():
+    if not s3_server_program().exists():
         pytest.skip("no S3 server: run `make tools`, or set RAWLINE_S3_SERVER")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        address = f"127.0.0.1:{free.getsockname()[1]}"
-    (tmp_path / "buckets/bucket").mkdir(parents=True)
-    keys = {"ROOT_ACCESS_KEY": "test", "ROOT_SECRET_KEY": "testtesttest"}
-    command = [program, "--port", address, "--quiet", "posix", tmp_path / "buckets"]
-    server = subprocess.Popen(command, env={**os.environ, **keys}, stdout=subprocess.DEVNULL)
-    try:
-        while server.poll() is None:
-            try:
-                socket.create_connection(("127.0.0.1", int(address.split(":")[1]))).close()
-                break
-            except ConnectionRefusedError:
-                pass
-        yield {
-            "AWS_ENDPOINT_URL": f"http://{address}",
-            "AWS_ACCESS_KEY_ID": keys["ROOT_ACCESS_KEY"],
-            "AWS_SECRET_ACCESS_KEY": keys["ROOT_SECRET_KEY"],
-        }
-    finally:
-        server.kill()
-        server.wait()
+    with s3_server(tmp_path) as variables:
+        yield variables
 
 
 @pytest.fixture
