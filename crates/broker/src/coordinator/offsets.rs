@@ -1,6 +1,6 @@
 //! The offsets that groups commit. A commit is checked and submitted in one step, and the journal refuses it if the
-//! group's members have changed in between: a member that reads offsets after such a change reads the last ones that could
-//! be committed before.
+//! group's members have changed in between: a member that reads offsets after such a change reads the last ones that
+//! could be committed before.
 
 use super::State;
 use crate::Kind;
@@ -227,8 +227,8 @@ impl Broker {
         found.id().ok_or_else(|| no_journal().into())
     }
 
-    /// Waits until no other coordinator of the group can commit any more what this one doesn't know: to be called before
-    /// its members read the offsets at which they go on.
+    /// Waits until no other coordinator of the group can commit any more what this one doesn't know: to be called
+    /// before its members read the offsets at which they go on.
     pub async fn settle_offsets(&self, group: &str) -> Result<(), GroupError> {
         let journal = self.journals.of(group);
         let settled = self.with_group(group, |state, now| state.when_stored(journal, group, now))?;

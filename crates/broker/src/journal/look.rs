@@ -161,8 +161,17 @@ pub(super) struct Known {
     pub next: u64,
     /// The newest valid one.
     pub newest: Option<Link>,
-    /// Whether to list all objects. Otherwise the newest stands for them.
-    pub lists: bool,
+}
+
+/// What a check lists besides reading the newest object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lists {
+    /// Nothing: no object was added since the last check, so the newest one is still the one that was seen then.
+    Nothing,
+    /// The objects that no snapshot covers. The newest one may have been stored after others were deleted.
+    New,
+    /// All objects.
+    All,
 }
 
 /// How the storage of a running broker is.
@@ -180,7 +189,12 @@ pub(super) enum Checked {
 }
 
 /// Looks whether a running broker's storage was changed by others.
-pub(super) async fn check(store: Arc<dyn JournalStore>, limits: Limits, known: Known) -> Result<Checked, StoreError> {
+pub(super) async fn check(
+    store: Arc<dyn JournalStore>,
+    limits: Limits,
+    known: Known,
+    lists: Lists,
+) -> Result<Checked, StoreError> {
     if let Some(changed) = store.changed().await? {
         return Ok(Checked::Changed(changed));
     }
@@ -194,8 +208,15 @@ pub(super) async fn check(store: Arc<dyn JournalStore>, limits: Limits, known: K
         },
         None => None,
     };
-    if replaced.is_none() && !known.lists {
-        return Ok(Checked::Whole);
+    if replaced.is_none() {
+        match lists {
+            Lists::Nothing => return Ok(Checked::Whole),
+            Lists::New => {
+                let holes = store.list_from(known.from).await?.holes(known.from, known.next);
+                return if holes.is_empty() { Ok(Checked::Whole) } else { confirm(&*store, &limits, &holes).await };
+            }
+            Lists::All => {}
+        }
     }
     if let Some((newest, Some(other))) = replaced {
         return Ok(Checked::Changed(another(&*store, newest, other)));

@@ -248,7 +248,7 @@ impl Task {
                     }
                     self.expire();
                     if checks {
-                        let known = self.known(false);
+                        let known = self.known();
                         self.watch.check_if_due(known);
                     }
                     Event::Tick

@@ -2,7 +2,7 @@
 //! looks themselves are in `look.rs`.
 
 use crate::journal::JournalStore;
-use crate::journal::look::{AtEnd, Checked, GivenUp, Known, at_end, check, referred, replace};
+use crate::journal::look::{AtEnd, Checked, GivenUp, Known, Lists, at_end, check, referred, replace};
 use crate::store::StoreError;
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, OptionFuture};
@@ -60,6 +60,8 @@ pub(super) struct Watch {
     check: Option<BoxFuture<'static, (Result<Checked, StoreError>, Pending)>>,
     check_at: Instant,
     checks: u64,
+    /// The number of the next object when it was checked last.
+    checked_next: u64,
     /// Why nothing more may be stored.
     pub lost: Option<StoreError>,
 }
@@ -76,6 +78,7 @@ impl Watch {
             check: None,
             check_at: Instant::now() + interval,
             checks: 0,
+            checked_next: 0,
             lost: None,
             store,
             limits,
@@ -158,16 +161,27 @@ impl Watch {
             return;
         }
         self.checks += 1;
-        let lists = self.checks.is_multiple_of(CHECKS_PER_LISTING);
-        self.check(Known { lists, ..known }, None);
+        let lists = if self.checks.is_multiple_of(CHECKS_PER_LISTING) {
+            Lists::All
+        } else if known.next != self.checked_next {
+            Lists::New
+        } else {
+            Lists::Nothing
+        };
+        self.checked_next = known.next;
+        self.begin_check(known, lists, None);
     }
 
-    /// Begins a check, before a snapshot is stored or without one.
+    /// Begins a check of all objects, before a snapshot is stored or without one.
     pub fn check(&mut self, known: Known, snapshot: Pending) {
+        self.begin_check(known, Lists::All, snapshot);
+    }
+
+    fn begin_check(&mut self, known: Known, lists: Lists, snapshot: Pending) {
         assert!(self.check.is_none(), "two checks at once");
         self.check_at = Instant::now() + self.interval;
         let (store, limits) = (self.store.clone(), self.limits);
-        self.check = Some(Box::pin(async move { (check(store, limits, known).await, snapshot) }));
+        self.check = Some(Box::pin(async move { (check(store, limits, known, lists).await, snapshot) }));
     }
 
     /// What is noticed next. Cancel-safe.

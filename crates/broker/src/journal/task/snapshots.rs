@@ -3,12 +3,12 @@
 
 use super::{Progress, Task};
 use crate::journal::handle::JournalConfig;
-use crate::journal::look::{Checked, Known, check};
+use crate::journal::look::{Checked, Known, Lists, check};
 use crate::journal::watch::Noticed;
 use crate::limits::{SNAPSHOT_PIECES_PER_INTERVAL, SNAPSHOT_PIECES_PER_OBJECT, SNAPSHOTS_SKIPPED_AT_START};
 use crate::tasks;
 use bytes::Bytes;
-use rawline_journal::{Event, ReadResult, build_snapshot};
+use rawline_journal::{Event, ReadResult, Snapshot, build_snapshot};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use tokio::time::Instant;
@@ -66,6 +66,11 @@ impl Task {
                 tracing::warn!("the journal's newest snapshot is not in the storage; storing a new one");
                 self.snapshot_taken.is_lost = snapshot.is_none();
                 self.store_snapshot(snapshot);
+                // Without a snapshot, a listing doesn't show what it lacks of the objects that the snapshot covered.
+                let state = self.writer.certain();
+                let pieces = self.catalog.read().unwrap_or_else(PoisonError::into_inner).pieces(&state);
+                let next = state.chain().next();
+                self.watch.compare(next, Snapshot { state, pieces }.sources());
                 return Event::Tick;
             }
             Noticed::Referred => return Event::Tick,
@@ -101,15 +106,15 @@ impl Task {
         if self.watch.is_checking() {
             return;
         }
-        let known = self.known(true);
+        let known = self.known();
         let snapshot = self.build_snapshot();
         self.watch.check(known, Some((next, snapshot)));
     }
 
-    /// What is known to be stored. `lists`: all objects are compared.
-    pub(super) fn known(&self, lists: bool) -> Known {
+    /// What is known to be stored.
+    pub(super) fn known(&self) -> Known {
         let next = self.writer.state().chain().next();
-        Known { from: self.snapshot_taken.next, next, newest: self.newest, lists }
+        Known { from: self.snapshot_taken.next, next, newest: self.newest }
     }
 
     fn build_snapshot(&mut self) -> Bytes {
@@ -143,8 +148,8 @@ impl Task {
         if FORGETS_END.get() {
             return;
         }
-        let known = self.known(true);
-        match check(self.store.clone(), self.config.limits, known).await {
+        let known = self.known();
+        match check(self.store.clone(), self.config.limits, known, Lists::All).await {
             Ok(Checked::Changed(error)) | Err(error) => {
                 return tracing::warn!(next, %error, "the journal's last snapshot was not stored");
             }

@@ -394,10 +394,11 @@ impl Output {
         let Some(shower) = &mut self.shower else { return Ok(()) };
         let Err(error) = shower.show(record, &mut self.gathered) else { return Ok(()) };
         let reason = bad_avro(offset, &error);
-        match self.skips_bad {
-            true => Ok(self.skipped.add(reason)),
-            false => Err(Stop::Bad(BadRecord { offset, reason })),
+        if !self.skips_bad {
+            return Err(Stop::Bad(BadRecord { offset, reason }));
         }
+        self.skipped.add(reason);
+        Ok(())
     }
 
     /// Writes everything that was given to [`Output::write`].
