@@ -7,7 +7,7 @@ export interface Row {
   partition: number;
   offset: number;
   /** Null if a record of Kafka's has none. */
-  time: string | null;
+  time: string;
   key: string | undefined;
   /** Header names and values. */
   headers: [string, string | null][];
@@ -25,7 +25,7 @@ interface Line {
   topic?: string;
   partition?: number;
   offset: number;
-  time: string;
+  time: string | null;
   key?: string;
   key_base64?: string;
   headers?: { key?: string; key_base64?: string; value?: string | null; value_base64?: string }[];
@@ -70,8 +70,8 @@ export function parseRows(text: string, topic: string, partition: number): Row[]
 }
 
 /** A time of the broker's JSON, in a form whose text sorts as the time does: its fraction has any number of digits. */
-const sortable = (time: string): string => {
-  const [, seconds = "", fraction = ""] = /^(.*?)(?:\.(\d+))?Z$/.exec(time) ?? [];
+const sortable = (time: string | null): string => {
+  const [, seconds = "", fraction = ""] = /^(.*?)(?:\.(\d+))?Z$/.exec(time ?? "") ?? [];
   return `${seconds}.${fraction.padEnd(9, "0")}`;
 };
 
