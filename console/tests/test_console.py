@@ -175,7 +175,9 @@ def test_live_records_are_in_the_order_of_their_offsets(api: Api, open_page: Ope
         api.append("live", f"record {number}".encode(), number % 2)
     page, _ = open_page(api, "#/topic/live")
     expect(page.get_by_role("table", name="Records")).to_contain_text("record 59")
-    assert cell(page, "Records", "preview")[:50] == [f"record {number}" for number in range(59, 9, -1)]
+    # As many as fit on the page.
+    shown = cell(page, "Records", "preview")
+    assert len(shown) > 20 and shown == [f"record {number}" for number in range(59, 59 - len(shown), -1)]
 
 
 def test_a_search_covers_more_than_the_newest_records(api: Api, open_page: Open) -> None:
@@ -186,7 +188,7 @@ def test_a_search_covers_more_than_the_newest_records(api: Api, open_page: Open)
     page.get_by_role("searchbox").fill("needle")
     expect(records.locator("tbody tr[tabindex]")).to_have_count(1)
     page.get_by_role("searchbox").fill("missing")
-    expect(records).to_contain_text("None of the 301 records that are loaded matches")
+    expect(page.get_by_text("None of the 301 records that are loaded matches")).to_be_visible()
 
 
 def test_records_are_found_by_offset_time_and_key(api: Api, open_page: Open) -> None:

@@ -23,9 +23,10 @@ class Suite:
 
     WAIT_S = 300
 
-    def __init__(self, name: str, broker: Broker, output: Path, *command: str) -> None:
+    def __init__(self, name: str, broker: Broker, compared: Broker, output: Path, *command: str) -> None:
         self.output = output
-        environment = {**os.environ, "RAWLINE_KAFKA": broker.kafka, "RAWLINE_BINARY": str(binary())}
+        addresses = {"RAWLINE_KAFKA": broker.kafka, "RAWLINE_KAFKA_COMPARED": compared.kafka}
+        environment = {**os.environ, **addresses, "RAWLINE_BINARY": str(binary())}
         folder = REPOSITORY / "interop/kafka" / name
         with output.open("w") as file:
             self.process = subprocess.Popen(
@@ -50,14 +51,22 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     broker.stop()
 
 
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """What is compared with a real Kafka: the first generation of a group follows those of groups that were deleted."""
+    broker = Broker(tmp_path_factory.mktemp("compared"), "--kafka", "127.0.0.1:0", "--group-session", "6s")
+    yield broker
+    broker.stop()
+
+
 @pytest.fixture(scope="module", autouse=True)
-def suites(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Suite]]:
+def suites(broker: Broker, compared: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Suite]]:
     """All at the same time: each waits seconds for members of groups that are gone."""
     outputs = tmp_path_factory.mktemp("suites")
     maven = ["mvn", "--batch-mode", "--no-transfer-progress", "test"]
     suites = {
-        "java": Suite("java", broker, outputs / "java", *maven),
-        "go": Suite("go", broker, outputs / "go", "go", "test", "-count=1", "-v", "./..."),
+        "java": Suite("java", broker, compared, outputs / "java", *maven),
+        "go": Suite("go", broker, compared, outputs / "go", "go", "test", "-count=1", "-v", "./..."),
     }
     yield suites
     for suite in suites.values():

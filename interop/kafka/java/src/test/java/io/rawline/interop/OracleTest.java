@@ -106,7 +106,7 @@ class OracleTest {
         missing = new LinkedHashSet<>(anywhere);
         kafka = RealKafka.start(folder);
         theirs = new Broker(kafka.address());
-        ours = new Broker(System.getenv("RAWLINE_KAFKA"));
+        ours = new Broker(System.getenv("RAWLINE_KAFKA_COMPARED"));
     }
 
     @AfterAll
