@@ -132,7 +132,7 @@ fn silent_connections_are_closed() {
 #[test]
 fn a_reader_that_stalls_is_disconnected_and_blocks_nobody() {
     let mut config = HttpConfig {
-        waits: Waits { answer_piece: Duration::from_millis(100), ..patient().waits },
+        waits: Waits { answer_piece: Duration::from_secs(1), ..patient().waits },
         ..HttpConfig::default()
     };
     config.pool_wait = PATIENT.body_piece;
