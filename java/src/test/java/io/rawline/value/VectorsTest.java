@@ -55,8 +55,7 @@ class VectorsTest {
                 bytes = null;
             }
             byte[] expected = hex(vector, "hex");
-            assertEquals(
-                    expected == null ? null : hex(expected), bytes == null ? null : hex(bytes), vector.toString());
+            assertEquals(expected == null ? null : hex(expected), bytes == null ? null : hex(bytes), vector.toString());
             seen++;
         }
         assertTrue(seen > 100);
