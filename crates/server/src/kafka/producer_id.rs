@@ -38,8 +38,8 @@ async fn transactional(
     request: &InitProducerIdRequest,
 ) -> InitProducerIdResponse {
     if !is_known_kind("InitProducerId", version, TRANSACTIONS_FROM) {
-        // This code ends the producer. After UNSUPPORTED_VERSION, librdkafka repeats the request until the application's
-        // timeout.
+        // This code ends the producer. After UNSUPPORTED_VERSION, librdkafka repeats the request until the
+        // application's timeout.
         return refused(ErrorCode::TransactionalIdAuthorizationFailed);
     }
     if let Err(Refusal { code, .. }) = client.may_be_producer(Api::InitProducerId, name) {
