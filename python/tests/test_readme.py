@@ -20,7 +20,7 @@ def test_the_readmes_blocks_run(
     assert capsys.readouterr().out.startswith("0\nb'hello'\nb'hello 0'\n")
 
 
-def test_the_projects_readme_has_the_example_that_is_tested() -> None:
+def test_the_first_steps_have_the_example_that_is_tested() -> None:
     package = Path(__file__).parents[1]
     example = (package / "examples/notebook.py").read_text()
-    assert f"```python\n{example}```" in (package.parent / "README.md").read_text()
+    assert f"```python\n{example}```" in (package.parent / "docs/start.md").read_text()

@@ -1,13 +1,18 @@
-//! Runs the README's commands as a reader would.
+//! Runs the commands of the README and of `docs/start.md`, which continues it, as a reader would.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::disallowed_methods)] // A test.
 
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
 
 /// The shell blocks of a page, in order.
 fn shell_blocks(page: &str) -> Vec<String> {
+    let page = std::fs::read_to_string(root().join(page)).unwrap();
     page.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next()).map(str::to_owned).collect()
 }
 
@@ -61,26 +66,29 @@ fn run(script: &str, folder: &Path, broker: &Broker) -> String {
 
 #[test]
 fn the_quick_start_works_by_copy_and_paste() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
-    let makefile = std::fs::read_to_string(root.join("Makefile")).unwrap();
-    let blocks = shell_blocks(&readme);
+    let readme = shell_blocks("README.md");
+    let makefile = std::fs::read_to_string(root().join("Makefile")).unwrap();
     // The first block starts the broker and doesn't end; here the test starts it.
-    assert_eq!(blocks[0].trim(), "make run");
+    assert_eq!(readme[0].trim(), "make run");
     assert!(makefile.contains("\nrun: "));
-    assert!(blocks.len() >= 4, "the README has too few commands");
+    let start = shell_blocks("docs/start.md");
+    assert!(readme.len() >= 3 && start.len() >= 4, "too few commands: {} and {}", readme.len(), start.len());
 
     let folder = tempfile::tempdir().unwrap();
     let storage = folder.path().join("data");
     let broker = Broker::start(&storage);
+    let readme: Vec<_> = readme[1..].iter().map(|block| run(block, folder.path(), &broker)).collect();
+    assert!(readme[0].contains("the same bytes"), "{}", readme[0]);
+    assert!(readme[1].contains(r#""record":"one""#) && readme[1].contains(r#""record":"two""#), "{}", readme[1]);
+
     // Commands that need `make full` are run only in that build.
     let is_built = |block: &&String| cfg!(feature = "full") || !block.contains("--format avro");
-    let outputs: Vec<_> = blocks[1..].iter().filter(is_built).map(|block| run(block, folder.path(), &broker)).collect();
-    assert!(outputs[0].contains("the same bytes"), "{}", outputs[0]);
-    assert!(outputs[1].contains("events") && outputs[1].contains("\"user\": 7"), "{}", outputs[1]);
-    assert!(outputs[2].contains(r#""record":"one""#) && outputs[2].contains(r#""name":"hello""#), "{}", outputs[2]);
+    let start: Vec<_> = start.iter().filter(is_built).map(|block| run(block, folder.path(), &broker)).collect();
+    assert!(start[0].contains("events") && start[0].contains("\"user\": 7"), "{}", start[0]);
+    assert!(start[1].contains(r#""name":"hello""#), "{}", start[1]);
+    assert!(start[2].contains("10.0.0.1") && start[2].contains("53/udp"), "{}", start[2]);
     if cfg!(feature = "full") {
-        let measured = outputs.iter().find(|output| output.contains("sgp-1")).expect("the README measures something");
+        let measured = start.iter().find(|output| output.contains("sgp-1")).expect("the page measures something");
         assert!(
             measured.contains("sgp-2") && measured.contains("2025-11-20 00:00") && !measured.contains("ams-3"),
             "{measured}"
@@ -98,8 +106,7 @@ fn the_quick_start_works_by_copy_and_paste() {
 
 #[test]
 fn the_page_about_kafka_shows_keys_as_they_are() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/kafka.md");
-    let page = std::fs::read_to_string(page).unwrap();
+    let page = std::fs::read_to_string(root().join("docs/kafka.md")).unwrap();
     let (_, section) = page.split_once("## Keys in our clients").unwrap();
     let (block, _) = section.split_once("```console\n").unwrap().1.split_once("```").unwrap();
     let folder = tempfile::tempdir().unwrap();

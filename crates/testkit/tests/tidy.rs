@@ -141,8 +141,8 @@ fn words_are_the_fields_standard_ones() {
     let literal = LITERAL.map(|line| Regex::new(line).unwrap());
     let mut found = Vec::new();
     for (file, text) in texts() {
-        // The list itself; history is not rewritten.
-        if file.ends_with("tests/tidy.rs") || file == "CHANGELOG.md" {
+        // The list itself.
+        if file.ends_with("tests/tidy.rs") {
             continue;
         }
         for (number, line) in text.lines().enumerate() {

@@ -143,9 +143,9 @@ class ProgramsTest {
     }
 
     @Test
-    void theReadmesHaveTheTestedExample() throws Exception {
-        for (String readme : List.of("README.md", "../README.md")) {
-            String text = Files.readString(Path.of(readme));
+    void theDocumentsHaveTheTestedExample() throws Exception {
+        for (String page : List.of("README.md", "../docs/start.md")) {
+            String text = Files.readString(Path.of(page));
             assertTrue(text.contains("```java\n" + Files.readString(Path.of("examples/Example.java")) + "```"));
         }
     }
