@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 use lab_report::article::Article;
 use lab_report::evolution::Evolution;
-use lab_report::trend::{self, BenchLine};
+use lab_report::trend::{self, BenchLine, Selection};
 use lab_report::{Check, Line, Report, docs, page, read, sizes};
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -58,7 +58,7 @@ enum Command {
         #[arg(long = "run", value_name = "RUN")]
         runs: Vec<String>,
     },
-    /// Draw the broker's benchmarks over time, from the file that `rawline bench --append FILE` writes
+    /// Draw the broker's benchmarks over time, from docs/benchmarks.jsonl or what `rawline bench --append FILE` writes
     Trend {
         /// JSON lines, one for each run
         #[arg(value_name = "FILE")]
@@ -66,6 +66,12 @@ enum Command {
         /// The SVG to write [default: LAB/out/trend.svg]
         #[arg(long, value_name = "FILE")]
         output: Option<PathBuf>,
+        /// Only figures with this text in their benchmark, name, settings or machine
+        #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+        only: String,
+        /// Only figures with at least this number of runs
+        #[arg(long, value_name = "N", default_value_t = 1)]
+        runs_min: usize,
     },
 }
 
@@ -104,21 +110,21 @@ fn run(args: &Args) -> Result<(), String> {
             }
             Ok(())
         }
-        Command::Trend { runs, output } => {
+        Command::Trend { runs, output, only, runs_min } => {
             let path = output.clone().unwrap_or_else(|| args.lab.join("out/trend.svg"));
-            write_trend(runs, &path)
+            write_trend(runs, &path, &Selection { only: only.clone(), runs_min: *runs_min })
         }
     }
 }
 
-fn write_trend(runs: &Path, path: &Path) -> Result<(), String> {
+fn write_trend(runs: &Path, path: &Path, selection: &Selection) -> Result<(), String> {
     let lines = read::lines::<BenchLine>(runs).map_err(|error| error.to_string())?;
     for (number, why) in &lines.bad {
         eprintln!("lab-report: {}, line {number} is skipped: {why}", runs.display());
     }
-    let Some(drawing) = trend::draw(&lines.items) else {
+    let Some(drawing) = trend::draw(&lines.items, selection) else {
         return Err(format!(
-            "{} has no run with figures: append one with `rawline bench --append FILE`",
+            "{} has no selected run with figures: append one with `rawline bench --append FILE`, or select others",
             runs.display()
         ));
     };

@@ -1,4 +1,5 @@
-//! Draws how a benchmark's figures change from run to run, from the lines that `rawline bench --append FILE` writes.
+//! Draws how a benchmark's figures change from run to run, from the lines that `rawline bench --append FILE` writes and
+//! from `docs/benchmarks.jsonl`.
 
 use crate::svg::{Drawing, Scale};
 use crate::text;
@@ -38,6 +39,18 @@ struct Point {
 /// What must be equal for two runs to be points of one line: benchmark, figure, settings and machine.
 type Series = (String, String, String, String);
 
+/// Which figures are drawn.
+#[derive(Debug, Clone, Default)]
+pub struct Selection {
+    /// Only those with this text in their benchmark, name, settings or machine.
+    pub only: String,
+    /// Only those with at least this number of runs.
+    pub runs_min: usize,
+}
+
+/// What a run notes of the state of its machine, which differs from run to run.
+const STATE: [&str; 2] = ["load_average", "memory_available_bytes"];
+
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 150.0;
 /// Left and right of the points.
@@ -46,9 +59,13 @@ const TOP: f64 = 46.0;
 const BOTTOM: f64 = HEIGHT - 26.0;
 
 /// One panel for each benchmark, figure, settings and machine, with the runs in the order of their times. Returns
-/// nothing if no line has a time and a number.
-pub fn draw(lines: &[BenchLine]) -> Option<Drawing> {
-    let series = series_of(lines);
+/// nothing if no selected line has a time and a number.
+pub fn draw(lines: &[BenchLine], selection: &Selection) -> Option<Drawing> {
+    let mut series = series_of(lines);
+    series.retain(|(benchmark, figure, settings, machine), points| {
+        let named = [benchmark, figure, settings, machine].iter().any(|text| text.contains(&selection.only));
+        named && points.len() >= selection.runs_min
+    });
     if series.is_empty() {
         return None;
     }
@@ -82,12 +99,21 @@ fn series_of(lines: &[BenchLine]) -> BTreeMap<Series, Vec<Point>> {
         let run = commit.unwrap_or_else(|| line.version.clone());
         for (figure, value) in &line.figures {
             let Some(value) = value.as_f64() else { continue };
-            let key = (line.benchmark.clone(), figure.clone(), words(&line.settings), words(&line.machine));
+            let key = (line.benchmark.clone(), figure.clone(), words(&line.settings), machine_of(&line.machine));
             series.entry(key).or_default().push(Point { time, run: run.clone(), value });
         }
     }
     series.values_mut().for_each(|points| points.sort_by_key(|point| point.time));
     series
+}
+
+/// The machine without its state, so that runs under different loads are one series.
+fn machine_of(machine: &Value) -> String {
+    let mut machine = machine.clone();
+    if let Some(fields) = machine.as_object_mut() {
+        fields.retain(|name, _| !STATE.contains(&name.as_str()));
+    }
+    words(&machine)
 }
 
 /// Settings or a machine in one line; nothing if they are missing or empty.
@@ -202,7 +228,7 @@ mod tests {
             .map(|points| points.iter().map(|point| (point.run.as_str(), point.value)).collect())
             .collect();
         assert_eq!(points, [vec![("0.1.0", 5.0)], vec![("a", 1.0e6), ("b", 2.0e6)]]);
-        let drawing = draw(&lines).unwrap();
+        let drawing = draw(&lines, &Selection::default()).unwrap();
         assert_eq!(drawing.height, 2.0 * HEIGHT);
         assert!(drawing.description.ends_with("write, records_per_s: 1 M to 2 M"), "{}", drawing.description);
         assert!(drawing.body.contains("2 M at b, 2026-02-01T00:00:00Z"), "{}", drawing.body);
@@ -210,6 +236,34 @@ mod tests {
 
     #[test]
     fn a_line_without_figures_draws_nothing() {
-        assert!(draw(&[BenchLine { time: "2026-01-01T00:00:00Z".to_owned(), ..BenchLine::default() }]).is_none());
+        let line = BenchLine { time: "2026-01-01T00:00:00Z".to_owned(), ..BenchLine::default() };
+        assert!(draw(&[line], &Selection::default()).is_none());
+    }
+
+    #[test]
+    fn runs_on_a_busy_and_on_an_idle_machine_are_one_series() {
+        let mut lines = ["2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"]
+            .map(|time| line(time, json!("a"), json!({}), json!({"records_per_s": 1})));
+        for (line, load) in lines.iter_mut().zip([0.5, 7.0]) {
+            line.machine = json!({"cores": 2, "load_average": load, "memory_available_bytes": 1e9 * load});
+        }
+        let series = series_of(&lines);
+        assert_eq!(series.keys().map(|key| key.3.as_str()).collect::<Vec<_>>(), ["cores 2"]);
+        assert_eq!(series.values().map(Vec::len).collect::<Vec<_>>(), [2]);
+    }
+
+    #[test]
+    fn a_selection_leaves_out_other_names_and_single_runs() {
+        let figures = json!({"records_per_s": 1, "p50_ms": 2});
+        let mut lines: Vec<_> = ["2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"]
+            .map(|time| line(time, json!("a"), json!({"workers": 16}), figures.clone()))
+            .into();
+        lines.push(line("2026-01-01T00:00:00Z", json!("a"), json!({"workers": 1}), figures));
+        let panels = |only: &str, runs_min| {
+            let selection = Selection { only: only.to_owned(), runs_min };
+            draw(&lines, &selection).map_or(0.0, |drawing| drawing.height / HEIGHT)
+        };
+        let drawn = [panels("", 0), panels("", 2), panels("p50", 0), panels("workers 1", 2), panels("read", 0)];
+        assert_eq!(drawn, [4.0, 2.0, 2.0, 2.0, 0.0]);
     }
 }

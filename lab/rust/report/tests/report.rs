@@ -204,6 +204,36 @@ fn rows_whose_intervals_overlap_are_all_the_fastest() {
     assert!(text.contains("JSON by jackson-databind: 800 ns; CBOR by close-cbor: 820 ns |"), "{text}");
 }
 
+/// Every line of the history has what `docs/benchmarks.md` says of it, and can be drawn.
+#[test]
+fn the_history_of_the_benchmarks_is_drawn() {
+    let history = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/benchmarks.jsonl");
+    let text = fs::read_to_string(&history).unwrap();
+    for (number, line) in text.lines().enumerate() {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        let figures = line["figures"].as_object().unwrap();
+        let has_all = line["time"].as_str().is_some_and(|time| time.ends_with('Z')) && line["machine"].is_object();
+        assert!(has_all && line["settings"].is_object() && !figures.is_empty(), "line {}: {line}", number + 1);
+        assert!(figures.values().all(serde_json::Value::is_number), "line {}: {line}", number + 1);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let picture = folder.path().join("trend.svg");
+    let arguments = [
+        "trend",
+        history.to_str().unwrap(),
+        "--output",
+        picture.to_str().unwrap(),
+        "--only",
+        "write",
+        "--runs-min",
+        "2",
+    ];
+    let output = run(folder.path(), &arguments);
+    assert!(output.status.success() && !told(&output).contains("skipped"), "{}", told(&output));
+    let svg = fs::read_to_string(&picture).unwrap();
+    assert!(svg.contains("write: records_per_second") && !svg.contains("latency: p50_ms"), "{svg}");
+}
+
 #[test]
 fn a_trend_is_drawn_from_appended_runs() {
     let folder = tempfile::tempdir().unwrap();
