@@ -20,6 +20,7 @@ mod memory;
 mod merge;
 mod producer_ids;
 mod reads;
+mod snapshots;
 mod task;
 mod together;
 mod watch;

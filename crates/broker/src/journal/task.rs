@@ -12,6 +12,7 @@ use crate::journal::expiry::Expiry;
 use crate::journal::handle::{JournalConfig, JournalError};
 use crate::journal::merge::Published;
 use crate::journal::reads::{Missed, Read, Reads};
+use crate::journal::snapshots::{Snapshots, Taken};
 use crate::journal::watch::Watch;
 use crate::journal::{Dated, JournalStore, StoredIndex};
 use crate::limits::{APPEND_QUEUE_MAX, EXPIRY_INTERVAL};
@@ -28,7 +29,6 @@ use rawline_journal::{
     ReadResult, Size, Snapshot, Source, State, TransactionEnd, Writer,
 };
 use slab::Slab;
-use snapshots::Taken;
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -148,8 +148,7 @@ pub(super) struct Task {
     end: watch::Sender<u64>,
     metrics: CommitMetrics,
     merge_metrics: MergeMetrics,
-    /// The newest snapshot.
-    snapshot_taken: Taken,
+    snapshots: Snapshots,
     /// When to look for objects that can be deleted.
     collect_at: Instant,
     /// When to look for transactions that take too long, while any is open.
@@ -198,7 +197,7 @@ impl Task {
             end,
             metrics: CommitMetrics::new(),
             merge_metrics: MergeMetrics::new(),
-            snapshot_taken: Taken { next: 1, at: Instant::now(), pieces: 0, is_lost: false },
+            snapshots: Snapshots::new(),
             collect_at: Instant::now() + collect_after,
             expire_at: Instant::now(),
             expiry: Expiry::default(),
@@ -218,6 +217,7 @@ impl Task {
             let deadline = if expires { deadline.min(self.expire_at) } else { deadline };
             let checks = self.checks();
             let deadline = if checks { deadline.min(self.watch.check_at()) } else { deadline };
+            let deadline = self.retries_snapshot_at().map_or(deadline, |at| at.min(deadline));
             let event = tokio::select! {
                 biased;
                 Some((id, result)) = self.requests.puts.next() => {
@@ -236,6 +236,10 @@ impl Task {
                     }
                 }
                 noticed = self.watch.next(), if self.watch.is_busy() => self.noticed(noticed),
+                stored = self.snapshots.next(), if self.snapshots.is_storing() => {
+                    self.snapshots.ended(stored, self.config.snapshot_interval);
+                    Event::Tick
+                }
                 Some(loaded) = OptionFuture::from(self.requests.load.as_mut()) => {
                     self.requests.load = None;
                     self.was_loaded(loaded)
@@ -303,10 +307,11 @@ impl Task {
                 Request::Change { answer, .. } => refuse(Waiting::Change { answer }),
                 Request::Producer { answer, .. } => refuse(Waiting::Producer { answer }),
                 Request::CatchUp { answer, .. } => drop(answer.send(Err(JournalError::Store(error.clone())))),
-                // Whoever waits for a look gets an error.
+                // A caller that waits for a look gets an error.
                 Request::Told { .. } | Request::Look { .. } => {}
             }
         }
+        self.end_snapshot().await;
     }
 
     fn on(&mut self, event: Event<usize>) {
@@ -562,7 +567,8 @@ impl Task {
         let Some(snapshot) = self.snapshot.take() else { unreachable!("no snapshot was loaded") };
         let pieces = snapshot.pieces.values().map(|pieces| pieces.len() as u64).sum();
         let next = snapshot.state.chain().next();
-        (self.snapshot_taken, self.newest) = (Taken { next, at: Instant::now(), pieces, is_lost: false }, None);
+        self.snapshots.loaded(Taken { next, at: Instant::now(), pieces });
+        self.newest = None;
         if *self.progress.borrow() == Progress::Reading {
             self.watch.compare(next, snapshot.sources());
         }

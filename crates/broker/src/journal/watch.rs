@@ -3,6 +3,7 @@
 
 use crate::journal::JournalStore;
 use crate::journal::look::{AtEnd, Checked, GivenUp, Known, Lists, at_end, check, referred, replace};
+use crate::journal::snapshots::Taken;
 use crate::store::StoreError;
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, OptionFuture};
@@ -15,8 +16,8 @@ use tokio::time::{Instant, sleep};
 /// Every so many checks of a broker that takes no snapshots, all objects are listed.
 const CHECKS_PER_LISTING: u64 = 10;
 
-/// A snapshot that is stored if the storage is whole: the number of the next object, and its bytes.
-type Pending = Option<(u64, Bytes)>;
+/// A snapshot that is stored if the storage is whole, and its bytes.
+type Pending = Option<(Taken, Bytes)>;
 
 /// What was noticed.
 pub(super) enum Noticed {
@@ -36,6 +37,8 @@ pub(super) enum Noticed {
     NewestDeleted(Pending),
     /// The snapshots are gone.
     NoSnapshot(Pending),
+    /// The check before a snapshot failed, so the snapshot isn't stored.
+    Unchecked,
     /// The newest snapshot refers to what is there.
     Referred,
     /// Acknowledged records are lost, as a running broker has found.
@@ -206,7 +209,7 @@ impl Watch {
                     Ok(Checked::Changed(error)) => Noticed::Lost(error),
                     Err(error) => {
                         tracing::warn!(%error, "can't look whether the storage is as it should be; looking later");
-                        Noticed::Whole(None)
+                        if snapshot.is_some() { Noticed::Unchecked } else { Noticed::Whole(None) }
                     }
                 }
             }

@@ -2,10 +2,10 @@
 //! everything that it stands for is there.
 
 use super::{Progress, Task};
-use crate::journal::handle::JournalConfig;
 use crate::journal::look::{Checked, Known, Lists, check};
+use crate::journal::snapshots::Taken;
 use crate::journal::watch::Noticed;
-use crate::limits::{SNAPSHOT_PIECES_PER_INTERVAL, SNAPSHOT_PIECES_PER_OBJECT, SNAPSHOTS_SKIPPED_AT_START};
+use crate::limits::SNAPSHOTS_SKIPPED_AT_START;
 use crate::tasks;
 use bytes::Bytes;
 use rawline_journal::{Event, ReadResult, Snapshot, build_snapshot};
@@ -17,18 +17,6 @@ use tokio::time::Instant;
 thread_local! {
     /// A planted bug: an orderly end leaves no snapshot.
     pub(crate) static FORGETS_END: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
-}
-
-/// A snapshot that was taken.
-#[derive(Clone, Copy)]
-pub(super) struct Taken {
-    /// Number of the next object.
-    pub next: u64,
-    pub at: Instant,
-    /// Number of pieces in it.
-    pub pieces: u64,
-    /// Whether it is gone from the storage: another is taken at once.
-    pub is_lost: bool,
 }
 
 impl Task {
@@ -64,7 +52,7 @@ impl Task {
             }
             Noticed::NoSnapshot(snapshot) => {
                 tracing::warn!("the journal's newest snapshot is not in the storage; storing a new one");
-                self.snapshot_taken.is_lost = snapshot.is_none();
+                self.snapshots.is_lost = true;
                 self.store_snapshot(snapshot);
                 // Without a snapshot, a listing doesn't show what it lacks of the objects that the snapshot covered.
                 let state = self.writer.certain();
@@ -73,11 +61,15 @@ impl Task {
                 self.watch.compare(next, Snapshot { state, pieces }.sources());
                 return Event::Tick;
             }
+            Noticed::Unchecked => {
+                self.snapshots.ended(None, self.config.snapshot_interval);
+                return Event::Tick;
+            }
             Noticed::Referred => return Event::Tick,
             Noticed::Missing(error) => {
                 // The next start knows by it what is missing, and which offsets were given out.
-                let (next, snapshot) = (self.writer.state().chain().next(), self.build_snapshot());
-                self.store_snapshot(Some((next, snapshot)));
+                let snapshot = self.build_snapshot();
+                self.store_snapshot(Some(snapshot));
                 self.watch.lost = Some(error);
                 return Event::Tick;
             }
@@ -92,56 +84,79 @@ impl Task {
         }
     }
 
-    /// Takes a snapshot if it is time for one. If it fails, the next one covers more.
+    /// When to try again after a snapshot that failed, even if nothing else happens.
+    pub(super) fn retries_snapshot_at(&self) -> Option<Instant> {
+        self.snapshots.retry_at.filter(|_| !self.is_taking_snapshot())
+    }
+
+    fn is_taking_snapshot(&self) -> bool {
+        self.watch.is_checking() || self.snapshots.is_storing()
+    }
+
+    /// Takes a snapshot if it is time for one.
     pub(super) fn take_snapshot(&mut self) {
-        let taken = self.snapshot_taken;
+        let stored = self.snapshots.stored;
         let next = self.writer.state().chain().next();
-        assert!(next >= taken.next, "a snapshot of the objects before {}, the next is {next}", taken.next);
-        let new = next - taken.next;
+        assert!(next >= stored.next, "a snapshot of the objects before {}, the next is {next}", stored.next);
+        if self.is_taking_snapshot() || self.snapshots.retry_at.is_some_and(|at| at > Instant::now()) {
+            return;
+        }
+        self.snapshots.retry_at = None;
+        let new = next - stored.next;
         // While a start reads many objects, it takes few snapshots: each makes it longer.
         let is_reading = *self.progress.borrow() == Progress::Reading;
-        if !taken.is_followed(if is_reading { new / SNAPSHOTS_SKIPPED_AT_START } else { new }, &self.config) {
-            return;
+        let new = if is_reading { new / SNAPSHOTS_SKIPPED_AT_START } else { new };
+        if self.snapshots.is_lost || stored.is_followed(new, &self.config) {
+            let (known, snapshot) = (self.known(), self.build_snapshot());
+            self.watch.check(known, Some(snapshot));
         }
-        if self.watch.is_checking() {
-            return;
-        }
-        let known = self.known();
-        let snapshot = self.build_snapshot();
-        self.watch.check(known, Some((next, snapshot)));
     }
 
     /// What is known to be stored.
     pub(super) fn known(&self) -> Known {
         let next = self.writer.state().chain().next();
-        Known { from: self.snapshot_taken.next, next, newest: self.newest }
+        Known { from: self.snapshots.stored.next, next, newest: self.newest }
     }
 
-    fn build_snapshot(&mut self) -> Bytes {
+    fn build_snapshot(&mut self) -> (Taken, Bytes) {
         self.writer.forget_old();
         let state = self.writer.certain();
         self.catalog.write().unwrap_or_else(PoisonError::into_inner).forget_producers(&state);
         let pieces = self.catalog.read().unwrap_or_else(PoisonError::into_inner).pieces(&state);
         let count = pieces.values().map(|pieces| pieces.len() as u64).sum();
-        self.snapshot_taken = Taken { next: state.chain().next(), at: Instant::now(), pieces: count, is_lost: false };
-        Bytes::from(build_snapshot(&state, &pieces))
+        let taken = Taken { next: state.chain().next(), at: Instant::now(), pieces: count };
+        (taken, Bytes::from(build_snapshot(&state, &pieces)))
     }
 
-    fn store_snapshot(&self, snapshot: Option<(u64, Bytes)>) {
-        let Some((next, snapshot)) = snapshot else { return };
-        let create = self.store.create_snapshot(next, snapshot);
-        tasks::spawn(async move {
-            if let Err(error) = create.await {
-                tracing::warn!(next, %error, "a snapshot of the journal was not stored");
+    /// Begins to store a snapshot. One that is still being stored goes on, and the later one counts.
+    fn store_snapshot(&mut self, snapshot: Option<(Taken, Bytes)>) {
+        let Some((taken, snapshot)) = snapshot else { return };
+        let create = self.store.create_snapshot(taken.next, snapshot);
+        self.snapshots.storing = Some(tasks::spawn(async move {
+            match create.await {
+                Ok(()) => Some(taken),
+                Err(error) => {
+                    tracing::warn!(next = taken.next, %error, "a snapshot of the journal was not stored; retrying later");
+                    None
+                }
             }
-        });
+        }));
+    }
+
+    /// The end of the snapshot that is being stored, if any.
+    pub(super) async fn end_snapshot(&mut self) {
+        if self.snapshots.is_storing() {
+            let stored = self.snapshots.next().await;
+            self.snapshots.ended(stored, self.config.snapshot_interval);
+        }
     }
 
     /// At an orderly end, so that the next start knows how far the journal went.
     pub(super) async fn take_last_snapshot(&mut self) {
-        let (taken, next) = (self.snapshot_taken, self.writer.state().chain().next());
+        self.end_snapshot().await;
+        let next = self.writer.state().chain().next();
         let stores = self.config.snapshot_objects < u64::MAX && *self.progress.borrow() == Progress::Ready;
-        if !stores || next == taken.next {
+        if !stores || next == self.snapshots.stored.next && !self.snapshots.is_lost {
             return;
         }
         #[cfg(test)]
@@ -158,18 +173,7 @@ impl Task {
             Ok(Checked::Whole | Checked::NewestDeleted | Checked::NoSnapshot) => {}
         }
         let snapshot = self.build_snapshot();
-        if let Err(error) = self.store.create_snapshot(next, snapshot).await {
-            tracing::warn!(next, %error, "the journal's last snapshot was not stored");
-        }
-    }
-}
-
-impl Taken {
-    /// Whether it is time for another, `new` objects later. A large one is worth its bytes less often.
-    fn is_followed(&self, new: u64, config: &JournalConfig) -> bool {
-        let objects = config.snapshot_objects.max(self.pieces / SNAPSHOT_PIECES_PER_OBJECT);
-        let parts = 1 + self.pieces / SNAPSHOT_PIECES_PER_INTERVAL;
-        let interval = config.snapshot_interval.saturating_mul(u32::try_from(parts).unwrap_or(u32::MAX));
-        self.is_lost || new >= objects || new > 0 && self.at.elapsed() >= interval
+        self.store_snapshot(Some(snapshot));
+        self.end_snapshot().await;
     }
 }

@@ -14,9 +14,9 @@ const CALM: Duration = Duration::from_secs(300);
 /// How long a broker may take to see what others have stored when all is well.
 const FRESH: Duration = Duration::from_secs(5);
 
-/// How long brokers may take to agree on the owner when all is well: leases end, and whoever was unreachable is asked
+/// How long brokers may take to agree on the owner when all is well: leases end, and unreachable brokers are asked
 /// again.
-const AGREED: Duration = Duration::from_secs(30);
+const AGREED: Duration = Duration::from_secs(60);
 
 /// What happens in a world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

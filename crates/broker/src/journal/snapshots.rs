@@ -1,0 +1,79 @@
+//! Which snapshot of a journal is the newest stored one, and when it is time for another.
+
+use crate::journal::handle::JournalConfig;
+use crate::limits::{SNAPSHOT_PIECES_PER_INTERVAL, SNAPSHOT_PIECES_PER_OBJECT};
+use std::time::Duration;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+/// A snapshot: everything before the object `next`.
+#[derive(Clone, Copy)]
+pub(super) struct Taken {
+    /// Number of the next object.
+    pub next: u64,
+    /// When it was built.
+    pub at: Instant,
+    /// Number of pieces in it.
+    pub pieces: u64,
+}
+
+/// The snapshots of a journal's task. One counts when it is stored, not when it is built: a start relies on it.
+pub(super) struct Snapshots {
+    /// The newest stored one.
+    pub stored: Taken,
+    /// Whether the newest stored one is gone from the storage: another is taken at once.
+    pub is_lost: bool,
+    /// The one that is being stored. It ends with the one that was stored, or `None` if that failed.
+    pub storing: Option<JoinHandle<Option<Taken>>>,
+    /// Not before this time, because the last one failed.
+    pub retry_at: Option<Instant>,
+}
+
+impl Snapshots {
+    /// Before the first one is known.
+    pub fn new() -> Snapshots {
+        let stored = Taken { next: 1, at: Instant::now(), pieces: 0 };
+        Snapshots { stored, is_lost: false, storing: None, retry_at: None }
+    }
+
+    /// One that was loaded is the newest.
+    pub fn loaded(&mut self, stored: Taken) {
+        (self.stored, self.is_lost, self.retry_at) = (stored, false, None);
+    }
+
+    /// Whether [`Snapshots::next`] has to be polled.
+    pub fn is_storing(&self) -> bool {
+        self.storing.is_some()
+    }
+
+    /// The end of the one that is being stored, or `None` if it failed. Cancel-safe.
+    pub async fn next(&mut self) -> Option<Taken> {
+        let Some(storing) = self.storing.as_mut() else { return std::future::pending().await };
+        let stored = storing.await.unwrap_or_else(|error| {
+            assert!(error.is_cancelled(), "storing a snapshot panicked: {error}");
+            None
+        });
+        self.storing = None;
+        stored
+    }
+
+    /// Counts the one whose storing has ended.
+    pub fn ended(&mut self, stored: Option<Taken>, retry_after: Duration) {
+        match stored {
+            // One that was loaded meanwhile may be newer.
+            Some(stored) if stored.next >= self.stored.next => self.loaded(stored),
+            Some(_) => {}
+            None => self.retry_at = Some(Instant::now() + retry_after),
+        }
+    }
+}
+
+impl Taken {
+    /// Whether it is time for another, `new` objects later. A large one is worth its bytes less often.
+    pub fn is_followed(&self, new: u64, config: &JournalConfig) -> bool {
+        let objects = config.snapshot_objects.max(self.pieces / SNAPSHOT_PIECES_PER_OBJECT);
+        let parts = 1 + self.pieces / SNAPSHOT_PIECES_PER_INTERVAL;
+        let interval = config.snapshot_interval.saturating_mul(u32::try_from(parts).unwrap_or(u32::MAX));
+        new >= objects || new > 0 && self.at.elapsed() >= interval
+    }
+}
