@@ -371,6 +371,31 @@ mod tests {
     }
 
     #[test]
+    fn the_page_about_keys_says_what_each_operation_needs() {
+        let page = include_str!("../../../../docs/security.md");
+        let (_, table) = page.split_once("| HTTP | needs |").unwrap();
+        let (table, _) = table.split_once("\n\n").unwrap();
+        let cells = table.lines().filter_map(|line| line.strip_prefix("| ")?.split(" |").next());
+        let described: Operations = cells
+            .flat_map(|cell| cell.split('`'))
+            .filter_map(|text| text.split_once(" /"))
+            .map(|(method, path)| (format!("/{path}"), method.to_owned()))
+            .filter(|(path, _)| !path.starts_with(path::CONSOLE))
+            .collect();
+        assert_eq!(described, operations());
+    }
+
+    #[test]
+    fn the_page_about_metrics_has_all_labels() {
+        let page = include_str!("../../../../docs/operating.md");
+        let row = page.lines().find(|line| line.starts_with("| `rawline_http_requests_total`")).unwrap();
+        let (_, list) = row.split_once("`verb` is ").unwrap();
+        let (list, _) = list.split_once(", `status`").unwrap();
+        let described: BTreeSet<&str> = list.split('`').skip(1).step_by(2).collect();
+        assert_eq!(described, labels());
+    }
+
+    #[test]
     fn only_what_reveals_nothing_needs_no_key() {
         let open: Vec<&str> =
             ROUTES.iter().filter(|route| route.need == Need::Nothing).map(|route| route.path).collect();
