@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import threading
-import time
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -25,12 +24,12 @@ KILLS = int(os.environ.get("RAWLINE_KILLS", "2"))
 PARTITIONS = 6
 WORKERS = 4
 GROUP = "copiers"
-# So many at least are copied between two kills.
-STEP = 1_500
+# So many at least of each partition are copied between two kills.
+STEP = 250
 # So many are sent and not copied at most: there is always something to copy, a few records at a time.
 AHEAD = 2_000
-# A member is paused while the others copy so many after a broker was killed.
-LATE = 300
+# A member is paused while the others copy so many of each partition after a broker was killed.
+LATE = 50
 WAIT_S = 120
 
 
@@ -51,10 +50,13 @@ class Offsets(threading.Thread):
 
     def wait_for(self, count: int) -> None:
         """Until so many numbers are copied."""
-        deadline = time.monotonic() + WAIT_S
-        while self.copied() < count:
-            assert time.monotonic() < deadline, f"{self.copied()} of {count} copied in {WAIT_S} s: {self.committed}"
-            time.sleep(0.05)
+        wait_until(lambda: self.copied() >= count, WAIT_S)
+
+    def wait_for_more(self, count: int) -> None:
+        """Until so many more of each partition are copied."""
+        before = dict(self.committed)
+        partitions = range(PARTITIONS)
+        wait_until(lambda: all(self.committed.get(n, 0) >= before.get(n, 0) + count for n in partitions), WAIT_S)
 
     def run(self) -> None:
         while not self.done.wait(0.1):
@@ -182,23 +184,30 @@ def group(broker: Broker) -> tuple[str, int]:
 def kill_and_pause(broker: Broker, workers: Workers, offsets: Offsets, kill: Callable[[], None], number: int) -> None:
     """Kills a broker, and one member learns that late: the others copy numbers meanwhile.
 
-    Every other time, it happens while the partitions are being divided: one has left, and the late one joins again.
+    Every other time, the late one has asked to join and has no response yet. It asks again with what it owned before,
+    and with the generation of that. A broker whose generations began anew would let it keep partitions that others
+    have gone on with.
     """
     members = workers.members
-    leaving, late = members[number % len(members)], members[(number + 1) % len(members)]
-    is_in_rebalance = number % 2 == 0
-    if is_in_rebalance:
+    leaving, late, slow = (members[(number + place) % len(members)] for place in range(3))
+    is_joining = number % 2 == 1
+    if is_joining:
+        # No response before all have joined.
+        slow.process.send_signal(signal.SIGSTOP)
         joins = late.joins()
         leaving.terminate()
-        # Unless they have been divided meanwhile.
-        left = ("stable", len(members) - 1)
-        wait_until(lambda: late.joins() > joins or group(broker) == left, WAIT_S)
+        wait_until(lambda: late.joins() > joins, WAIT_S)
     late.process.send_signal(signal.SIGSTOP)
     before = offsets.copied()
     kill()
-    if is_in_rebalance:
+    if is_joining:
+        slow.process.send_signal(signal.SIGCONT)
         leaving.start()
-    offsets.wait_for(before + LATE)
+        wait_until(lambda: group(broker) == ("stable", len(members) - 1), WAIT_S)
+        # They have its partitions.
+        offsets.wait_for_more(LATE)
+    else:
+        offsets.wait_for(before + LATE * PARTITIONS)
     late.process.send_signal(signal.SIGCONT)
 
 
@@ -210,11 +219,12 @@ def run(brokers: list[Broker], start_workers: Callable[[list[Broker]], Workers],
     feed = Feed(brokers, offsets)
     try:
         workers = start_workers(brokers)
+        offsets.wait_for_more(STEP)
         for number in range(1, KILLS + 1):
-            offsets.wait_for(number * STEP)
-            wait_until(lambda: group(brokers[0]) == ("stable", WORKERS), WAIT_S)
             kill_and_pause(brokers[0], workers, offsets, kill, number)
-        offsets.wait_for((KILLS + 1) * STEP)
+            # Also what the late one has copied from where it was is committed before the next kill.
+            wait_until(lambda: group(brokers[0]) == ("stable", WORKERS), WAIT_S)
+            offsets.wait_for_more(STEP)
         feed.stop()
         offsets.wait_for(feed.count)
         for member in workers.members:
