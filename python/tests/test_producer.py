@@ -272,21 +272,6 @@ def test_a_named_producer_takes_over_from_the_one_before_it(bucket_broker: Broke
         assert records == [*(f"older {n}" for n in range(before)), *(f"newer {n}" for n in range(50)), *last]
 
 
-def test_a_named_producer_needs_a_journal() -> None:
-    broker = Broker("memory:")
-    try:
-        client = rawline.Client(broker.url)
-        with pytest.raises(rawline.RefusedError, match="journal") as raised:
-            client.producer("t", name="p")
-        assert raised.value.code == "bad_request"
-        with pytest.raises(rawline.ConfigError, match="exactly once"):
-            client.producer("t", name="p", exactly_once=False)
-
-        async def start() -> None:
-            async with rawline.AsyncClient(broker.url) as client, client.producer("t", name="p"):
-                pass
-
-        with pytest.raises(rawline.RefusedError, match="journal"):
-            asyncio.run(start())
-    finally:
-        broker.stop()
+def test_a_named_producer_is_exactly_once(client: rawline.Client) -> None:
+    with pytest.raises(rawline.ConfigError, match="exactly once"):
+        client.producer("t", name="p", exactly_once=False)

@@ -95,6 +95,16 @@ pub const MERGE_BUSY_OBJECTS: u64 = 250;
 /// ... or so many bytes, 16 MiB a second.
 pub const MERGE_BUSY_BYTES: u64 = 4 << 20;
 
+/// The same of a journal in memory, where deleted records take up memory until then. Most of it is spent on a snapshot,
+/// a millisecond for 20,000 pieces.
+pub const MEMORY_SNAPSHOT_INTERVAL: Duration = Duration::from_secs(1);
+
+/// A merge in memory copies at most one of so many parts of what the memory may hold, in addition to that.
+pub const MEMORY_MERGE_PARTS: u64 = 16;
+
+/// Records in memory may take up so many bytes by default.
+pub const MEMORY_BYTES: u64 = 1 << 30;
+
 /// How long the requests of a journal on a directory wait while nothing can be written.
 pub const DISK_WAIT_MAX: Duration = Duration::from_secs(2);
 

@@ -176,11 +176,6 @@ fn keys_and_headers_are_stored_and_shown() {
     broker.run(&["produce", "v", "-K:", "--format", "value"], b"ada:{\"n\":1}\n");
     assert_eq!(json("v")[0]["key"], "ada");
     assert_eq!(broker.run(&["consume", "v", "--format", "value"], b"").stdout, b"{\"n\":1}\n");
-    // A storage without a journal has no place for keys.
-    let memory = support::broker(&["--storage", "memory:"]);
-    let refused = run(memory.rawline(&["produce", "t", "--key", "k"]), b"x\n");
-    let said = String::from_utf8(refused.stderr).unwrap();
-    assert!(refused.status.code() == Some(1) && said.contains("begin a new storage"), "{said}");
 }
 
 #[test]
@@ -249,6 +244,13 @@ fn a_broker_listens_on_the_address_of_a_name() {
         let output = run(rawline("http://x", &["serve", "--storage", "memory:", "--listen", wrong]), b"");
         assert_eq!(output.status.code(), Some(2), "{wrong}: {}", said(&output));
     }
+}
+
+#[test]
+fn only_memory_has_a_size_of_its_own() {
+    let output = run(rawline("http://x", &["serve", "--storage", "data", "--storage-bytes", "1GiB"]), b"");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said(&output).contains("--storage-bytes limits --storage memory:"), "{}", said(&output));
 }
 
 #[test]

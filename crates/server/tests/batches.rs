@@ -5,11 +5,10 @@
 mod support;
 
 use rawline_batch::{Builder, Codec, Limits};
-use rawline_broker::store::memory::MemoryStore;
 use rawline_server::http::HttpConfig;
 use rawline_testkit::allocator::{Counting, allocated};
 use rawline_testkit::served::Served;
-use std::sync::Arc;
+use rawline_testkit::stores::in_memory;
 use support::{connect, exchange};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -36,7 +35,7 @@ fn body() -> Vec<u8> {
 /// Defect 10: a client that asked for tiny batches as multipart and didn't read held megabytes outside the pool.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_response_of_many_batches_takes_bounded_memory_outside_the_pool() {
-    let server = Served::on(Arc::new(MemoryStore::new()), HttpConfig::default(), 64 << 20).await;
+    let server = Served::on(in_memory(), HttpConfig::default(), 64 << 20).await;
     let mut stream = connect(&server).await;
     let body = body();
     let head = format!(

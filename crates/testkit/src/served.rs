@@ -2,11 +2,11 @@
 
 use crate::process::pause;
 use crate::s3_server::Bucket;
+use crate::stores::in_memory;
 use rawline_broker::cluster::{Card, Endpoint};
 use rawline_broker::pool::Pool;
 use rawline_broker::store::Store;
 use rawline_broker::store::cache::Cache;
-use rawline_broker::store::memory::MemoryStore;
 use rawline_broker::store::s3::{S3Config, S3Store};
 use rawline_broker::{Broker, Config, SystemClock};
 use rawline_server::http::{HttpConfig, Waits, serve};
@@ -45,7 +45,7 @@ pub struct Served {
 impl Served {
     /// On memory, with the server's defaults.
     pub async fn start() -> Served {
-        Served::on(Arc::new(MemoryStore::new()), HttpConfig::default(), 256 << 20).await
+        Served::on(in_memory(), HttpConfig::default(), 256 << 20).await
     }
 
     /// On this store, with this configuration and a pool of so many bytes.

@@ -8,7 +8,7 @@ use rawline_broker::store::cache::Cache;
 use rawline_broker::store::disk::{DiskStore, Durability, Options};
 use rawline_broker::store::memory::MemoryStore;
 use rawline_broker::store::s3::{Layout, S3Config, S3Store};
-use rawline_broker::store::{Listed, ObjectAt, Store};
+use rawline_broker::store::{Listed, ObjectAt, OnlyJournal, Store};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -97,6 +97,11 @@ impl Place {
     pub fn is_shared(&self) -> bool {
         !matches!(self.kind, Kind::Disk(..))
     }
+}
+
+/// An empty storage in memory.
+pub fn in_memory() -> Arc<dyn Store> {
+    Arc::new(OnlyJournal::in_memory(1 << 30))
 }
 
 /// Blocks that are allocated for the files below `dir`, in bytes.

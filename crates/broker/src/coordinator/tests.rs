@@ -97,7 +97,7 @@ impl Storage {
 
     /// A broker on it, with a topic of two partitions.
     async fn broker(self: &Arc<Self>, run: u64) -> Arc<Broker> {
-        let store = OnlyJournal::new(self.clone(), Arc::new(NoCards));
+        let store = OnlyJournal::shared(self.clone(), Arc::new(NoCards));
         let config = Config { batch_wait: Duration::from_millis(1), ..Config::new(run) };
         let broker = Broker::open(Arc::new(store), Arc::new(SystemClock), config).await.unwrap();
         if broker.topic("t").await.is_err() {

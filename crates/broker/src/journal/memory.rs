@@ -1,26 +1,45 @@
-//! A journal's objects in memory, for tests and simulations.
+//! A journal's objects in memory: of the one broker that has them, up to a number of bytes, or of several brokers of a
+//! simulation.
 
 use crate::Clock;
-use crate::journal::{Dated, JournalStore, StoredIndex};
+use crate::journal::{Dated, JournalConfig, JournalStore, MergeConfig, MergeWait, StoredIndex};
+use crate::limits::{
+    DISK_KEEP_PIECE_BYTES, DISK_MERGE_OBJECTS, DISK_MERGE_WAIT_OBJECTS, DISK_SNAPSHOT_OBJECTS, MEMORY_MERGE_PARTS,
+    MEMORY_SNAPSHOT_INTERVAL,
+};
 use crate::store::StoreError;
 use bytes::{Bytes, BytesMut};
 use futures_util::future::{BoxFuture, ready};
-use rawline_journal::{Garbage, Index, Key, Listing, Place, PutResult, Source};
+use rawline_journal::{Control, Garbage, Index, Key, Limits, Listing, MergeLimits, Place, PutResult, Source};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// A journal's objects in memory. They are lost when it is dropped.
 pub struct MemoryJournal {
-    clock: Arc<dyn Clock>,
-    has_clock: bool,
+    dates: Dates,
+    /// Objects with records are refused that would make it larger.
+    bytes_max: u64,
     keys: Mutex<Keys>,
+}
+
+/// What a journal in memory says of its time.
+enum Dates {
+    /// Nothing: one broker has it, so what a snapshot doesn't need can be deleted at once.
+    None,
+    /// The time of a clock, which corrects brokers' clocks if that is true, as a bucket's does.
+    Clock(Arc<dyn Clock>, bool),
 }
 
 #[derive(Default)]
 struct Keys {
     objects: BTreeMap<Source, Stored>,
     snapshots: BTreeMap<u64, Stored>,
+    /// Size of all of these.
+    bytes: u64,
+    /// Why the newest object with records was refused, if it was.
+    refusal: Option<StoreError>,
 }
 
 struct Stored {
@@ -28,16 +47,61 @@ struct Stored {
     created: u64,
 }
 
+impl Keys {
+    /// Notes whether there is no room for an object's records, and returns whether it is refused. What has no records
+    /// is small, and deleted soon; what makes room may take some.
+    fn refuses(&mut self, parts: &[Bytes], bytes: u64, bytes_max: u64) -> bool {
+        let is_over = self.bytes + bytes > bytes_max;
+        if !is_over && self.refusal.is_none() {
+            return false;
+        }
+        let index = parts.first().map(|index| Index::parse(index));
+        let Some(Ok(index)) = index else { unreachable!("what is to be stored has no index: {index:?}") };
+        if index.header.batches == 0 {
+            return false;
+        }
+        let is_refused = is_over && !index.controls().iter().any(makes_room);
+        let used = self.bytes;
+        self.refusal = is_refused.then(|| {
+            StoreError::wait(format!(
+                "the storage in memory is full: {used} of {bytes_max} bytes are in use; delete records or topics, then \
+                 send the request again (nothing of it was stored), or start the broker with more"
+            ))
+        });
+        is_refused
+    }
+}
+
+/// Whether a change makes room, by itself or in the end.
+fn makes_room(control: &Control) -> bool {
+    matches!(
+        control,
+        Control::Delete { .. }
+            | Control::Trim { .. }
+            | Control::BeginMerge { .. }
+            | Control::EndMerge { .. }
+            | Control::AbandonMerge { .. }
+    )
+}
+
 impl MemoryJournal {
+    /// A journal without objects, of one broker, with records in at most so many bytes.
+    pub fn of_one(bytes_max: u64) -> Self {
+        MemoryJournal { dates: Dates::None, bytes_max, keys: Mutex::default() }
+    }
+
     /// A journal without objects. The clock is the store's.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
-        MemoryJournal { clock, has_clock: false, keys: Mutex::default() }
+        MemoryJournal { dates: Dates::Clock(clock, false), bytes_max: u64::MAX, keys: Mutex::default() }
     }
 
     /// The same, whose dates correct brokers' clocks, as a bucket's do.
     #[must_use]
     pub fn dated(self) -> Self {
-        MemoryJournal { has_clock: true, ..self }
+        match self.dates {
+            Dates::Clock(clock, _) => MemoryJournal { dates: Dates::Clock(clock, true), ..self },
+            Dates::None => unreachable!("a journal of one broker has no dates"),
+        }
     }
 
     /// Number of objects, merged ones included.
@@ -55,13 +119,61 @@ impl MemoryJournal {
     }
 
     fn date(&self) -> u64 {
-        self.clock.now_us() / 1_000_000
+        match &self.dates {
+            Dates::None => 0,
+            Dates::Clock(clock, _) => clock.now_us() / 1_000_000,
+        }
+    }
+
+    /// Of a listing: later than everything in it where nobody else can need what this broker doesn't.
+    fn listing_date(&self) -> u64 {
+        self.date() + u64::from(matches!(self.dates, Dates::None))
     }
 }
 
 impl JournalStore for MemoryJournal {
+    fn settings(&self, settings: JournalConfig) -> JournalConfig {
+        if let Dates::Clock(..) = self.dates {
+            return settings.deleting_after(self.deletion_delay());
+        }
+        // What is stored is stored at once, or certainly not.
+        let limits = Limits { give_up_after: Duration::ZERO, deletion_delay: 0, ..settings.limits };
+        let part = self.bytes_max / MEMORY_MERGE_PARTS;
+        let merge = settings.merge.clone().map(|merge| {
+            let target_bytes = merge.limits.target_bytes.min(part).max(1);
+            MergeConfig {
+                limits: MergeLimits {
+                    target_bytes,
+                    keep_bytes: merge.limits.keep_bytes.min(target_bytes),
+                    keep_piece_bytes: DISK_KEEP_PIECE_BYTES,
+                    objects_max: DISK_MERGE_OBJECTS,
+                    ..merge.limits
+                },
+                look_objects: DISK_MERGE_OBJECTS as u64,
+                wait: Some(MergeWait { objects_max: DISK_MERGE_WAIT_OBJECTS, bytes_max: part }),
+                ..merge
+            }
+        });
+        JournalConfig {
+            limits,
+            snapshot_objects: DISK_SNAPSHOT_OBJECTS,
+            snapshot_interval: MEMORY_SNAPSHOT_INTERVAL,
+            garbage_interval: MEMORY_SNAPSHOT_INTERVAL,
+            merge,
+            ..settings
+        }
+    }
+
     fn has_clock(&self) -> bool {
-        self.has_clock
+        matches!(self.dates, Dates::Clock(_, true))
+    }
+
+    fn can_lose_objects(&self) -> bool {
+        !matches!(self.dates, Dates::None)
+    }
+
+    fn refusal(&self) -> Option<StoreError> {
+        self.keys().refusal.clone()
     }
 
     fn create(&self, source: Source, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult> {
@@ -69,10 +181,15 @@ impl JournalStore for MemoryJournal {
         if keys.objects.contains_key(&source) {
             return Box::pin(ready(PutResult::Exists));
         }
+        let bytes: usize = parts.iter().map(Bytes::len).sum();
+        if !source.is_merged() && keys.refuses(&parts, bytes as u64, self.bytes_max) {
+            return Box::pin(ready(PutResult::Unknown));
+        }
         // Copied, because the parts are blocks of the pool, which wants them back.
-        let mut object = BytesMut::new();
+        let mut object = BytesMut::with_capacity(bytes);
         parts.iter().for_each(|part| object.extend_from_slice(part));
         let date = self.date();
+        keys.bytes += bytes as u64;
         keys.objects.insert(source, Stored { bytes: object.freeze(), created: date });
         Box::pin(ready(PutResult::Created { date }))
     }
@@ -107,7 +224,11 @@ impl JournalStore for MemoryJournal {
 
     fn create_snapshot(&self, next_number: u64, snapshot: Bytes) -> BoxFuture<'static, Result<(), StoreError>> {
         let created = self.date();
-        self.keys().snapshots.entry(next_number).or_insert(Stored { bytes: snapshot, created });
+        let mut keys = self.keys();
+        if !keys.snapshots.contains_key(&next_number) {
+            keys.bytes += snapshot.len() as u64;
+            keys.snapshots.insert(next_number, Stored { bytes: snapshot, created });
+        }
         Box::pin(ready(Ok(())))
     }
 
@@ -120,14 +241,17 @@ impl JournalStore for MemoryJournal {
         }
         let snapshots = keys.snapshots.iter();
         found.snapshots = snapshots.map(|(number, stored)| Key { number: *number, created: stored.created }).collect();
-        Box::pin(ready(Ok(Dated { found, date: self.date() })))
+        Box::pin(ready(Ok(Dated { found, date: self.listing_date() })))
     }
 
     fn delete(&self, garbage: Garbage) -> BoxFuture<'static, Result<(), StoreError>> {
         let mut keys = self.keys();
-        garbage.objects.iter().for_each(|number| drop(keys.objects.remove(&Source::Journal(*number))));
-        garbage.merged.iter().for_each(|number| drop(keys.objects.remove(&Source::Merged(*number))));
-        garbage.snapshots.iter().for_each(|number| drop(keys.snapshots.remove(number)));
+        let objects = garbage.objects.iter().map(|number| Source::Journal(*number));
+        let objects = objects.chain(garbage.merged.iter().map(|number| Source::Merged(*number)));
+        let mut deleted: Vec<Stored> = objects.filter_map(|source| keys.objects.remove(&source)).collect();
+        deleted.extend(garbage.snapshots.iter().filter_map(|number| keys.snapshots.remove(number)));
+        keys.bytes -= deleted.iter().map(|stored| stored.bytes.len() as u64).sum::<u64>();
+        drop(keys);
         Box::pin(ready(Ok(())))
     }
 }

@@ -1,40 +1,67 @@
-//! A store that has a journal and nothing else, for tests and simulations of brokers on a journal of their own.
+//! A store that has a journal and nothing else: in memory, or that of a test or a simulation.
 
 use crate::cluster::MemberStore;
-use crate::journal::JournalStore;
-use crate::object::Object;
-use crate::store::piece::{Part, index_of, part_of};
-use crate::store::{Begun, CommitError, Listed, Location, ObjectAt, Store, StoreError};
+use crate::journal::{JournalStore, MemoryJournal};
+use crate::object::{Object, ObjectError};
+use crate::storage_id::StorageId;
+use crate::store::piece::{Part, batch_times, index_of, part_of};
+use crate::store::{BatchTime, Begun, CommitError, Listed, Location, ObjectAt, Store, StoreError};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
+use rawline_journal::Place;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A journal, and the cards of the brokers that share it. Of topics in a journal, a store is asked for nothing but the
-/// bytes of pieces.
+/// A journal, and the cards of the brokers that share it, if several do. Of topics in a journal, a store is asked for
+/// nothing but the bytes of pieces.
 pub struct OnlyJournal {
     journal: Arc<dyn JournalStore>,
-    members: Arc<dyn MemberStore>,
+    members: Option<Arc<dyn MemberStore>>,
+    id: Option<StorageId>,
 }
 
 impl OnlyJournal {
-    /// A store of these.
-    pub fn new(journal: Arc<dyn JournalStore>, members: Arc<dyn MemberStore>) -> OnlyJournal {
-        OnlyJournal { journal, members }
+    /// A store of one broker.
+    pub fn new(journal: Arc<dyn JournalStore>) -> OnlyJournal {
+        OnlyJournal { journal, members: None, id: None }
+    }
+
+    /// A store of brokers with these cards.
+    pub fn shared(journal: Arc<dyn JournalStore>, members: Arc<dyn MemberStore>) -> OnlyJournal {
+        OnlyJournal { members: Some(members), ..OnlyJournal::new(journal) }
+    }
+
+    /// An empty storage in memory for one broker, with records in at most so many bytes.
+    pub fn in_memory(bytes_max: u64) -> OnlyJournal {
+        let journal = Arc::new(MemoryJournal::of_one(bytes_max));
+        OnlyJournal { id: Some(StorageId::draw()), ..OnlyJournal::new(journal) }
     }
 
     async fn read(&self, object: ObjectAt, range: Range<u64>) -> Result<Bytes, StoreError> {
-        let Location::Journal(place) = object.location else { unreachable!("{object:?} in a journal") };
+        let place = place_of(&object);
         match part_of(&place, &range) {
             Part::Batches(range) => self.journal.bytes(place, range).await,
             Part::Index(range) => {
                 let entries = self.journal.bytes(place, place.entries()).await?;
                 let index = index_of(object.first_offset, &place, &entries);
-                let index = index.map_err(|error| StoreError::human(format!("{place:?} is damaged: {error}")))?;
-                Ok(index.slice(range))
+                Ok(index.map_err(|error| damaged(&place, &error))?.slice(range))
             }
         }
     }
+
+    async fn times(&self, place: Place) -> Result<Vec<BatchTime>, StoreError> {
+        let entries = self.journal.bytes(place, place.entries()).await?;
+        batch_times(&entries).map_err(|error| damaged(&place, &error))
+    }
+}
+
+fn place_of(object: &ObjectAt) -> Place {
+    let Location::Journal(place) = object.location else { unreachable!("{object:?} in a journal") };
+    place
+}
+
+fn damaged(place: &Place, error: &ObjectError) -> StoreError {
+    StoreError::damaged(format!("{place:?} is damaged: {error}"))
 }
 
 /// What a topic outside of a journal would need.
@@ -43,6 +70,10 @@ fn no_logs<T>() -> Result<T, StoreError> {
 }
 
 impl Store for OnlyJournal {
+    fn id(&self) -> Option<StorageId> {
+        self.id
+    }
+
     fn topics(&self) -> BoxFuture<'_, Result<Vec<String>, StoreError>> {
         Box::pin(async { Ok(Vec::new()) })
     }
@@ -77,7 +108,15 @@ impl Store for OnlyJournal {
     }
 
     fn members(&self) -> Option<Arc<dyn MemberStore>> {
-        Some(self.members.clone())
+        self.members.clone()
+    }
+
+    fn batch_times<'a>(
+        &'a self,
+        _topic: &'a str,
+        object: ObjectAt,
+    ) -> BoxFuture<'a, Result<Option<Vec<BatchTime>>, StoreError>> {
+        Box::pin(async move { self.times(place_of(&object)).await.map(Some) })
     }
 
     fn delete_before<'a>(&'a self, _topic: &'a str, _offset: u64) -> BoxFuture<'a, Result<u64, StoreError>> {

@@ -8,11 +8,10 @@ use futures_util::FutureExt;
 use rawline_broker::cluster::{Card, Cluster, Endpoint};
 use rawline_broker::journal::ProducerIds;
 use rawline_broker::pool::Pool;
-use rawline_broker::store::Store;
 use rawline_broker::store::cache::Cache;
 use rawline_broker::store::disk::{DiskStore, Durability};
-use rawline_broker::store::memory::MemoryStore;
 use rawline_broker::store::s3::{S3Config, S3Store, Service};
+use rawline_broker::store::{OnlyJournal, Store};
 use rawline_broker::{Broker, CommitThread, Config, SteadyClock, SystemClock, limits, raise_files_limit};
 use rawline_server::access::{Access, Audit, check_listen, read_keys};
 use rawline_server::http::{self, AllowedOrigin, HttpConfig};
@@ -63,6 +62,11 @@ pub struct Args {
     /// (lost when the broker stops)
     #[arg(long, value_name = "DIR|URL", env = "RAWLINE_STORAGE", default_value = "rawline-data")]
     storage: String,
+
+    /// Maximum size in bytes of what --storage memory: holds; appends beyond it get 503 until records are deleted
+    /// [default: 1GiB]
+    #[arg(long, value_name = "BYTES", env = "RAWLINE_STORAGE_BYTES", value_parser = parse_bytes)]
+    storage_bytes: Option<u64>,
 
     /// Address or host name, and port, to listen on; port 0 chooses a free port
     #[arg(long, value_name = "HOST:PORT", env = "RAWLINE_LISTEN", default_value = "127.0.0.1:51313",
@@ -523,9 +527,13 @@ fn is_bucket(args: &Args) -> bool {
     Service::of(&args.storage).is_some()
 }
 
+fn is_memory(args: &Args) -> bool {
+    args.storage == "memory:"
+}
+
 /// Only a commit to a directory takes less time than waking a thread.
 fn is_directory(args: &Args) -> bool {
-    args.storage != "memory:" && !is_bucket(args)
+    !is_memory(args) && !is_bucket(args)
 }
 
 async fn open_store(args: &Args) -> Result<Arc<dyn Store>, CommandError> {
@@ -535,8 +543,14 @@ async fn open_store(args: &Args) -> Result<Arc<dyn Store>, CommandError> {
             args.storage
         )));
     }
-    if args.storage == "memory:" {
-        return Ok(Arc::new(MemoryStore::new()));
+    if is_memory(args) {
+        return Ok(Arc::new(OnlyJournal::in_memory(args.storage_bytes.unwrap_or(limits::MEMORY_BYTES))));
+    }
+    if args.storage_bytes.is_some() {
+        return Err(CommandError::Usage(format!(
+            "--storage-bytes limits --storage memory:, and {} has no limit of its own: omit it",
+            args.storage
+        )));
     }
     let failed = |error| explain::storage(&error, &args.storage);
     if is_bucket(args) {

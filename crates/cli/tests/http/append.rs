@@ -360,3 +360,10 @@ fn topics_are_not_created_when_that_is_configured() {
     }
     assert_eq!(broker.get("/topics").json(), json!({ "topics": [] }));
 }
+
+#[test]
+fn a_storage_in_memory_has_a_limit() {
+    let broker = Broker::start(&["--storage", "memory:", "--storage-bytes", "64KiB"]);
+    broker.post("/records?topic-name=t", RECORD, &[b'r'; 100_000]).assert_error(503, "store_unavailable");
+    broker.post("/records?topic-name=t", RECORD, b"r").assert_status(201);
+}

@@ -1,15 +1,14 @@
 //! Brokers for tests: the real binary on a new directory, or a broker in this process if a test needs its internals.
 
 use crate::client::{Answer, exchange, request};
-use rawline_broker::store::memory::MemoryStore;
 use rawline_server::http::HttpConfig;
 pub use rawline_testkit::batches::{batch, records, records_of};
 use rawline_testkit::process;
 pub use rawline_testkit::process::pause;
 use rawline_testkit::served::Served;
+use rawline_testkit::stores::in_memory;
 use std::net::SocketAddr;
 use std::process::{Command, ExitStatus};
-use std::sync::Arc;
 
 pub const RAWLINE: &str = env!("CARGO_BIN_EXE_rawline");
 
@@ -94,7 +93,7 @@ pub struct InProcess {
 impl InProcess {
     pub fn start(config: HttpConfig, pool_bytes: u64) -> InProcess {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-        let served = runtime.block_on(Served::on(Arc::new(MemoryStore::new()), config, pool_bytes as usize));
+        let served = runtime.block_on(Served::on(in_memory(), config, pool_bytes as usize));
         InProcess { served, _runtime: runtime }
     }
 }

@@ -8,13 +8,13 @@ use object_store::ObjectStoreExt;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use rawline_avro::{Framing, Schema, SchemaStore, WriterId};
 use rawline_broker::store::Store;
-use rawline_broker::store::memory::MemoryStore;
 use rawline_client::{Client, ClientConfig};
 use rawline_measure::layout::{DataFile, Layout, Tier};
 use rawline_measure::{Aggregate, Options, Snapshot, Storage, WindowRow};
 use rawline_series::MEASUREMENT_SCHEMA;
 use rawline_server::http::HttpConfig;
 use rawline_testkit::served::Served;
+use rawline_testkit::stores::in_memory;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub struct Broker {
 
 impl Broker {
     pub async fn start() -> Broker {
-        Broker::on(Arc::new(MemoryStore::new())).await
+        Broker::on(in_memory()).await
     }
 
     pub async fn on(store: Arc<dyn Store>) -> Broker {

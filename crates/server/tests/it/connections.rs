@@ -1,11 +1,10 @@
 //! The limit on connections doesn't lock out active clients.
 
 use crate::support::{DEADLINE, append_head, connect, exchange, get, receive, wait_until};
-use rawline_broker::store::memory::MemoryStore;
 use rawline_server::http::{HttpConfig, Waits};
 use rawline_testkit::served::{PATIENT, Served};
+use rawline_testkit::stores::in_memory;
 use std::io::ErrorKind;
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
@@ -17,7 +16,7 @@ static SENT: [u8; 40 << 10] = [b's'; 40 << 10];
 
 async fn start() -> Served {
     let config = HttpConfig { waits: PATIENT, connections_max: CONNECTIONS_MAX, ..HttpConfig::default() };
-    Served::on(Arc::new(MemoryStore::new()), config, 128 << 20).await
+    Served::on(in_memory(), config, 128 << 20).await
 }
 
 async fn health(stream: &mut TcpStream) -> Option<u16> {
@@ -66,7 +65,7 @@ async fn incomplete_heads_make_room_for_other_connections() {
 async fn slow_bodies_make_room_when_connections_are_refused() {
     let waits = Waits { body: Duration::from_millis(100), ..PATIENT };
     let config = HttpConfig { waits, connections_max: CONNECTIONS_MAX, ..HttpConfig::default() };
-    let server = Served::on(Arc::new(MemoryStore::new()), config, 128 << 20).await;
+    let server = Served::on(in_memory(), config, 128 << 20).await;
     let sent = vec![b's'; 10 << 20];
     let mut uploads = Vec::new();
     for _ in 0..CONNECTIONS_MAX {
@@ -130,7 +129,7 @@ async fn health_is_known_while_all_connections_are_busy() {
 async fn slow_senders_leave_places_for_whole_requests() {
     const PLACES: usize = 16;
     let config = HttpConfig { waits: PATIENT, connections_max: PLACES, ..HttpConfig::default() };
-    let server = Served::on(Arc::new(MemoryStore::new()), config, 128 << 20).await;
+    let server = Served::on(in_memory(), config, 128 << 20).await;
     let mut slow = Vec::new();
     for number in 0..4 * PLACES {
         let mut stream = connect(&server).await;

@@ -3,6 +3,7 @@
 use crate::support::http;
 use rawline_server::http::HttpConfig;
 use rawline_testkit::served::Served;
+use rawline_testkit::stores::in_memory;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -153,11 +154,6 @@ async fn many_groups_are_listed() {
     let groups = list["groups"].as_array().unwrap();
     assert_eq!((status, groups.len(), groups[199]["name"].as_str()), (200, 200, Some("group-199")));
     server.wait_for_buffers();
-    let none = Served::on(
-        std::sync::Arc::new(rawline_broker::store::memory::MemoryStore::new()),
-        HttpConfig::default(),
-        8 << 20,
-    )
-    .await;
+    let none = Served::on(in_memory(), HttpConfig::default(), 8 << 20).await;
     assert_eq!(send(&none, "GET", "/groups", &Value::Null).await.1, json!({"groups": []}));
 }

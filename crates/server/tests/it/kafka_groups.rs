@@ -287,15 +287,6 @@ async fn members_go_on_after_a_restart() {
     assert_eq!(commit(&mut client, commits(&joined, 1)).await, code(ErrorCode::UnknownMemberId));
 }
 
-/// A storage without a journal keeps no offsets, and says so.
-#[tokio::test]
-async fn memory_keeps_no_offsets() {
-    let server = Served::start().await;
-    let mut client = Client::connect(&server).await;
-    client.create("t").await;
-    assert_eq!(commit(&mut client, commit_request(0, 5, "")).await, code(ErrorCode::UnsupportedForMessageFormat));
-}
-
 #[tokio::test]
 async fn a_broker_that_stops_does_not_wait_for_members() {
     let (server, _dir) = served().await;

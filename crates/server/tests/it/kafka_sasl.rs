@@ -3,7 +3,6 @@
 use crate::support::kafka::Client;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use rawline_broker::store::memory::MemoryStore;
 use rawline_kafka::messages::{
     ApiVersionsRequest, MetadataRequest, SaslAuthenticateRequest, SaslAuthenticateResponse, SaslHandshakeRequest,
     SaslHandshakeResponse,
@@ -12,8 +11,8 @@ use rawline_kafka::{Api, ErrorCode, Response};
 use rawline_server::Access;
 use rawline_server::http::{HttpConfig, Waits};
 use rawline_testkit::served::Served;
+use rawline_testkit::stores::in_memory;
 use ring::{digest, hmac, pbkdf2};
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -21,7 +20,7 @@ const KEYS: [&str; 2] = ["first key", "second key"];
 
 async fn served(keys: &[&str]) -> Served {
     let access = Access::of_keys(keys.iter().map(|&key| key.to_owned()).collect());
-    Served::on(Arc::new(MemoryStore::new()), HttpConfig { access, ..HttpConfig::default() }, 64 << 20).await
+    Served::on(in_memory(), HttpConfig { access, ..HttpConfig::default() }, 64 << 20).await
 }
 
 async fn handshake(client: &mut Client, version: i16, mechanism: &str) -> SaslHandshakeResponse {
@@ -224,7 +223,7 @@ async fn a_client_that_waits_loses_its_connection() {
     let waits = Waits { head: Duration::from_millis(300), ..Waits::default() };
     let access = Access::of_keys(vec![KEYS[0].to_owned()]);
     let config = HttpConfig { access, waits, ..HttpConfig::default() };
-    let server = Served::on(Arc::new(MemoryStore::new()), config, 64 << 20).await;
+    let server = Served::on(in_memory(), config, 64 << 20).await;
     let mut authenticated = begin(&server, "PLAIN").await;
     assert_eq!(authenticate(&mut authenticated, b"\0me\0first key").await.error_code, 0);
     let (mut silent, mut half) = (Client::connect(&server).await, begin(&server, "SCRAM-SHA-256").await);

@@ -4,11 +4,11 @@ use crate::support::kafka::{Client, batch};
 use bytes::Buf;
 use rawline_batch::record_batch::RecordCodec;
 use rawline_broker::store::disk::{DiskStore, Durability};
-use rawline_broker::store::memory::MemoryStore;
 use rawline_kafka::messages::*;
 use rawline_kafka::{Api, ErrorCode, Response};
 use rawline_server::http::HttpConfig;
 use rawline_testkit::served::Served;
+use rawline_testkit::stores::in_memory;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -262,7 +262,7 @@ async fn offsets_of_groups_are_those_of_ids() {
 /// Its topics have ids by their names.
 #[tokio::test]
 async fn a_storage_without_a_journal_has_ids_too() {
-    let server = Served::on(Arc::new(MemoryStore::default()), HttpConfig::default(), 64 << 20).await;
+    let server = Served::on(in_memory(), HttpConfig::default(), 64 << 20).await;
     let mut client = Client::connect(&server).await;
     client.create("t").await;
     let id = metadata(&mut client, 13, None).await[0].2;

@@ -23,6 +23,7 @@ mod kafka_times;
 mod kafka_topic_ids;
 mod kafka_transactions;
 mod lost;
+mod memory;
 mod slow;
 mod small;
 mod subscribe;

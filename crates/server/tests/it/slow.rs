@@ -1,10 +1,9 @@
 //! Slow senders of large bodies leave buffers for others.
 
 use crate::support::{append_head, connect, connect_from, exchange, wait_until};
-use rawline_broker::store::memory::MemoryStore;
 use rawline_server::http::HttpConfig;
 use rawline_testkit::served::{PATIENT, Served};
-use std::sync::Arc;
+use rawline_testkit::stores::in_memory;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
@@ -33,7 +32,7 @@ async fn work(server: &Served, appends: usize) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn appends_go_on_while_slow_senders_announce_much() {
     let config = HttpConfig { waits: PATIENT, ..HttpConfig::default() };
-    let server = Served::on(Arc::new(MemoryStore::new()), config, POOL_BYTES).await;
+    let server = Served::on(in_memory(), config, POOL_BYTES).await;
     let mut slow = Vec::new();
     for _ in 0..40 {
         slow.push(stalled(&server, [127, 0, 0, 1], 40 << 10).await);
@@ -56,7 +55,7 @@ async fn bodies_that_stall_lose_their_buffers_to_those_who_wait() {
     let mut waits = PATIENT;
     waits.body = std::time::Duration::from_secs(1);
     let config = HttpConfig { waits, ..HttpConfig::default() };
-    let server = Served::on(Arc::new(MemoryStore::new()), config, POOL_BYTES).await;
+    let server = Served::on(in_memory(), config, POOL_BYTES).await;
     let mut slow = Vec::new();
     for _ in 0..6 {
         slow.push(stalled(&server, [127, 0, 0, 2], BODY_BYTES - 1).await);

@@ -8,6 +8,7 @@ use rawline_server::http::HttpConfig;
 use rawline_testkit::batches::batch;
 use rawline_testkit::faulty::{Faulty, OnBegin};
 use rawline_testkit::served::{PATIENT, Served};
+use rawline_testkit::stores::in_memory;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -15,7 +16,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 async fn server(has_commit_thread: bool) -> Served {
-    Served::on(Arc::new(MemoryStore::new()), config(has_commit_thread), 64 << 20).await
+    Served::on(in_memory(), config(has_commit_thread), 64 << 20).await
 }
 
 fn config(has_commit_thread: bool) -> HttpConfig {

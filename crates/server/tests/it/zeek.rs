@@ -4,12 +4,11 @@
 
 use crate::support::{DEADLINE, connect, get, http, wait_until};
 use futures_util::{SinkExt, StreamExt};
-use rawline_broker::store::memory::MemoryStore;
 use rawline_server::Access;
 use rawline_server::http::HttpConfig;
 use rawline_testkit::served::Served;
+use rawline_testkit::stores::in_memory;
 use serde_json::{Value, json};
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -234,7 +233,7 @@ async fn many_messages_arrive_once_and_in_order_and_no_client_gets_its_own() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_upgrade_needs_a_key_and_a_handshake() {
     let config = HttpConfig { access: Access::of_keys(vec!["secret".into()]), ..HttpConfig::default() };
-    let server = Served::on(Arc::new(MemoryStore::new()), config, 64 << 20).await;
+    let server = Served::on(in_memory(), config, 64 << 20).await;
     let url = format!("ws://{}/v1/messages/json", server.address);
     for (key, status) in [(None, 401), (Some("Bearer wrong"), 401), (Some("Bearer secret"), 101)] {
         let mut request = url.as_str().into_client_request().unwrap();
@@ -275,7 +274,7 @@ async fn a_message_may_follow_the_handshake_at_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn too_many_sessions_are_refused_and_leave_room_for_requests() {
     let config = HttpConfig { connections_max: 3, ..HttpConfig::default() };
-    let server = Served::on(Arc::new(MemoryStore::new()), config, 64 << 20).await;
+    let server = Served::on(in_memory(), config, 64 << 20).await;
     let first = subscribed(&server, &[]).await;
     let _second = subscribed(&server, &[]).await;
     let stream = TcpStream::connect(server.address).await.unwrap();
@@ -311,7 +310,7 @@ async fn a_subscriber_that_reads_nothing_is_disconnected() {
     let mut config = HttpConfig::default();
     config.waits.answer = Duration::from_millis(500);
     config.waits.answer_piece = Duration::from_millis(500);
-    let server = Served::on(Arc::new(MemoryStore::new()), config, 64 << 20).await;
+    let server = Served::on(in_memory(), config, 64 << 20).await;
     let slow = subscribed(&server, &["/slow"]).await;
     let mut fast = subscribed(&server, &["/slow"]).await;
     let mut publisher = subscribed(&server, &[]).await;

@@ -324,7 +324,7 @@ impl Node {
 
 async fn open(world: &Arc<World>, connection: &Connection, run: Run, id: BrokerId) -> Result<Broker, String> {
     let cards = super::cards::CardStore { cards: world.cards.clone(), connection: connection.clone() };
-    let store = OnlyJournal::new(Arc::new(connection.clone()), Arc::new(cards));
+    let store = OnlyJournal::shared(Arc::new(connection.clone()), Arc::new(cards));
     let batch_wait = small(JournalConfig::new(id.0)).limits.batch_wait;
     let config = Config { batch_wait, create_topics: false, ..Config::new(id.0) };
     let clock = LocalClock::new(connection.store.clone(), run.machine, id.0);

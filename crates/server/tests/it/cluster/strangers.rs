@@ -4,6 +4,7 @@ use super::{ALL, Two, access, code};
 use crate::support::{connect, exchange};
 use rawline_contract::path;
 use rawline_testkit::served::Served;
+use rawline_testkit::stores::in_memory;
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 
@@ -96,7 +97,7 @@ async fn id_of(server: &Served) -> Value {
 #[tokio::test]
 async fn a_broker_without_others_has_nothing_between_brokers() {
     let config = rawline_server::http::HttpConfig { access: access(&[]), ..Default::default() };
-    let store = std::sync::Arc::new(rawline_broker::store::memory::MemoryStore::new());
+    let store = in_memory();
     let server = Served::on(store, config, 64 << 20).await;
     for route in [path::BROKER_HELLO, path::BROKER_PROOF, path::BROKER_CHANGES] {
         assert_eq!(post(&mut connect(&server).await, route, "", "{}").await.0, 404, "{route}");

@@ -475,27 +475,6 @@ class GroupConsumerTest {
     }
 
     @Test
-    void aFailedCommitIsReported() throws IOException {
-        try (Broker forgetful = Broker.start("--storage", "memory:");
-                Client near = forgetful.client()) {
-            append(near, "t", 1, 0, 10);
-            GroupConfig busy = config().commitInterval(Duration.ofMillis(10));
-            GroupConsumer consumer = member(near, "t", busy);
-            RefusedException error = refused(
-                    () -> {
-                        while (true) {
-                            consumer.next();
-                        }
-                    },
-                    "bad_request");
-            assertTrue(error.getMessage().contains("journal"), error.getMessage());
-            refused(consumer::commit, "bad_request");
-            refused(consumer::close, "bad_request");
-            assertEquals(List.of(), near.groups());
-        }
-    }
-
-    @Test
     void groupsAreDescribedResetAndDeleted() {
         create("managed", 2);
         append(client, "managed", 2, 0, 10);
