@@ -229,8 +229,8 @@ def owners(brokers: list[Broker]) -> str:
             if member["url"] in names and isinstance(member["journals"], list)
             for number in member["journals"]
         }
-        return "".join(owned[number] for number in sorted(owned)) or "nobody"
-    return "nobody"
+        return "".join(owned[number] for number in sorted(owned)) or "none"
+    return "none"
 
 
 PROTOCOLS = ["over HTTP", "of rawline produce", "over Kafka's protocol"]

@@ -2,7 +2,7 @@
 
 Usage: subscription_speed.py URL RECORDS BYTES [ROUNDS]. BYTES is the size of a record; 0 stands for the event of
 zeek_events.py as a structured value. The topic is created. Both iterate over batches, in turns; records are views that
-nobody reads.
+are never read.
 """
 
 import sys

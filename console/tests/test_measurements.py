@@ -112,7 +112,7 @@ def test_a_metric_is_found_plotted_and_filtered(machines: Api, open_page: Open) 
     expect(choice(page, "Aggregation")).to_have_value("rate")
     # Nothing found is a sentence of the broker's.
     watched.allowed = {404, 400}
-    choice(page, "host").fill("nobody")
+    choice(page, "host").fill("absent")
     choice(page, "host").press("Enter")
     expect(page.locator("p.empty[role=status]")).to_contain_text(
         "region is one of: ap-southeast-1, eu-west-1, us-east-1"

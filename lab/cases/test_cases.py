@@ -15,8 +15,8 @@ SCHEMAS = CASES.parent / "schemas"
 NAMES = ["pingpong", "doubles", "strings", "zeek", "measurement", "order"]
 SIZES_BYTES = {"1k": 1_000, "10k": 10_000, "100k": 100_000, "1m": 1_000_000}
 
-# Of all files, in the order of their names. Whoever changes what is generated changes every figure that is measured on
-# it.
+# Of all files, in the order of their names. A change to the generated messages changes every figure that is measured
+# on them.
 DIGEST = "bb7eca82cf2685068b177b842b4754ab4b17cd066be0e357f51fea14bd9b8448"
 
 # Raw Avro and Protocol Buffers of the published PingPong.

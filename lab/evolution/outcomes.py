@@ -14,7 +14,7 @@ MEANINGS = {
     "default": "a field that was not written reads as its default, as zero or as absent",
     "lost": "a field that was written reads as its default, as zero or as absent",
     "error": "the bytes are refused",
-    "wrong": "a field reads as something that nobody wrote, without an error",
+    "wrong": "a field reads as a value that was never written, without an error",
 }
 CHANGES = {
     "field added, with a default": "an i32 is added, with a default of 5 if the format has defaults",

@@ -165,7 +165,7 @@ def test_a_killed_members_partitions_go_to_others(kafka: Broker, protocol: dict[
 @PROTOCOLS
 def test_a_group_survives_the_brokers_crash(kafka: Broker, protocol: dict[str, object]) -> None:
     members = [Member(kafka, **{"enable.auto.commit": False}, **protocol) for _ in range(2)]
-    # First: what the first member reads of partitions that it loses, nobody commits.
+    # First: the first member's reads of partitions that it loses are never committed.
     poll_until(members, lambda: are_divided(members))
     produce(kafka, range(600))
     poll_until(members, lambda: are_divided(members) and len(set(numbers(members))) == 600)

@@ -238,7 +238,7 @@ def test_what_is_no_value_is_refused_with_what_to_do() -> None:
     # To the format a NaN is equivalent to any real, so this set holds one thing twice.
     with pytest.raises(ValueFormatError, match="duplicate"):
         value.decode(bytes.fromhex("0c02043ff000000000000004ffffffffffffffff"))
-    # Each claims as many elements as there are bytes; nobody makes room for all of them.
+    # Each claims as many elements as there are bytes; no reader reserves room for all of them.
     with pytest.raises(ValueFormatError, match="truncated"):
         value.decode(b"\x0e\xff\x7f" * 100 + bytes(16383))
     with pytest.raises(ValueFormatError, match="1 bytes follow"):

@@ -40,7 +40,7 @@ export async function schemaOf(fingerprint: string): Promise<Schema | undefined>
         // Of two with one fingerprint, the first counts, as for all readers.
         if (!schemas.has(known)) schemas.set(known, schema);
       } catch {
-        // Not a schema: somebody else has appended it.
+        // Not a schema: another program has appended it.
       }
     }
   }

@@ -55,7 +55,7 @@ export function Records({ topic, query }: { topic: TopicInfo; query: URLSearchPa
   // A live view begins again with more records at the first search.
   const [isSearching, setSearching] = useState(false);
   const offsets = topic.offsets?.[partition ?? 0] ?? topic;
-  // Where a page begins that nobody has chosen: not where it would begin when more records have arrived.
+  // Where a page begins by default: not where it would begin when more records have arrived.
   const start = useMemo(
     () => Number(at === "" ? Math.max(offsets.first_offset, offsets.next_offset - PAGE) : at),
     [topic.name, mode, partition, at],

@@ -2,7 +2,7 @@
 //!
 //! jiff also reads zone names in brackets (and then ignores them, or the offset), times where a date is asked for, a
 //! leap second as the second before it, and offsets of more than a day. These are refused here: a part of a text that
-//! is dropped is an error that nobody sees.
+//! is dropped is an error that goes unnoticed.
 
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime, Time};

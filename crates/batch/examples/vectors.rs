@@ -29,7 +29,7 @@ pub fn manifest() -> String {
     format!("{{\n\"about\": [\n{}\n],\n\"cases\": [\n{}\n]\n}}\n", about.join(",\n"), cases.join(",\n"))
 }
 
-/// A case in a line, its name in front for whoever reads the file.
+/// A case in a line, after its name for readers of the file.
 fn line(case: &Value) -> String {
     let fields = ["name", "error", "one", "limits", "hex", "batches"];
     let there = fields.iter().filter(|&&field| !case[field].is_null());

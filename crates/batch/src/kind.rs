@@ -17,7 +17,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Whether sending the same request again can succeed without anybody's help.
+    /// Whether sending the same request again can succeed without help.
     pub fn is_retryable(self) -> bool {
         match self {
             Kind::TryAgain | Kind::Wait => true,

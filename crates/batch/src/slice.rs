@@ -50,7 +50,7 @@ impl Front<'_> {
     /// slice begins and ends are read and verified: `read` returns bytes of the batch by their positions.
     ///
     /// The slice's checksum follows from the producer's. If a bit of another block has flipped since, the checksum
-    /// doesn't match it, and whoever receives the slice notices.
+    /// doesn't match it, and the slice's receiver notices.
     pub fn slice_with<B: AsRef<[u8]>>(
         &self,
         range: Range<u32>,

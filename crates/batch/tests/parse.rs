@@ -233,7 +233,7 @@ fn limits_hold_at_their_border() {
     ] {
         let limit = found - 1;
         assert_eq!(Batch::parse(&bytes, &limits).unwrap_err(), BatchError::Limit { what, found, limit });
-        // A header alone is enough to be refused: nobody has to receive what is too long.
+        // A header alone is enough to be refused: the rest of a batch that is too long isn't received.
         assert_eq!(Batch::parse(&bytes[..64], &limits).unwrap_err(), BatchError::Limit { what, found, limit });
     }
 }

@@ -15,7 +15,7 @@ use tokio::time::{MissedTickBehavior, interval_at};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A folder that no other run uses. Whoever has it deletes it.
+/// A folder that no other run uses. Its owner deletes it.
 pub struct BucketFolder {
     store: Arc<dyn ObjectStore>,
     path: String,

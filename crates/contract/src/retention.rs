@@ -15,7 +15,7 @@ pub struct Hours(f64);
 impl Eq for Hours {}
 
 impl Hours {
-    /// A number of hours; `None` if it is 0, negative, not a number, or longer than anybody lives.
+    /// A number of hours; `None` if it is 0, negative, not a number, or longer than a human life.
     pub fn new(hours: f64) -> Option<Hours> {
         (hours > 0.0 && hours <= HOURS_MAX).then_some(Hours(hours))
     }

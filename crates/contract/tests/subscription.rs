@@ -74,7 +74,7 @@ fn wrong_messages_are_refused_with_their_reason() {
     for case in cases().iter().filter(|case| !case["error"].is_null()) {
         let (name, code) = (&case["name"], case["error"].as_str().unwrap());
         let found = check(&unhex(&case["hex"]), number(&case["position"]));
-        // Whoever reads batches finds what is wrong with them.
+        // The reader of the batches finds what is wrong with them.
         if code.contains("batch_") || code == "content_offsets" {
             assert_eq!(found, Ok(()), "{name}");
             continue;

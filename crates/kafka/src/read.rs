@@ -6,7 +6,7 @@ use thiserror::Error;
 /// short.
 const STRING_BYTES_MAX: usize = 1 << 10;
 
-/// Why bytes are not a request. The connection can't go on after it: nobody knows where the next request begins.
+/// Why bytes are not a request. The connection can't continue after it: where the next request begins is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum WireError {

@@ -16,7 +16,7 @@
 //! - **A full table reports it.** Entries, bytes and probes are bounded; if one is exhausted, `insert` returns `Full`
 //!   immediately, without the lock if possible, and all known bytes still resolve.
 //! - **Collisions are harmless**: equal hashes only suggest an entry; the byte strings are compared in full. Hashes are
-//!   seeded, so without the seed nobody can choose strings that collide.
+//!   seeded, so without the seed a client can't choose strings that collide.
 //!
 //! A slot is 0 while empty; otherwise it has the upper half of the hash and the entry's place in the arena:
 //!

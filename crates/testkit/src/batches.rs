@@ -18,7 +18,7 @@ pub fn batch(codec: Codec, records: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-/// One of Kafka's batches with these many records, whose bytes nobody but a consumer looks into.
+/// One of Kafka's batches with these many records, whose bytes only a consumer looks into.
 pub fn record_batch(records: u32, bytes: &[u8], producer: Option<RecordProducer>) -> Vec<u8> {
     // No codec, last offset, base and greatest time.
     let mut covered = 0_i16.to_be_bytes().to_vec();

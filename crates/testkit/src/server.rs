@@ -24,7 +24,7 @@ impl Server {
         variables: &[(&str, &str)],
     ) -> Server {
         let mut printed = String::new();
-        // Somebody else may take the port between its being found and the server's listening.
+        // Another program may take the port before the server listens on it.
         for _ in 0..3 {
             let dir = tempfile::Builder::new().prefix("rawline-bucket-").tempdir().unwrap().keep();
             let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();

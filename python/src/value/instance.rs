@@ -247,7 +247,7 @@ fn is_there(tuple: &Bound<'_, PyAny>, place: usize) -> bool {
     unsafe { !ffi::PyTuple_GetItem(tuple.as_ptr(), place as ffi::Py_ssize_t).is_null() }
 }
 
-/// Puts an owned object into an empty slot of a tuple that nobody else has.
+/// Puts an owned object into an empty slot of a tuple that has no other owner.
 #[inline]
 fn put(tuple: &Bound<'_, PyAny>, place: usize, object: *mut ffi::PyObject) -> Result<(), Fault> {
     // SAFETY: a tuple with that slot and one reference, with the GIL held; the object's reference is handed over.

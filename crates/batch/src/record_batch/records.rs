@@ -30,8 +30,8 @@ pub struct Record<'a> {
     pub headers: Headers<'a>,
 }
 
-/// The headers of a record, in order: keys and values, which can be null. Keys are UTF-8 in most clients, which nobody
-/// checks. All lengths have been checked.
+/// The headers of a record, in order: keys and values, which can be null. Keys are UTF-8 in most clients, which isn't
+/// checked. All lengths have been checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Headers<'a> {
     bytes: &'a [u8],

@@ -1,7 +1,7 @@
 //! `rawline bench latency --trace`: the stages of an append, from the client's call to its return.
 //!
 //! The broker runs in this process, so that one clock dates all stages. It reports them as events of `tracing`, which
-//! nobody subscribes to otherwise.
+//! have no other subscriber.
 
 use super::{Args, Plan, send_all};
 use crate::BenchError;

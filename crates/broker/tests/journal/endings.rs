@@ -62,7 +62,7 @@ impl Requests {
     }
 }
 
-/// The store, behind an `Arc` that its requests share.
+/// The store, in an `Arc` that its requests share.
 struct Shared(Arc<Failing>);
 
 impl JournalStore for Shared {

@@ -6,7 +6,7 @@ structures! {
     /// Commits offsets of a group.
     struct OffsetCommitRequest {
         group_id: String [0..],
-        /// -1: of nobody who is a member.
+        /// -1: not of a member.
         generation_id_or_member_epoch: i32 [1..] = -1,
         member_id: String [1..],
         group_instance_id: Option<String> [7..],

@@ -157,7 +157,7 @@ structures! {
         group_id: String [0..],
         producer_id: i64 [0..],
         producer_epoch: i16 [0..],
-        /// -1: of nobody who is a member.
+        /// -1: not of a member.
         generation_id: i32 [3..] = -1,
         member_id: String [3..],
         group_instance_id: Option<String> [3..],

@@ -278,7 +278,7 @@ async fn a_wrong_framing_passes_over_nothing_and_the_right_one_finds_everything(
     assert_eq!(run(right.clone()).await.unwrap().counts.decoded, 1_000);
     assert_eq!(rolled_up(&storage, "t").await, expected(&sent));
 
-    // Whoever wants it can have it, and begin again.
+    // A flag accepts them, and another one begins again.
     let elsewhere = memory();
     let accepted = Options { accept_bad: true, storage: elsewhere.clone(), ..wrong };
     assert_eq!(run(accepted).await.unwrap().counts.bad, 1_000);

@@ -63,7 +63,7 @@ where
     }
 }
 
-/// rkyv without the check: for bytes that the program wrote itself and that nobody else can change.
+/// rkyv without the check: for bytes that the program wrote itself and that nothing else can change.
 pub struct RkyvUnchecked(Rkyv);
 
 impl Used for RkyvUnchecked {

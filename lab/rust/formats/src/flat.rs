@@ -13,7 +13,7 @@ pub struct Flat {
     builder: FlatBufferBuilder<'static>,
 }
 
-/// Read without the check: for bytes that the program wrote itself and that nobody else can change.
+/// Read without the check: for bytes that the program wrote itself and that nothing else can change.
 pub struct FlatUnchecked(Flat);
 
 impl Used for Flat {

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 const SPARSE_FIELDS_MAX: usize = 16;
 /// More keys than this whose values are of one type are a map's even where none is missing.
 const ALIKE_FIELDS_MAX: usize = 256;
-/// An object with more keys than this is a map, whatever its values are: nobody writes such a schema.
+/// An object with more keys than this is a map, whatever its values are: schemas aren't that long.
 const RECORD_FIELDS_MAX: usize = 4096;
 
 /// What was seen at one path of all messages.

@@ -136,7 +136,7 @@ impl Task {
             match create.await {
                 Ok(()) => Some(taken),
                 Err(error) => {
-                    tracing::warn!(next = taken.next, %error, "a snapshot of the journal was not stored; retrying later");
+                    tracing::warn!(next = taken.next, %error, "a journal snapshot was not stored; retrying later");
                     None
                 }
             }

@@ -293,7 +293,7 @@ fn restarting() -> Vec<Measurement<'static>> {
 #[tokio::test]
 async fn a_rate_counts_what_a_counter_gained_before_each_restart_inside_a_step() {
     let all = restarting();
-    // 46 of 47 seconds: what was gained between the last value and the restart, nobody has seen.
+    // 46 of 47 seconds: the gain between the last value and the restart was never recorded.
     let seen = 10.0 * 46.0 / 47.0;
     for cuts in [vec![], vec![1000, 3700, 3701]] {
         let mut topic = Topic::new("counters").await;

@@ -145,7 +145,7 @@ class TransactionsTest {
                 }
             }
             assertEquals(10L, offset(admin, partition));
-            var stale = group("java-transformers", 99, "nobody");
+            var stale = group("java-transformers", 99, "unknown");
             producer.beginTransaction();
             var offsets = Map.of(partition, new OffsetAndMetadata(3));
             assertThrows(CommitFailedException.class, () -> producer.sendOffsetsToTransaction(offsets, stale));
@@ -194,7 +194,7 @@ class TransactionsTest {
         }
     }
 
-    /** A transaction goes on after the broker was killed, and one that nobody ends is aborted by the new broker. */
+    /** A transaction continues after the broker was killed, and one that isn't ended is aborted by the new broker. */
     @Test
     void transactionsSurviveTheirBroker(@TempDir Path directory) throws Exception {
         int port = freePort();
