@@ -189,7 +189,7 @@ def kill_and_pause(broker: Broker, workers: Workers, offsets: Offsets, kill: Cal
     have gone on with.
     """
     members = workers.members
-    leaving, late, slow = (members[(number + place) % len(members)] for place in range(3))
+    late, leaving, slow = (members[(number + place) % len(members)] for place in range(3))
     is_joining = number % 2 == 1
     if is_joining:
         # No response before all have joined.
