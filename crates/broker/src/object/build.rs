@@ -38,7 +38,7 @@ impl Object {
     ///
     /// The caller keeps an object within [`OBJECT_BATCHES_MAX`] and [`OBJECT_BYTES_MAX`]; `batches` is not empty.
     pub fn build(stamp: Stamp, batches: impl Iterator<Item = BatchMeta> + Clone, parts: &[Bytes]) -> Object {
-        let (header, index) = build_index(stamp, batches.map(Described::from));
+        let (header, index) = build_index(stamp, batches.clone().count(), batches.map(Described::from));
         let mut all = Vec::with_capacity(parts.len() + 1);
         all.push(Bytes::from(index));
         all.extend_from_slice(parts);
@@ -49,9 +49,8 @@ impl Object {
     }
 }
 
-/// The index of an object of these batches: its header, and its bytes.
-pub(crate) fn build_index(stamp: Stamp, batches: impl Iterator<Item = Described> + Clone) -> (Header, Vec<u8>) {
-    let count = batches.clone().count();
+/// The index of an object of these `count` batches: its header, and its bytes.
+pub(crate) fn build_index(stamp: Stamp, count: usize, batches: impl Iterator<Item = Described>) -> (Header, Vec<u8>) {
     assert!((1..=OBJECT_BATCHES_MAX).contains(&count), "{count} batches in one object");
     let mut index = Vec::with_capacity(index_bytes(count));
     index.resize(HEADER_BYTES, 0);

@@ -68,6 +68,16 @@ impl From<&rawline_journal::Batch> for Described {
 }
 
 impl Described {
+    /// Number of records.
+    pub fn records(&self) -> u32 {
+        self.records
+    }
+
+    /// Size in bytes.
+    pub fn bytes(&self) -> u32 {
+        self.bytes
+    }
+
     /// Checks that `bytes` are the batch that is described, number `number` of its object, and intact. `offset` is that
     /// of its first record.
     pub(crate) fn verify(self, number: usize, offset: u64, bytes: &[u8]) -> Result<(), ObjectError> {

@@ -31,9 +31,9 @@ pub(super) fn part_of(place: &Place, range: &Range<u64>) -> Part {
 
 /// Builds the index that a piece would have as an object, of its entries in the journal object.
 pub(super) fn index_of(first_offset: u64, place: &Place, entries: &[u8]) -> Result<Bytes, ObjectError> {
-    let batches = read_entries(first_offset, place, entries)?;
+    let batches = sound_entries(first_offset, place, entries)?;
     let stamp = Stamp { first_offset, appended_us: 0, writer_id: 0, commit: 0, confirmed_next_offset: None };
-    let (header, index) = build_index(stamp, batches.iter().map(Described::from));
+    let (header, index) = build_index(stamp, place.batches.count() as usize, batches);
     assert_eq!(header.object_bytes, index.len() as u64 + u64::from(place.bytes), "{place:?} as an object");
     Ok(index.into())
 }
@@ -41,29 +41,36 @@ pub(super) fn index_of(first_offset: u64, place: &Place, entries: &[u8]) -> Resu
 /// Checks that the batches of a piece are those of its entries, intact, and hold the records `offsets`.
 pub(crate) fn verify(offsets: Range<u64>, place: &Place, entries: &[u8], batches: &[u8]) -> Result<(), ObjectError> {
     assert_eq!(batches.len() as u64, u64::from(place.bytes), "the batches of {place:?}");
-    let described = read_entries(offsets.start, place, entries)?;
-    let records: u64 = described.iter().map(|batch| u64::from(batch.records)).sum();
-    if offsets.start + records != offsets.end {
-        return Err(ObjectError::Header);
-    }
-    verify_batches(0, offsets.start, described.iter(), batches)
+    let described = sound_entries(offsets.start, place, entries)?;
+    let end = verify_described(0, offsets.start, described, batches)?;
+    if end == offsets.end { Ok(()) } else { Err(ObjectError::Header) }
 }
 
 /// Checks that `bytes` are these batches, intact. `number` is that of the first in its object, `offset` that of its
 /// first record.
 pub(crate) fn verify_batches<'a>(
     number: usize,
-    mut offset: u64,
+    offset: u64,
     batches: impl Iterator<Item = &'a Batch>,
-    mut bytes: &[u8],
+    bytes: &[u8],
 ) -> Result<(), ObjectError> {
+    verify_described(number, offset, batches.map(Described::from), bytes).map(drop)
+}
+
+/// The same of batches that are described. Returns the offset after their last record.
+fn verify_described(
+    number: usize,
+    mut offset: u64,
+    batches: impl Iterator<Item = Described>,
+    mut bytes: &[u8],
+) -> Result<u64, ObjectError> {
     for (number, batch) in (number..).zip(batches) {
-        let (one, rest) = bytes.split_at_checked(batch.bytes as usize).ok_or(ObjectError::Header)?;
-        Described::from(batch).verify(number, offset, one)?;
-        offset += u64::from(batch.records);
+        let (one, rest) = bytes.split_at_checked(batch.bytes() as usize).ok_or(ObjectError::Header)?;
+        batch.verify(number, offset, one)?;
+        offset += u64::from(batch.records());
         bytes = rest;
     }
-    if bytes.is_empty() { Ok(()) } else { Err(ObjectError::Header) }
+    if bytes.is_empty() { Ok(offset) } else { Err(ObjectError::Header) }
 }
 
 /// Checks that `whole` is the journal object with this index, and its batches intact.
@@ -82,18 +89,30 @@ pub(crate) fn verify_object(index: &Index, whole: &[u8]) -> Result<(), ObjectErr
     Ok(())
 }
 
-/// The entries of a piece, if they can be its own.
-fn read_entries(first_offset: u64, place: &Place, entries: &[u8]) -> Result<Vec<Batch>, ObjectError> {
-    let batches = Batch::read_all(entries)?;
+/// What the entries of a piece describe, if they can be its own. Needs no memory for each: a piece may have 65,536.
+fn sound_entries(
+    first_offset: u64,
+    place: &Place,
+    entries: &[u8],
+) -> Result<impl Iterator<Item = Described>, ObjectError> {
     // The object was intact when it was stored or fetched. Its file may have been damaged since.
-    let bytes: u64 = batches.iter().map(|batch| u64::from(batch.bytes)).sum();
-    let records: u64 = batches.iter().map(|batch| u64::from(batch.records)).sum();
-    let is_aligned = |batch: &Batch| batch.bytes.is_multiple_of(crate::object::OBJECT_ALIGNMENT as u32);
+    let (mut bytes, mut records) = (0, 0);
+    for batch in Batch::each(entries)? {
+        let batch = batch?;
+        if batch.kind == BatchKind::Rawline && !batch.bytes.is_multiple_of(crate::object::OBJECT_ALIGNMENT as u32) {
+            return Err(ObjectError::Header);
+        }
+        (bytes, records) = (bytes + u64::from(batch.bytes), records + u64::from(batch.records));
+    }
     let is_sound = bytes == u64::from(place.bytes)
         && records <= u64::from(u32::MAX)
-        && first_offset.checked_add(records).is_some()
-        && batches.iter().all(|batch| batch.kind != BatchKind::Rawline || is_aligned(batch));
-    if is_sound { Ok(batches) } else { Err(ObjectError::Header) }
+        && first_offset.checked_add(records).is_some();
+    if !is_sound {
+        return Err(ObjectError::Header);
+    }
+    let sound =
+        |batch: Result<Batch, _>| batch.map_or_else(|_| unreachable!("a batch was sound"), |batch| (&batch).into());
+    Ok(Batch::each(entries)?.map(sound))
 }
 
 /// The times of the batches of a piece, of its entries in the object.
