@@ -191,7 +191,6 @@ impl Broker {
     /// Recovers every topic of the store. One that can't be recovered is reported in the log and to callers that ask
     /// for it; the others are served.
     pub async fn open(store: Arc<dyn Store>, clock: Arc<dyn Clock>, config: Config) -> Result<Broker, StoreError> {
-        crate::metrics::register();
         let (tasks, tasks_ended) = mpsc::channel(1);
         let clock = Arc::new(StorageClock::new(clock));
         let shared = Arc::new(Shared {

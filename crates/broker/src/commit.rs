@@ -310,7 +310,8 @@ impl Appender {
         assert!(next_offset <= indexed, "acknowledging records up to {next_offset} of {indexed} in the index");
         let visible = self.next_offset.get().max(next_offset);
         self.next_offset.advance(visible);
-        self.metrics.committed(commit.records(), object_bytes, took);
+        self.metrics.appended(commit.records(), object_bytes);
+        crate::metrics::METRICS.commits.committed(object_bytes, took);
         for (append, appended) in commit.into_appended() {
             // The caller may have gone away; its records are stored all the same.
             let _ = append.answer.send(Ok(appended));

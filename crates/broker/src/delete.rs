@@ -244,7 +244,9 @@ impl Deletion {
     /// A topic whose task has panicked doesn't count as failed any more: it is deleted, or recovered at its next use.
     fn forget_failure(&self) {
         let partitions = self.topic.iter().flat_map(|topic| topic.with_own_tasks());
-        partitions.filter(|partition| partition.failure().is_some()).for_each(|_| metrics::failed_topic_gone());
+        partitions
+            .filter(|partition| partition.failure().is_some())
+            .for_each(|_| metrics::METRICS.failed_topics.decrement());
     }
 
     async fn mark(&self) -> Result<(), StoreError> {

@@ -24,7 +24,7 @@ mod journals;
 mod life;
 pub mod limits;
 mod log;
-mod metrics;
+pub mod metrics;
 mod name_pattern;
 pub mod object;
 mod own;

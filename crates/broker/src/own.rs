@@ -102,7 +102,7 @@ impl Partition {
                 reason,
                 "this topic has stopped after an internal error and takes no appends until a restart; please report it"
             );
-            crate::metrics::topic_failed();
+            crate::metrics::METRICS.failed_topics.increment();
         };
         let (task, run) = Supervised::new(appender.run(waiting), failed, shared.tasks.clone());
         tasks::spawn(run);

@@ -4,7 +4,7 @@ use crate::end::{End, InJournal, in_store};
 use crate::index::TopicIndex;
 use crate::journal::Extent;
 use crate::life::Life;
-use crate::metrics::{TopicMetrics, TrimMetrics};
+use crate::metrics::TopicMetrics;
 use crate::own::Own;
 use crate::read::{Remembered, TopicChecksums};
 use crate::settings::Settings;
@@ -32,7 +32,6 @@ pub struct Partition {
     pub(crate) changing: Mutex<()>,
     /// Whether the store had objects at the start whose records are all deleted.
     pub(crate) leftover: AtomicBool,
-    pub(crate) trim_metrics: TrimMetrics,
     /// Of batches that reads have cut.
     pub(crate) checksums: TopicChecksums,
 }
@@ -158,7 +157,6 @@ impl Partition {
             end: End::Own(own),
             changing: Mutex::default(),
             leftover: AtomicBool::new(has_leftover),
-            trim_metrics: TrimMetrics::new(),
             checksums: topic.shared.checksums.topic(),
             topic,
         })
@@ -175,7 +173,6 @@ impl Partition {
             end: End::Journal(end),
             changing: Mutex::default(),
             leftover: AtomicBool::new(false),
-            trim_metrics: TrimMetrics::new(),
             checksums: topic.shared.checksums.topic(),
             topic,
         })

@@ -6,6 +6,7 @@
 use crate::Kind;
 use crate::end::End;
 use crate::limits::TRIM_WAIT_MAX;
+use crate::metrics::METRICS;
 use crate::partition::Partition;
 use crate::settings::Settings;
 use crate::store::StoreError;
@@ -78,7 +79,7 @@ impl Partition {
                     self.store_settings(trimmed).await?;
                 }
             }
-            self.trim_metrics.trimmed(offset - first_offset);
+            METRICS.trims.records.add(offset - first_offset);
         }
         match timeout(TRIM_WAIT_MAX, self.delete_hidden()).await {
             Ok(Ok(())) => {}
@@ -124,7 +125,7 @@ impl Partition {
         let left = left.min(index.next_offset());
         index.trim(left);
         let bytes = index.delete_hidden();
-        self.trim_metrics.deleted(bytes);
+        METRICS.trims.bytes.add(bytes);
         Ok(())
     }
 }

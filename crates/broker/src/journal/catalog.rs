@@ -7,7 +7,7 @@ use crate::index::TopicIndex;
 use crate::journal::Together;
 use crate::life::Life;
 use crate::limits::PIECES_PER_VISIT;
-use crate::metrics::TrimMetrics;
+use crate::metrics::METRICS;
 use crate::settings::Settings;
 use crate::store::StoreError;
 use crate::subscriptions::{Registry, Subject};
@@ -68,7 +68,6 @@ pub(super) struct Catalog {
     changes: u64,
     /// Whether readers check pieces: see [`TopicIndex::in_journal`].
     checks_pieces: bool,
-    trim_metrics: Option<TrimMetrics>,
     together: Together,
 }
 
@@ -212,9 +211,9 @@ impl Extent {
 }
 
 impl Catalog {
-    /// An empty one that counts what trims delete. `checks_pieces` as in [`TopicIndex::in_journal`].
+    /// An empty one. `checks_pieces` as in [`TopicIndex::in_journal`].
     pub fn new(checks_pieces: bool, together: Together) -> Catalog {
-        Catalog { checks_pieces, trim_metrics: Some(TrimMetrics::new()), together, ..Catalog::default() }
+        Catalog { checks_pieces, together, ..Catalog::default() }
     }
 
     /// What a snapshot says takes the place of what was known. Topics and partitions stay the same ones to their
@@ -261,7 +260,7 @@ impl Catalog {
                 Control::Delete { topic } => self.delete(*topic),
                 Control::Trim { partition, first_offset } => {
                     let bytes = self.extent(*partition).trim(*first_offset);
-                    self.trim_metrics.iter().for_each(|metrics| metrics.deleted(bytes));
+                    METRICS.trims.bytes.add(bytes);
                 }
                 Control::OpenProducer { name, id, .. } | Control::EndTransaction { name, next: (id, _), .. } => {
                     self.producers.insert(*id, name.clone());
@@ -280,7 +279,7 @@ impl Catalog {
             let bytes = self.extent(id).push(id, &piece, next_offset, batches);
             self.topic(id.topic).subject.committed(id.number, piece.first_offset);
             if bytes > 0 {
-                self.trim_metrics.iter().for_each(|metrics| metrics.deleted(bytes));
+                METRICS.trims.bytes.add(bytes);
             }
         }
     }

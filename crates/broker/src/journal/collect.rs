@@ -2,19 +2,19 @@
 //! doesn't need, nobody begins to need.
 
 use crate::journal::{Dated, JournalStore};
-use crate::metrics::MergeMetrics;
+use crate::metrics::METRICS;
 use crate::store::StoreError;
 use rawline_journal::{Limits, Snapshot};
 use std::sync::Arc;
 
 /// Deletes once. If that fails, the next listing shows what is left.
-pub(super) async fn collect(store: Arc<dyn JournalStore>, limits: Limits, metrics: MergeMetrics) {
-    if let Err(error) = try_collect(&*store, &limits, &metrics).await {
+pub(super) async fn collect(store: Arc<dyn JournalStore>, limits: Limits) {
+    if let Err(error) = try_collect(&*store, &limits).await {
         tracing::warn!(%error, "old objects of the journal can't be deleted now; trying later");
     }
 }
 
-async fn try_collect(store: &dyn JournalStore, limits: &Limits, metrics: &MergeMetrics) -> Result<(), StoreError> {
+async fn try_collect(store: &dyn JournalStore, limits: &Limits) -> Result<(), StoreError> {
     let Dated { found: listing, date } = store.list().await?;
     let Some(decisive) = listing.decisive(date, limits) else { return Ok(()) };
     // Another broker may have deleted it, because a newer one is old enough by now.
@@ -30,6 +30,6 @@ async fn try_collect(store: &dyn JournalStore, limits: &Limits, metrics: &MergeM
     }
     let deleted = garbage.objects.len() + garbage.merged.len();
     store.delete(garbage).await?;
-    metrics.deleted(deleted as u64);
+    METRICS.merges.deleted.add(deleted as u64);
     Ok(())
 }

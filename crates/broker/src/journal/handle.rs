@@ -232,7 +232,7 @@ impl Journal {
                 "the journal has stopped after an internal error: none of its topics takes appends until a restart; \
                  please report it"
             );
-            crate::metrics::topic_failed();
+            crate::metrics::METRICS.failed_topics.increment();
         };
         let (task, run) = Supervised::new(task, failed, guard);
         match thread {

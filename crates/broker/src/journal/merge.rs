@@ -16,7 +16,7 @@ use crate::limits::{
     COMPACT_DIRTY_BYTES_MIN, COMPACT_KEYS_MAX, MERGE_ABANDON_AFTER, MERGE_FAILURES_MAX, MERGE_LOOK_OBJECTS,
     MERGE_NEWS_PARTS, MERGE_PIECES_PER_OBJECT, MERGE_PUTS_MAX, MERGE_TOPICS_PER_YIELD,
 };
-use crate::metrics::MergeMetrics;
+use crate::metrics::METRICS;
 use crate::store::StoreError;
 use bytes::Bytes;
 use compact::Compacted;
@@ -114,7 +114,6 @@ pub(super) struct Merger {
     pieces: u64,
     /// How far partitions are compacted.
     compacted: BTreeMap<PartitionId, Compacted>,
-    metrics: MergeMetrics,
 }
 
 impl Merger {
@@ -129,7 +128,6 @@ impl Merger {
     ) -> Self {
         let (retry_after, run) = (settings.limits.retry_after, settings.run);
         let turn = catalog.read().unwrap_or_else(PoisonError::into_inner).together().turn.clone();
-        let (unreadable, metrics) = (BTreeSet::new(), MergeMetrics::new());
         let (failures, pieces, compacted) = (0, 0, BTreeMap::new());
         Merger {
             store,
@@ -142,11 +140,10 @@ impl Merger {
             turn,
             retry_after,
             run,
-            unreadable,
+            unreadable: BTreeSet::new(),
             failures,
             pieces,
             compacted,
-            metrics,
         }
     }
 
@@ -273,7 +270,7 @@ impl Merger {
         match self.ask(end).await {
             Ok(_) => {
                 tracing::debug!(merge, bytes, "merged objects of the journal");
-                self.metrics.merged(bytes);
+                METRICS.merges.merged(bytes);
                 Ok(true)
             }
             Err(JournalError::NotStored | JournalError::Store(_)) => {
@@ -338,7 +335,7 @@ impl Merger {
     async fn abandon(&self, merge: u64) -> Result<(), Failed> {
         match self.ask(Control::AbandonMerge { merge }).await {
             Ok(_) => {
-                self.metrics.abandoned();
+                METRICS.merges.abandoned.add(1);
                 Ok(())
             }
             // It has ended meanwhile.

@@ -16,7 +16,7 @@ use crate::journal::snapshots::{Snapshots, Taken};
 use crate::journal::watch::Watch;
 use crate::journal::{Dated, JournalStore, StoredIndex};
 use crate::limits::{APPEND_QUEUE_MAX, EXPIRY_INTERVAL};
-use crate::metrics::{CommitMetrics, MergeMetrics};
+use crate::metrics::METRICS;
 use crate::producer::ProducerInstance;
 use crate::received::Received;
 use crate::store::StoreError;
@@ -146,8 +146,6 @@ pub(super) struct Task {
     published: watch::Sender<Published>,
     /// Number of the object that is read next.
     end: watch::Sender<u64>,
-    metrics: CommitMetrics,
-    merge_metrics: MergeMetrics,
     snapshots: Snapshots,
     /// When to look for objects that can be deleted.
     collect_at: Instant,
@@ -195,8 +193,6 @@ impl Task {
             progress,
             published,
             end,
-            metrics: CommitMetrics::new(),
-            merge_metrics: MergeMetrics::new(),
             snapshots: Snapshots::new(),
             collect_at: Instant::now() + collect_after,
             expire_at: Instant::now(),
@@ -247,7 +243,7 @@ impl Task {
                 () = alarm.at(deadline) => {
                     if self.collect_at <= Instant::now() {
                         self.collect_at = Instant::now() + self.config.garbage_interval;
-                        tasks::spawn(collect(self.store.clone(), self.config.limits, self.merge_metrics.clone()));
+                        tasks::spawn(collect(self.store.clone(), self.config.limits));
                         self.take_snapshot();
                     }
                     self.expire();
@@ -291,7 +287,7 @@ impl Task {
     /// The store can create nothing any more: every request gets the reason. What is in flight may be stored.
     async fn refuse(&mut self, mut inbox: mpsc::Receiver<Request>, error: StoreError) {
         tracing::error!(%error, "no topic takes appends any more");
-        crate::metrics::topic_failed();
+        METRICS.failed_topics.increment();
         self.progress.send_replace(Progress::Contradicted(error.to_string()));
         let refuse = |waiting| match waiting {
             Waiting::Append { answer, .. } => drop(answer.send(Err(JournalError::Store(error.clone())))),
@@ -341,7 +337,7 @@ impl Task {
             && !matches!(*self.progress.borrow(), Progress::Contradicted(_))
         {
             tracing::error!(%contradiction, "no topic takes appends any more");
-            crate::metrics::topic_failed();
+            METRICS.failed_topics.increment();
             self.progress.send_replace(Progress::Contradicted(contradiction.to_string()));
         }
     }
@@ -506,11 +502,11 @@ impl Task {
         self.indexes.insert(link.id, Arc::new(index));
         stage!("object built");
         let put = self.store.create(Source::Journal(link.number), parts);
-        let (metrics, began) = (self.metrics.clone(), Instant::now());
+        let began = Instant::now();
         self.requests.puts.push(Box::pin(async move {
             let ended = put.await;
             if let PutResult::Created { .. } = ended {
-                metrics.committed(bytes, began.elapsed());
+                METRICS.commits.committed(bytes, began.elapsed());
             }
             (link.id, ended)
         }));

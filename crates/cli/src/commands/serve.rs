@@ -253,7 +253,6 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     let commit_thread = is_directory(&args).then(CommitThread::start).transpose().map_err(failed)?;
     let http_config = HttpConfig { commit_thread: commit_thread.clone(), ..http_config(&args)? };
     let batch_limits = http_config.batch_limits;
-    http::install_metrics();
     let socket = bind(args.listen, "--listen")?;
     let kafka_socket =
         args.kafka.map(|address| Ok::<_, CommandError>((address, bind(address, "--kafka")?))).transpose()?;

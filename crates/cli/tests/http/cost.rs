@@ -5,7 +5,7 @@ use crate::client::*;
 use rawline_batch::Codec;
 use rawline_broker::store::cache::Cache;
 use rawline_broker::store::s3::{S3Config, S3Store};
-use rawline_server::http::{HttpConfig, install_metrics};
+use rawline_server::http::HttpConfig;
 use rawline_testkit::served::Served;
 use rawline_testkit::{process, s3_server};
 use serde_json::Value;
@@ -19,7 +19,6 @@ fn cost(url: &str) -> Value {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_request_to_the_bucket_is_counted_and_priced() {
-    install_metrics();
     let bucket = s3_server::bucket().await;
     let cache = Cache::open(bucket.cache_dir(), 64 << 20).unwrap();
     let mut config = S3Config::new(&format!("s3://{}/prefix", bucket.name), cache).unwrap();

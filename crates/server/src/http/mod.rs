@@ -46,7 +46,6 @@ pub use crate::net::pace::Waits;
 pub use cluster::PeerKey;
 pub use cors::{AllowedOrigin, OriginInvalid};
 pub use draft::request_buffers_max;
-pub use metrics::install as install_metrics;
 pub use response::ResponseBody;
 
 use crate::access::audit::Event;
@@ -200,11 +199,9 @@ pub async fn serve(
     let large_reads = LargeReads::new();
     let (close, closing) = watch::channel(false);
     let shutdown_wait = config.shutdown_wait;
-    let metrics = metrics::HttpMetrics::new();
     let started_us = clock.now_us();
-    metrics.started(started_us);
+    let metrics = metrics::HttpMetrics::new(started_us);
     let waits_max = long_poll::waits_max(config.connections_max);
-    let tidying = metrics.tidy();
     let cluster = broker.cluster().map(|cluster| &**cluster);
     let peers = cluster::Peers::new(cluster, config.peer_key.clone(), config.tls.clone());
     let api = Arc::new(Api {
@@ -255,7 +252,6 @@ pub async fn serve(
         () = stats::sample(&api) => unreachable!("sampling ends with the server"),
         () = follow_others(&api) => unreachable!("the broker follows the others until the server ends"),
     }
-    tidying.abort();
 }
 
 /// Asks the other brokers what they have stored, if there can be others.

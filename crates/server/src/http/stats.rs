@@ -3,13 +3,14 @@
 //! Every ten seconds the broker reads what `tally.rs` has counted, and keeps the difference. The hour takes the same
 //! memory from the start.
 
+use crate::http::Api;
 use crate::http::error::ApiError;
 use crate::http::render;
 use crate::http::response::ApiResponse;
-use crate::http::tally::{self, BUCKETS_LEN, COUNTERS_LEN, Tally};
-use crate::http::{Api, metrics};
+use crate::http::tally::{self, COUNTERS_LEN, Tally};
 use crate::net::peer::Peer;
 use http::{HeaderValue, header};
+use rawline_broker::metrics::{MICROSECONDS, TIME_BOUNDS, TIMES};
 use rawline_contract::timestamp;
 use serde::{Serialize, Serializer};
 use std::collections::VecDeque;
@@ -81,7 +82,7 @@ pub(crate) async fn sample(api: &Api) {
 fn read(api: &Api) -> Reading {
     Reading {
         at: Instant::now(),
-        tally: tally::read(),
+        tally: tally::read(&api.metrics),
         pool_used_bytes: api.pool.bytes() - api.pool.bytes_free(),
         connections: (api.config.connections_max - api.crowd.free_places().min(api.config.connections_max)) as u64,
         waits: (api.waits_max - api.waits.available_permits().min(api.waits_max)) as u64,
@@ -90,20 +91,21 @@ fn read(api: &Api) -> Reading {
 
 /// The difference between two readings.
 fn step(before: &Reading, now: &Reading, end_us: u64) -> Step {
-    let Tally { mut counters, mut commits } = now.tally;
+    let Tally { mut counters, mut commits, commits_all } = now.tally;
     for (counter, before) in counters.iter_mut().zip(before.tally.counters) {
         *counter = counter.saturating_sub(before);
     }
     for (bucket, before) in commits.iter_mut().zip(before.tally.commits) {
         *bucket = bucket.saturating_sub(before);
     }
+    let commits_all = commits_all.saturating_sub(before.tally.commits_all);
     Step {
         end_us,
         took: now.at - before.at,
         counters,
-        commits: commits.last().copied().unwrap_or_default(),
-        commit_p50_seconds: quantile(&commits, 0.5),
-        commit_p99_seconds: quantile(&commits, 0.99),
+        commits: commits_all,
+        commit_p50_seconds: quantile(&commits, commits_all, 0.5),
+        commit_p99_seconds: quantile(&commits, commits_all, 0.99),
         pool_used_bytes: now.pool_used_bytes,
         connections: now.connections,
         waits: now.waits,
@@ -112,11 +114,14 @@ fn step(before: &Reading, now: &Reading, end_us: u64) -> Step {
 
 /// A quantile in seconds, as Prometheus estimates it: durations are spread evenly between two bounds. Above the highest
 /// bound nothing is known but that. `None` without commits.
-fn quantile(commits: &[u64; BUCKETS_LEN], quantile: f64) -> Option<f64> {
-    let all = commits.last().copied().filter(|&all| all > 0)?;
+fn quantile(commits: &[u64; TIMES], all: u64, quantile: f64) -> Option<f64> {
+    if all == 0 {
+        return None;
+    }
     let rank = quantile * all as f64;
     let (mut lower, mut below) = (0.0, 0);
-    for (&upper, &count) in metrics::SECONDS.iter().zip(commits) {
+    for (bound, &count) in TIME_BOUNDS.iter().zip(commits) {
+        let upper = *bound as f64 / MICROSECONDS;
         if count as f64 >= rank {
             return Some(lower + (upper - lower) * (rank - below as f64) / (count - below) as f64);
         }
@@ -192,22 +197,22 @@ mod tests {
 
     #[test]
     fn quantiles_lie_between_the_bounds_of_their_bucket() {
-        let commits = |counts: &[(usize, u64)]| {
-            let mut commits = [0; BUCKETS_LEN];
+        let quantile = |counts: &[(usize, u64)], of| {
+            let mut commits = [0; TIMES];
             for &(from, count) in counts {
                 commits[from..].iter_mut().for_each(|bucket| *bucket += count);
             }
-            commits
+            quantile(&commits, counts.iter().map(|(_, count)| count).sum(), of)
         };
-        assert_eq!(quantile(&commits(&[]), 0.5), None);
+        assert_eq!(quantile(&[], 0.5), None);
         // Between 1 and 2 ms.
-        let one = commits(&[(4, 100)]);
-        assert!((quantile(&one, 0.5).unwrap() - 0.0015).abs() < 1e-9, "{:?}", quantile(&one, 0.5));
-        let two = commits(&[(4, 90), (7, 10)]);
+        let one = quantile(&[(4, 100)], 0.5).unwrap();
+        assert!((one - 0.0015).abs() < 1e-9, "{one}");
+        let two = [(4, 90), (7, 10)];
         assert!(quantile(&two, 0.5).unwrap() < 0.002);
         let p99 = quantile(&two, 0.99).unwrap();
         assert!(0.01 < p99 && p99 < 0.02, "{p99}");
-        assert_eq!(quantile(&commits(&[(BUCKETS_LEN - 1, 1)]), 0.5), Some(30.0));
+        assert_eq!(quantile(&[(TIMES, 1)], 0.5), Some(30.0), "above the highest bound");
     }
 
     #[test]
@@ -215,7 +220,7 @@ mod tests {
         let at = Instant::now();
         let reading = |seconds: u64, count: u64| Reading {
             at: at + Duration::from_secs(seconds),
-            tally: Tally { counters: [count; COUNTERS_LEN], commits: [count; BUCKETS_LEN] },
+            tally: Tally { counters: [count; COUNTERS_LEN], commits: [count; TIMES], commits_all: count },
             pool_used_bytes: count,
             connections: 1,
             waits: 0,

@@ -8,7 +8,7 @@ use rawline_broker::object::Object;
 use rawline_broker::store::memory::MemoryStore;
 use rawline_broker::store::{Begun, CommitError, Listed, ObjectAt, Store, StoreError};
 use rawline_contract::code;
-use rawline_server::http::{HttpConfig, install_metrics};
+use rawline_server::http::HttpConfig;
 use rawline_testkit::served::Served;
 use std::ops::Range;
 use std::sync::Arc;
@@ -68,7 +68,6 @@ async fn ask(server: &Served, target: &str) -> (u16, String) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_topic_stopped_by_a_failed_assertion_asks_for_a_human_and_the_others_go_on() {
-    install_metrics();
     let server = Served::on(Arc::new(Asserting::default()), HttpConfig::default(), 128 << 20).await;
     assert_eq!(append(&server, "bad").await.0, 201);
     assert!(ask(&server, "/health").await.1.ends_with("ok\n"));

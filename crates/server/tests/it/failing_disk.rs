@@ -4,7 +4,7 @@ use crate::support::{append_head, connect, exchange, get};
 use bytes::Bytes;
 use rawline_broker::store::disk::{Device, DiskStore, Durability, Options, System};
 use rawline_broker::store::s3::Layout;
-use rawline_server::http::{HttpConfig, install_metrics};
+use rawline_server::http::HttpConfig;
 use rawline_testkit::served::Served;
 use std::fs::File;
 use std::io;
@@ -94,7 +94,6 @@ const LAYOUTS: [Layout; 2] = [Layout::Topics, Layout::Journal];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_disk_asks_producers_to_wait_and_passes() {
-    install_metrics();
     for layout in LAYOUTS {
         let (dir, disk) = (tempfile::tempdir().unwrap(), Arc::new(Faulty::default()));
         let server = serve(store(dir.path(), layout, &disk)).await;
@@ -118,7 +117,6 @@ async fn a_full_disk_asks_producers_to_wait_and_passes() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failed_write_is_not_stored_and_says_what_to_check() {
-    install_metrics();
     for layout in LAYOUTS {
         let (dir, disk) = (tempfile::tempdir().unwrap(), Arc::new(Faulty::default()));
         let server = serve(store(dir.path(), layout, &disk)).await;
@@ -138,7 +136,6 @@ async fn a_failed_write_is_not_stored_and_says_what_to_check() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_a_failed_sync_nothing_is_appended_until_a_restart() {
-    install_metrics();
     for layout in LAYOUTS {
         let (dir, disk) = (tempfile::tempdir().unwrap(), Arc::new(Faulty::default()));
         let server = serve(store(dir.path(), layout, &disk)).await;

@@ -2,7 +2,7 @@
 //! of its responses.
 
 use super::date::{self, DateSlot};
-use crate::metrics::BucketMetrics;
+use crate::metrics::METRICS;
 use object_store::ClientOptions;
 use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpRequest, HttpResponse, HttpService, ReqwestConnector,
@@ -22,7 +22,6 @@ struct CountingClient {
     /// Requests to these hosts are the bucket's; others get credentials, and cost nothing.
     endpoint: String,
     bucket_host: String,
-    metrics: BucketMetrics,
 }
 
 impl HttpConnector for CountingConnector {
@@ -30,7 +29,7 @@ impl HttpConnector for CountingConnector {
         let client = ReqwestConnector::default().connect(options)?;
         let bucket_host = format!("{}.", self.bucket);
         let endpoint = self.endpoint.clone();
-        Ok(HttpClient::new(CountingClient { client, endpoint, bucket_host, metrics: BucketMetrics::new() }))
+        Ok(HttpClient::new(CountingClient { client, endpoint, bucket_host }))
     }
 }
 
@@ -43,12 +42,12 @@ impl CountingClient {
         if !request.uri().host().is_some_and(|host| self.is_buckets(host)) {
             return self.client.execute(request).await;
         }
-        self.metrics.requested(request.method().as_str(), request.uri().query().unwrap_or_default());
-        self.metrics.sent(length(request.headers().get("content-length").map(|value| value.as_bytes())));
+        METRICS.bucket.requested(request.method().as_str(), request.uri().query().unwrap_or_default());
+        METRICS.bucket.sent.add(length(request.headers().get("content-length").map(|value| value.as_bytes())));
         let slot = DateSlot::of(&request);
         let mut response = self.client.execute(request).await?;
         date::note(&mut response, slot.as_ref());
-        self.metrics.received(length(response.headers().get("content-length").map(|value| value.as_bytes())));
+        METRICS.bucket.received.add(length(response.headers().get("content-length").map(|value| value.as_bytes())));
         Ok(response)
     }
 }

@@ -1,0 +1,117 @@
+//! What the broker counts: atomics of the process, which `/metrics` and `/stats` read.
+
+mod bucket;
+mod kinds;
+mod text;
+mod topics;
+
+pub use kinds::{Counter, Gauge, Histogram};
+pub use text::{Labels, Text};
+pub(crate) use topics::TopicMetrics;
+pub use topics::{CommitCounts, commit_counts};
+
+use bucket::BucketMetrics;
+use std::time::Duration;
+
+/// Bounds of histograms of times in microseconds: from a tenth of an append to a long poll.
+pub static TIME_BOUNDS: [u64; TIMES] = [
+    100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000,
+    5_000_000, 10_000_000, 30_000_000,
+];
+
+/// Number of bounds of times.
+pub const TIMES: usize = 17;
+
+/// Divides microseconds into seconds.
+pub const MICROSECONDS: f64 = 1e6;
+
+static SIZE_BOUNDS: [u64; 10] = [256, 1024, 4096, 16384, 65536, 262_144, 1_048_576, 4_194_304, 10_485_760, 67_108_864];
+
+/// The process' counts.
+pub static METRICS: Metrics = Metrics {
+    failed_topics: Gauge::new(),
+    commits: CommitMetrics { bytes: Histogram::new(&SIZE_BOUNDS), seconds: Histogram::new(&TIME_BOUNDS) },
+    trims: TrimMetrics { records: Counter::new(), bytes: Counter::new() },
+    merges: MergeMetrics {
+        merges: Counter::new(),
+        bytes: Counter::new(),
+        abandoned: Counter::new(),
+        deleted: Counter::new(),
+    },
+    bucket: BucketMetrics::new(),
+};
+
+/// What all brokers of a process count together.
+pub struct Metrics {
+    /// Topics that take no appends until a restart, because of an internal error.
+    pub(crate) failed_topics: Gauge,
+    /// Commits of all topics.
+    pub commits: CommitMetrics,
+    pub(crate) trims: TrimMetrics,
+    pub(crate) merges: MergeMetrics,
+    /// Requests to a bucket.
+    pub bucket: BucketMetrics,
+}
+
+/// Commits that topics share.
+pub struct CommitMetrics {
+    bytes: Histogram<10>,
+    /// Their durations in microseconds.
+    pub seconds: Histogram<TIMES>,
+}
+
+impl CommitMetrics {
+    pub(crate) fn committed(&self, bytes: u64, took: Duration) {
+        self.bytes.record(bytes);
+        self.seconds.record_time(took);
+    }
+}
+
+/// What trims and retention delete, of all topics.
+pub(crate) struct TrimMetrics {
+    /// Records below the first offset.
+    pub records: Counter,
+    /// Bytes of deleted objects.
+    pub bytes: Counter,
+}
+
+/// What becomes of a journal's objects.
+pub(crate) struct MergeMetrics {
+    merges: Counter,
+    bytes: Counter,
+    pub abandoned: Counter,
+    /// Deleted journal objects and merged ones.
+    pub deleted: Counter,
+}
+
+impl MergeMetrics {
+    /// A merge has ended, whose object has so many bytes.
+    pub fn merged(&self, bytes: u64) {
+        self.merges.add(1);
+        self.bytes.add(bytes);
+    }
+}
+
+impl Metrics {
+    /// Adds the broker's metrics.
+    pub fn render(&self, text: &mut Text) {
+        let Metrics { failed_topics, commits, trims, merges, bucket } = self;
+        text.gauge("rawline_topics_failed", "Topics that refuse appends until a restart", failed_topics.get());
+        let help = "Records deleted from the fronts of topics";
+        text.counter("rawline_deleted_records_total", help, trims.records.get());
+        let help = "Bytes of objects deleted from the fronts of topics";
+        text.counter("rawline_deleted_bytes_total", help, trims.bytes.get());
+        text.counter("rawline_journal_merges_total", "Merges of journal objects", merges.merges.get());
+        let help = "Bytes of objects that merges have made";
+        text.counter("rawline_journal_merged_bytes_total", help, merges.bytes.get());
+        text.counter("rawline_journal_merges_abandoned_total", "Abandoned merges", merges.abandoned.get());
+        let help = "Deleted journal objects and merged objects";
+        text.counter("rawline_journal_deleted_objects_total", help, merges.deleted.get());
+        bucket.render(text);
+        let help = "Size of an object in bytes";
+        text.histograms("rawline_commit_bytes", help, 1.0, [(&[][..], &commits.bytes)]);
+        let help = "From the first batch of a commit to the store's response";
+        text.histograms("rawline_commit_seconds", help, MICROSECONDS, [(&[][..], &commits.seconds)]);
+        topics::render(text);
+    }
+}

@@ -1,0 +1,97 @@
+//! Commits by topic.
+
+use super::kinds::Counter;
+use super::text::Text;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+
+/// Topics with their own series. The others share one name, so that topics can't flood a monitoring system.
+const TOPICS_LABELLED_MAX: usize = 200;
+
+/// The name that all other topics share. No topic can have it.
+const OTHERS: &str = "(other)";
+
+/// The counts of topics with their own series. A topic's end with it.
+static TOPICS: Mutex<BTreeMap<String, Weak<Commits>>> = Mutex::new(BTreeMap::new());
+
+/// The counts of all other topics.
+static OTHER_TOPICS: OnceLock<Arc<Commits>> = OnceLock::new();
+
+/// What is counted of a topic's commits.
+#[derive(Debug, Default)]
+struct Commits {
+    records: Counter,
+    bytes: Counter,
+    failures: Counter,
+}
+
+/// What a topic has committed since this process opened it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommitCounts {
+    /// The topic's name, or `(other)` for the sum of those without their own counts.
+    pub topic: String,
+    /// Records stored.
+    pub records: u64,
+    /// Bytes of objects stored.
+    pub bytes: u64,
+    /// Commits that failed in the store.
+    pub failures: u64,
+}
+
+/// The counts of the topics that are open, by name.
+pub fn commit_counts() -> Vec<CommitCounts> {
+    let counts = |topic: &str, commits: &Commits| CommitCounts {
+        topic: topic.to_owned(),
+        records: commits.records.get(),
+        bytes: commits.bytes.get(),
+        failures: commits.failures.get(),
+    };
+    let others = OTHER_TOPICS.get().map(|commits| counts(OTHERS, commits));
+    let topics = TOPICS.lock().unwrap_or_else(PoisonError::into_inner);
+    let topics = topics.iter().filter_map(|(topic, commits)| Some(counts(topic, &*commits.upgrade()?)));
+    others.into_iter().chain(topics).collect()
+}
+
+/// The counts of a topic as long as a clone of this exists.
+#[derive(Clone)]
+pub(crate) struct TopicMetrics(Arc<Commits>);
+
+impl TopicMetrics {
+    pub fn new(topic: &str) -> Self {
+        let mut topics = TOPICS.lock().unwrap_or_else(PoisonError::into_inner);
+        topics.retain(|_, commits| commits.strong_count() > 0);
+        if topics.len() >= TOPICS_LABELLED_MAX && !topics.contains_key(topic) {
+            return TopicMetrics(OTHER_TOPICS.get_or_init(Arc::default).clone());
+        }
+        let commits = Arc::default();
+        // A deleted topic of the same name may still be held by its readers.
+        topics.insert(topic.to_owned(), Arc::downgrade(&commits));
+        TopicMetrics(commits)
+    }
+
+    /// Records of the topic are stored.
+    pub fn appended(&self, records: u64, bytes: u64) {
+        self.0.records.add(records);
+        self.0.bytes.add(bytes);
+    }
+
+    pub fn failed(&self) {
+        self.0.failures.add(1);
+    }
+}
+
+/// Adds the counters by topic.
+pub(super) fn render(text: &mut Text) {
+    type Count = fn(&CommitCounts) -> u64;
+    let counters: [(&str, &str, Count); 3] = [
+        ("rawline_commit_records_total", "Records stored, by topic", |topic| topic.records),
+        ("rawline_commit_bytes_total", "Bytes stored, by topic", |topic| topic.bytes),
+        ("rawline_commit_failures_total", "Commits that failed in the store, by topic", |topic| topic.failures),
+    ];
+    let topics = commit_counts();
+    // Names of topics have no character that a label would have to escape.
+    let labels: Vec<_> = topics.iter().map(|counts| [("topic", counts.topic.as_str())]).collect();
+    for (name, help, count) in counters {
+        text.counters(name, help, labels.iter().zip(&topics).map(|(labels, counts)| (&labels[..], count(counts))));
+    }
+}
