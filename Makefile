@@ -14,7 +14,7 @@ FEATURES := $(shell cat target/.features 2>/dev/null)
 # Everything that there is, so that all of it is tested and linted.
 TEST_FEATURES := full,rawline-bench/roll-up
 
-.PHONY: help run test test-rust test-python test-java test-console test-kafka test-kafka-clients test-kafka-engines kcat
+.PHONY: help run test test-rust test-clients test-python test-java test-console test-kafka test-kafka-clients test-kafka-engines kcat
 .PHONY: test-build console screenshots cluster bench bench-kafka sim fuzz
 .PHONY: check check-rust check-format check-clippy check-small check-dependencies check-python check-console check-java check-lab check-deploy
 .PHONY: tools release full clean kafka-oracle kafka-vectors
@@ -76,17 +76,20 @@ $(TOOLS)/cargo-deny:
 	CARGO_PROFILE_DEV_DEBUG=0 $(CARGO) install cargo-deny --version $(CARGO_DENY_VERSION) --locked --debug --no-default-features \
 		--root $(CURDIR)/.tools --target-dir target/tools
 
-# The clients' tests mostly wait: those in Python and Java run at the same time.
-test: test-rust ## Test the broker, its clients in Rust, Python and Java, and its console, with a real S3 server (18 min)
-	$(MAKE) --jobs=2 test-python test-java
-	$(MAKE) test-console
+# A failing part doesn't prevent the others from running: all failures are reported.
+test: ## Test the broker, its clients in Rust, Python and Java, and its console, with a real S3 server (18 min)
+	$(MAKE) --keep-going test-rust test-clients test-console
+
+# These tests mostly wait: they run at the same time.
+test-clients: test-build
+	$(MAKE) --keep-going --jobs=2 test-python test-java
 
 # Test programs run several at a time; what Cargo runs itself, one after another, are the examples in the documentation.
 test-rust: tools console
 	@mkdir -p target
 	$(CARGO) test --workspace --locked --features $(TEST_FEATURES) --no-run --message-format=json-render-diagnostics > target/tests.json
-	$(PYTHON) tools/run-tests.py < target/tests.json
-	$(CARGO) test --workspace --locked --features $(TEST_FEATURES) --doc
+	status=0; $(PYTHON) tools/run-tests.py < target/tests.json || status=1; \
+	$(CARGO) test --workspace --locked --features $(TEST_FEATURES) --doc && exit $$status
 
 # The broker and the Python module for the clients' tests. Cargo reuses a crate of the Rust tests only if it has the same
 # features, which all selected packages and the dependencies of their tests decide: hence the workspace and one test.
