@@ -1,4 +1,4 @@
-// Numbers, sizes and times for people.
+// Human-readable numbers, sizes and times.
 
 const integer = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 

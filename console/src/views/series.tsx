@@ -298,7 +298,7 @@ function Choice(props: {
   );
 }
 
-/** The range of times: up to now, all of them, or one of one's own. */
+/** The range of times: up to now, all of them, or a chosen one. */
 function Range(props: {
   from: string;
   to: string;

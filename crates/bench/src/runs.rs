@@ -80,7 +80,7 @@ pub struct Elapsed {
 /// One run's figures.
 #[derive(Debug, Clone, Serialize)]
 pub struct Run {
-    /// Counted from 1; warm-up runs have numbers of their own.
+    /// Counted from 1; warm-up runs have separate numbers.
     pub number: u32,
     /// Whether the summary leaves it out.
     pub warmup: bool,

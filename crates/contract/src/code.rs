@@ -47,7 +47,7 @@ macro_rules! codes {
         $(
             $(#[$doc])*
             pub const $constant: Code = {
-                #[allow(unused_mut, unused_assignments)] // Most codes have no status of their own.
+                #[allow(unused_mut, unused_assignments)] // Most codes have their kind's status.
                 let mut status = status_of(Kind::$kind);
                 $(status = $status;)?
                 Code { name: $name, kind: Kind::$kind, status }

@@ -97,7 +97,8 @@ mod tests {
                         # HELP g G.\n# TYPE g gauge\ng 1.5\n\n\
                         # HELP h_seconds H.\n# TYPE h_seconds histogram\n\
                         h_seconds_bucket{v=\"z\",le=\"0.0005\"} 1\nh_seconds_bucket{v=\"z\",le=\"2\"} 2\n\
-                        h_seconds_bucket{v=\"z\",le=\"+Inf\"} 3\nh_seconds_sum{v=\"z\"} 4.0001\nh_seconds_count{v=\"z\"} 3\n\n";
+                        h_seconds_bucket{v=\"z\",le=\"+Inf\"} 3\nh_seconds_sum{v=\"z\"} 4.0001\n\
+                        h_seconds_count{v=\"z\"} 3\n\n";
         assert_eq!(text.into_string(), expected);
     }
 }

@@ -10,7 +10,7 @@ use crate::record_batch::RecordError;
 const XERIAL_MAGIC: [u8; 8] = *b"\x82SNAPPY\0";
 const VERSIONS_BYTES: usize = 8;
 
-/// No block unpacks to more bytes than this for 3 of its own: a copy of 64 bytes takes 3, other elements more for each.
+/// No block unpacks to more than this for each 3 bytes: a copy of 64 bytes takes 3, other elements more for each.
 const UNPACKED_BYTES_MAX: u64 = 64;
 
 pub(super) fn unpack(section: &[u8], to: &mut Output<'_>) -> Result<(), RecordError> {

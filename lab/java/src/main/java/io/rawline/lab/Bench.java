@@ -16,7 +16,7 @@ import org.openjdk.jmh.runner.CompilerHints;
  * JMH starts a process for each benchmark. With time for each to warm up, a thousand of them would take more than an
  * hour. Here one process measures several operations of one row on one case, started with the options that JMH would
  * give it. The operations of a row see each other's types, as they do in an application, and no other row's. One
- * message, messages that grow, and all threads have processes of their own. The interval is that of one process:
+ * message, messages that grow, and all threads have separate processes. The interval is that of one process:
  * another may compile the same code a little better or worse.
  *
  * <p>Processes run one at a time: two at once slow each other by 15 to 35 %.
