@@ -1,9 +1,9 @@
 //! Groups and their members as others see them.
 
-use crate::groups::consumer::{ConsumerGroup, ConsumerMember, ConsumerPhase, Partitions};
-use crate::groups::{Group, Phase};
-use crate::topic_id::TopicId;
 use bytes::Bytes;
+use rawline_groups::consumer::{ConsumerGroup, ConsumerMember, ConsumerPhase, Partitions};
+use rawline_groups::{Group, Phase};
+use rawline_journal::TopicId;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

@@ -16,7 +16,6 @@ mod end;
 mod files_limit;
 mod forget_deleted;
 mod group_status;
-mod groups;
 mod index;
 pub mod journal;
 mod journaled;
@@ -25,7 +24,6 @@ mod life;
 pub mod limits;
 mod log;
 pub mod metrics;
-mod name_pattern;
 pub mod object;
 mod own;
 mod partition;
@@ -44,7 +42,6 @@ pub mod subscriptions;
 mod supervise;
 mod tasks;
 mod topic;
-mod topic_id;
 mod transactions;
 mod transactions_status;
 mod trim;
@@ -56,16 +53,18 @@ pub use commit_thread::CommitThread;
 pub use coordinator::{Commit, GroupOffset, OFFSET_METADATA_BYTES_MAX, OffsetError};
 pub use files_limit::raise_files_limit;
 pub use group_status::{ConsumerShare, GroupState, GroupStatus, MemberShare, MemberStatus, TopicShare};
-pub use groups::consumer::{Assignor, ConsumerHeartbeat, Kept, Leaving, Partitions, Visible};
-pub use groups::{
-    CONSUMER_SESSION, GroupError, Identity, Join, Joined, Membership, Outcome, RANGE, RangeShare, Wanting,
-    divide_by_range,
-};
 pub use metrics::{CommitCounts, commit_counts};
 pub use partition::{Bounds, Partition, Status};
 pub use producer::{OpenProducerError, ProducerInstance, is_named_id};
 pub use rawline_batch::Kind;
-pub use rawline_journal::{BatchKind, Committed, PartitionProducer, TransactionProgress, TransactionalProducer};
+pub use rawline_groups::consumer::{Assignor, ConsumerHeartbeat, Kept, Leaving, Partitions, Visible};
+pub use rawline_groups::{
+    CONSUMER_SESSION, GroupError, Identity, Join, Joined, Membership, Outcome, RANGE, RangeShare, Wanting,
+    divide_by_range,
+};
+pub use rawline_journal::{
+    BatchKind, Committed, PartitionProducer, TopicId, TransactionProgress, TransactionalProducer,
+};
 pub use read::{Cut, Piece, ReadAnswer, ReadError, ReadRequest, View};
 pub use received::{ProducerError, Received};
 pub use record_times::DatedBatch;
@@ -74,7 +73,6 @@ pub use stage::STAGES;
 pub use storage_id::StorageId;
 pub use tasks::{Machine, spawn_on};
 pub use topic::{Topic, TopicError, check_name, check_new_name};
-pub use topic_id::TopicId;
 pub use transactions::TransactionError;
 pub use transactions_status::NamedPartitions;
 pub use trim::{TrimError, Trimmed};

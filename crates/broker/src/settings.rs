@@ -2,8 +2,8 @@
 
 use crate::limits::{SETTINGS_BYTES_MAX, TOMBSTONE_AGE, TOPIC_PARTITIONS_MAX};
 use crate::store::{SETTINGS_NAME, StoreError};
-use crate::topic_id::TopicId;
 use bytes::Bytes;
+use rawline_journal::TopicId;
 use serde_json::{Map, Value};
 use std::time::Duration;
 
@@ -141,12 +141,12 @@ impl Settings {
 
     /// The id that the topic was created with, if it was.
     pub(crate) fn topic_id(&self) -> Option<TopicId> {
-        self.members.get(TOPIC_ID).and_then(TopicId::parse)
+        TopicId::parse(self.members.get(TOPIC_ID)?.as_str()?)
     }
 
     /// The first settings of a topic, with its id.
     pub(crate) fn with_topic_id(mut self, id: TopicId) -> Settings {
-        let before = self.members.insert(TOPIC_ID.to_owned(), id.to_json());
+        let before = self.members.insert(TOPIC_ID.to_owned(), id.to_string().into());
         assert!(before.is_none(), "a topic with two ids, {before:?} and {id:?}");
         self
     }

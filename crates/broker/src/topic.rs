@@ -10,7 +10,7 @@ use crate::metrics::TopicMetrics;
 use crate::partition::{Common, Missing, Partition, Recovered, Shared, Status};
 use crate::settings::{Retention, Settings};
 use crate::store::{StoreError, log_name};
-use crate::topic_id::TopicId;
+use rawline_journal::TopicId;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::ops::{Deref, Range};

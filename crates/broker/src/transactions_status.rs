@@ -2,10 +2,10 @@
 
 use crate::broker::Broker;
 use crate::end::{End, in_store};
-use crate::name_pattern::compile;
 use crate::partition::Partition;
 use crate::store::StoreError;
 use crate::transactions::TransactionError;
+use rawline_groups::compile;
 use rawline_journal::{PartitionProducer, TransactionProgress, TransactionalProducer};
 use std::collections::BTreeMap;
 use std::sync::Arc;

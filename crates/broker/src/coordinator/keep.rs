@@ -5,9 +5,9 @@
 //! stored, changes gather for the next one.
 
 use super::{Shared, State};
-use crate::groups::{GroupError, Outcome};
 use crate::journal::{Journal, JournalError, Submitted};
 use crate::tasks;
+use rawline_groups::{GroupError, Outcome};
 use rawline_journal::{Control, Fence, GROUP_STATE_BYTES_MAX, Refused};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -222,11 +222,11 @@ impl State {
         &mut self,
         journal: Option<&Journal>,
         group: &str,
-        answers: Vec<crate::groups::Answer<usize>>,
+        answers: Vec<rawline_groups::Answer<usize>>,
         now: Duration,
     ) {
         let waits_for = self.settle(journal, group, now);
-        for crate::groups::Answer { ticket, outcome } in answers {
+        for rawline_groups::Answer { ticket, outcome } in answers {
             match (&waits_for, self.records.get_mut(group)) {
                 (Err(error), _) => self.send(ticket, Outcome::Refused(error.clone())),
                 (Ok(Some(version)), Some(record)) if !matches!(outcome, Outcome::Refused(_)) => {

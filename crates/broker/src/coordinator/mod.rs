@@ -11,8 +11,6 @@ pub use offsets::{Commit, GroupOffset, OFFSET_METADATA_BYTES_MAX, OffsetError};
 
 use crate::broker::Broker;
 use crate::cluster::Cluster;
-use crate::groups::consumer::{ConsumerHeartbeat, Kept, Leaving, TopicList};
-use crate::groups::{Answer, GroupError, GroupLimits, Groups, Join, Membership, Outcome};
 use crate::journal::Journal;
 use crate::journals::{Journals, WeakJournals};
 use crate::limits::{CONFIRMED_WITHIN, GROUPS_LOOK_INTERVAL};
@@ -20,6 +18,8 @@ use crate::tasks;
 use bytes::Bytes;
 use keep::{Record, Stamps};
 use offsets::no_journal;
+use rawline_groups::consumer::{ConsumerHeartbeat, Kept, Leaving, TopicList};
+use rawline_groups::{Answer, GroupError, GroupLimits, Groups, Join, Membership, Outcome};
 use slab::Slab;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};

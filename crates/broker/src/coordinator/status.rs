@@ -3,8 +3,8 @@
 use super::State;
 use crate::broker::Broker;
 use crate::group_status::GroupStatus;
-use crate::groups::keep::{Restored, restored};
-use crate::groups::{GroupLimits, Groups};
+use rawline_groups::{GroupLimits, Groups};
+use rawline_groups::{Restored, restored};
 use rawline_journal::StoredGroup;
 use std::collections::BTreeMap;
 use std::sync::Arc;

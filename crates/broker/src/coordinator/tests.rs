@@ -3,13 +3,13 @@
 use super::*;
 use crate::cluster::{BrokerId, MemberStore};
 use crate::coordinator::offsets::{Commit, OffsetError};
-use crate::groups::consumer::Visible;
-use crate::groups::{Identity, Joined};
 use crate::journal::{Dated, JournalStore, MemoryJournal, StoredIndex};
 use crate::producer::ProducerInstance;
 use crate::store::{OnlyJournal, StoreError};
 use crate::{Config, SystemClock};
 use futures_util::future::BoxFuture;
+use rawline_groups::consumer::Visible;
+use rawline_groups::{Identity, Joined};
 use rawline_journal::{Garbage, Listing, Place, PutResult, Source};
 use serde_json::Map;
 use std::ops::Range;

@@ -11,8 +11,8 @@ use crate::metrics::METRICS;
 use crate::settings::Settings;
 use crate::store::StoreError;
 use crate::subscriptions::{Registry, Subject};
-use crate::topic_id::TopicId;
 use bytes::Bytes;
+use rawline_journal::TopicId;
 use rawline_journal::{
     Batch, Control, Groups, Index, MergedPiece, Offsets, PartitionId, PartitionTransactions, Piece, Snapshot, State,
     Times,

@@ -3,7 +3,7 @@
 use super::inbox::Inbox;
 use super::matching::Matching;
 use super::subject::Subject;
-use crate::topic_id::TopicId;
+use rawline_journal::TopicId;
 use slab::Slab;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

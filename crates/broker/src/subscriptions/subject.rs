@@ -3,7 +3,7 @@
 use super::inbox::Inbox;
 use super::registry::Registry;
 use super::watchers::Watchers;
-use crate::topic_id::TopicId;
+use rawline_journal::TopicId;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A topic. One that is created later under the same name is another.

@@ -6,7 +6,7 @@ use regex::{Regex, RegexBuilder};
 const REGEX_BYTES_MAX: usize = 256 << 10;
 
 /// An expression that matches whole names.
-pub(crate) fn compile(regex: &str) -> Result<Regex, regex::Error> {
+pub fn compile(regex: &str) -> Result<Regex, regex::Error> {
     let whole = format!("^(?:{regex})$");
     RegexBuilder::new(&whole).size_limit(REGEX_BYTES_MAX).dfa_size_limit(REGEX_BYTES_MAX).build()
 }

@@ -2,8 +2,8 @@
 //! and when it is quiet all partitions have an owner.
 
 use super::*;
-use crate::groups::{GroupLimits, Join, Membership, Outcome};
-use crate::topic_id::TopicId;
+use crate::{GroupLimits, Join, Membership, Outcome};
+use rawline_journal::TopicId;
 use std::collections::{BTreeMap, BTreeSet};
 
 const GROUP: &str = "g";

@@ -1,8 +1,8 @@
 //! How the broker divides partitions among the members of a group, who want some topics each.
 
 use super::partitions::Partitions;
-use crate::groups::range::{RANGE, Wanting, divide_by_range};
-use crate::topic_id::TopicId;
+use crate::range::{RANGE, Wanting, divide_by_range};
+use rawline_journal::TopicId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

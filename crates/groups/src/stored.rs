@@ -22,8 +22,8 @@
 //! Members that join for the first time are not in it: they aren't members before all have joined.
 
 use super::consumer::{Assignor, Partitions};
-use crate::topic_id::TopicId;
 use bytes::Bytes;
+use rawline_journal::TopicId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;

@@ -76,13 +76,15 @@ impl<T: Copy> Groups<T> {
 }
 
 /// A group that the journal has kept.
-pub(crate) enum Restored<T> {
+pub enum Restored<T> {
+    /// In which a member divides the partitions.
     Classic(Group<T>),
+    /// In which the broker divides the partitions.
     Consumer(Box<ConsumerGroup>),
 }
 
 /// The group with these bytes, among these topics.
-pub(crate) fn restored<T: Copy>(
+pub fn restored<T: Copy>(
     bytes: &[u8],
     topics: &super::consumer::TopicList,
     limits: &super::GroupLimits,

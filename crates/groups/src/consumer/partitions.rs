@@ -1,6 +1,6 @@
 //! Sets of partitions of topics.
 
-use crate::topic_id::TopicId;
+use rawline_journal::TopicId;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Partitions of topics. A topic without partitions isn't in it.

@@ -19,15 +19,18 @@
 pub mod consumer;
 mod division;
 mod group;
-pub(crate) mod keep;
+mod keep;
 mod member;
+mod name_pattern;
 mod range;
 mod stored;
 #[cfg(test)]
 mod tests;
 
 pub use group::Phase;
+pub use keep::{Restored, restored};
 pub use member::Identity;
+pub use name_pattern::compile;
 
 use bytes::Bytes;
 use consumer::{ConsumerGroup, Leaving, TopicList};
@@ -530,7 +533,7 @@ impl<T: Copy> Groups<T> {
 }
 
 /// Fails if no group can have this name.
-pub(crate) fn check_name(group: &str) -> Result<(), GroupError> {
+pub fn check_name(group: &str) -> Result<(), GroupError> {
     match group.len() {
         1..=NAME_BYTES_MAX => Ok(()),
         bytes => Err(GroupError::Name { bytes }),

@@ -2,10 +2,10 @@
 
 use super::member::ConsumerMember;
 use super::visible::Visible;
-use crate::groups::{GroupError, GroupLimits};
 use crate::name_pattern::compile;
-use crate::topic_id::TopicId;
+use crate::{GroupError, GroupLimits};
 use rawline_batch::Crc32c;
+use rawline_journal::TopicId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

@@ -5,10 +5,10 @@ use super::member::{ConsumerMember, Step};
 use super::partitions::Partitions;
 use super::wanted::{TopicList, Wanted};
 use super::{ConsumerHeartbeat, Kept, Leaving};
-use crate::groups::range::Wanting;
-use crate::groups::stored::StoredConsumers;
-use crate::groups::{GroupError, GroupLimits};
-use crate::topic_id::TopicId;
+use crate::range::Wanting;
+use crate::stored::StoredConsumers;
+use crate::{GroupError, GroupLimits};
+use rawline_journal::TopicId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,7 +62,7 @@ impl ConsumerGroup {
     }
 
     /// The group that the journal has kept. Members' sessions begin now.
-    pub(in crate::groups) fn of_stored(
+    pub(crate) fn of_stored(
         stored: StoredConsumers,
         topics: &TopicList,
         limits: &GroupLimits,
@@ -89,7 +89,7 @@ impl ConsumerGroup {
     }
 
     /// What the journal is to keep.
-    pub(in crate::groups) fn stored(&self) -> StoredConsumers {
+    pub(crate) fn stored(&self) -> StoredConsumers {
         StoredConsumers {
             epoch: self.epoch,
             target_epoch: self.target_epoch,
@@ -99,12 +99,12 @@ impl ConsumerGroup {
     }
 
     /// Another number if the journal is to keep something else.
-    pub(in crate::groups) fn revision(&self) -> u64 {
+    pub(crate) fn revision(&self) -> u64 {
         self.revision
     }
 
     /// Time stood still for it: everything is due so much later.
-    pub(in crate::groups) fn delay(&mut self, time: Duration) {
+    pub(crate) fn delay(&mut self, time: Duration) {
         self.members.values_mut().for_each(|member| member.delay(time));
         self.due_at = self.due_at.map(|due_at| due_at + time);
     }
@@ -158,11 +158,11 @@ impl ConsumerGroup {
         self.members.values().any(is_named) || self.wanted.topics.values().any(|wanted| *wanted.name == *topic)
     }
 
-    pub(in crate::groups) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    pub(in crate::groups) fn due_at(&self) -> Option<Duration> {
+    pub(crate) fn due_at(&self) -> Option<Duration> {
         self.due_at
     }
 
@@ -364,7 +364,7 @@ impl ConsumerGroup {
     }
 
     /// Removes members whose time is over.
-    pub(in crate::groups) fn tick(&mut self, now: Duration) {
+    pub(crate) fn tick(&mut self, now: Duration) {
         let is_gone = |(_, member): &(&Arc<str>, &ConsumerMember)| member.due_at() <= now;
         let gone: Vec<Arc<str>> = self.members.iter().filter(is_gone).map(|(id, _)| id.clone()).collect();
         gone.iter().for_each(|id| self.remove(id));
@@ -372,7 +372,7 @@ impl ConsumerGroup {
     }
 
     /// Whether a member of this epoch may commit offsets.
-    pub(in crate::groups) fn may_commit(&self, member: &str, epoch: u32) -> Result<(), GroupError> {
+    pub(crate) fn may_commit(&self, member: &str, epoch: u32) -> Result<(), GroupError> {
         let found = self.members.get(member).ok_or(GroupError::UnknownMember)?;
         if found.epoch == epoch && !found.is_away {
             return Ok(());
@@ -382,7 +382,7 @@ impl ConsumerGroup {
 
     /// Whether a member that had this epoch before its present one still has these partitions: nobody else reads them,
     /// so what it commits for them counts. A heartbeat changes the epoch while a commit is in flight.
-    pub(crate) fn still_has(&self, member: &str, epoch: u32, partitions: &Partitions) -> bool {
+    pub fn still_has(&self, member: &str, epoch: u32, partitions: &Partitions) -> bool {
         let Some(found) = self.members.get(member).filter(|found| !found.is_away) else { return false };
         epoch > 0 && found.previous_epoch == epoch && partitions.without(&found.assigned).is_empty()
     }
