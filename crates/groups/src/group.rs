@@ -77,8 +77,8 @@ impl<T: Copy> Group<T> {
         let StoredClassic { phase, generation, protocol_type, protocol, leader, members } = stored;
         let mut group = Group { generation, leader, protocol, revision, ..Group::default() };
         for member in members {
-            let id = member.id.clone();
-            if let Some(instance) = &member.instance {
+            let id = member.name.id.clone();
+            if let Some(instance) = &member.name.instance {
                 group.instances.insert(instance.clone(), id.clone());
             }
             group.members.insert(id, Member::of_stored(member, &protocol_type, now));
@@ -112,7 +112,7 @@ impl<T: Copy> Group<T> {
             generation: self.generation,
             protocol_type: self.protocol_type.clone(),
             protocol: self.protocol.clone(),
-            leader: self.leader.clone().filter(|leader| members.iter().any(|member| member.id == *leader)),
+            leader: self.leader.clone().filter(|leader| members.iter().any(|member| member.name.id == *leader)),
             members,
         }
     }

@@ -1,6 +1,6 @@
 //! One member of a group.
 
-use super::stored::StoredMember;
+use super::stored::{StoredMember, StoredName};
 use super::{Join, MEMBER_BYTES, MEMBER_STORED_BYTES};
 use bytes::Bytes;
 use std::sync::Arc;
@@ -83,10 +83,7 @@ impl<T: Copy> Member<T> {
     /// What the journal keeps of it.
     pub fn stored(&self, id: &Arc<str>) -> StoredMember {
         StoredMember {
-            id: id.clone(),
-            instance: self.instance.clone(),
-            client: self.identity.client.clone(),
-            host: self.identity.host.clone(),
+            name: StoredName { id: id.clone(), instance: self.instance.clone(), identity: self.identity.clone() },
             session: self.session,
             rebalance: self.rebalance,
             protocols: self.protocols.clone(),
@@ -97,9 +94,9 @@ impl<T: Copy> Member<T> {
     /// A member of which the journal has kept this. Its session begins now.
     pub fn of_stored(stored: StoredMember, protocol_type: &Arc<str>, now: Duration) -> Member<T> {
         let join = Join {
-            member: stored.id,
-            instance: stored.instance,
-            identity: Identity { client: stored.client, host: stored.host },
+            member: stored.name.id,
+            instance: stored.name.instance,
+            identity: stored.name.identity,
             session: stored.session,
             rebalance: stored.rebalance,
             protocol_type: protocol_type.clone(),

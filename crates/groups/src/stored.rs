@@ -21,6 +21,7 @@
 //!
 //! Members that join for the first time are not in it: they aren't members before all have joined.
 
+use super::Identity;
 use super::consumer::{Assignor, Partitions};
 use bytes::Bytes;
 use rawline_journal::TopicId;
@@ -65,12 +66,17 @@ pub struct StoredClassic {
     pub members: Vec<StoredMember>,
 }
 
+/// Who a member is, in a group of either kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StoredMember {
+pub struct StoredName {
     pub id: Arc<str>,
     pub instance: Option<Arc<str>>,
-    pub client: Arc<str>,
-    pub host: Arc<str>,
+    pub identity: Identity,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredMember {
+    pub name: StoredName,
     pub session: Duration,
     pub rebalance: Duration,
     pub protocols: Vec<(Arc<str>, Bytes)>,
@@ -96,10 +102,7 @@ pub enum StoredStep {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredConsumer {
-    pub id: Arc<str>,
-    pub instance: Option<Arc<str>>,
-    pub client: Arc<str>,
-    pub host: Arc<str>,
+    pub name: StoredName,
     pub rack: Option<Arc<str>>,
     pub rebalance: Duration,
     pub names: BTreeSet<Arc<str>>,
@@ -185,6 +188,13 @@ impl Writer {
     fn maybe_text(&mut self, text: Option<&Arc<str>>) {
         self.byte(u8::from(text.is_some()));
         text.into_iter().for_each(|text| self.text(text));
+    }
+
+    fn name(&mut self, name: &StoredName) {
+        self.text(&name.id);
+        self.maybe_text(name.instance.as_ref());
+        self.text(&name.identity.client);
+        self.text(&name.identity.host);
     }
 
     fn share(&mut self, share: &Partitions, topics: &BTreeMap<TopicId, u64>) {
@@ -281,6 +291,11 @@ impl Reader<'_> {
         if self.is_set()? { Ok(Some(self.text()?)) } else { Ok(None) }
     }
 
+    fn name(&mut self) -> Result<StoredName, StoredError> {
+        let (id, instance) = (self.text()?, self.maybe_text()?);
+        Ok(StoredName { id, instance, identity: Identity { client: self.text()?, host: self.text()? } })
+    }
+
     fn topic(&mut self) -> Result<TopicId, StoredError> {
         let id = self.take(16)?.first_chunk().ok_or(StoredError("its length"))?;
         Ok(TopicId::from_bytes(*id))
@@ -315,10 +330,7 @@ fn write_classic(group: &StoredClassic, to: &mut Writer) {
     to.maybe_text(group.leader.as_ref());
     to.count(group.members.len());
     for member in &group.members {
-        to.text(&member.id);
-        to.maybe_text(member.instance.as_ref());
-        to.text(&member.client);
-        to.text(&member.host);
+        to.name(&member.name);
         to.ms(member.session);
         to.ms(member.rebalance);
         to.count(member.protocols.len());
@@ -342,17 +354,14 @@ fn read_classic(from: &mut Reader<'_>) -> Result<StoredClassic, StoredError> {
     let (protocol_type, protocol, leader) = (from.text()?, from.text()?, from.maybe_text()?);
     let members = from.several(|from| {
         Ok(StoredMember {
-            id: from.text()?,
-            instance: from.maybe_text()?,
-            client: from.text()?,
-            host: from.text()?,
+            name: from.name()?,
             session: from.ms()?,
             rebalance: from.ms()?,
             protocols: from.several(|from| Ok((from.text()?, from.bytes()?)))?,
             assignment: from.bytes()?,
         })
     })?;
-    let is_led = leader.as_ref().is_none_or(|leader| members.iter().any(|member| member.id == *leader));
+    let is_led = leader.as_ref().is_none_or(|leader| members.iter().any(|member| member.name.id == *leader));
     let needs_leader = matches!(phase, StoredPhase::Syncing | StoredPhase::Stable);
     if !is_led || needs_leader && leader.is_none() || members.is_empty() != (phase == StoredPhase::Empty) {
         return Err(StoredError("the members"));
@@ -372,10 +381,7 @@ fn write_consumers(group: &StoredConsumers, to: &mut Writer) {
     let places: BTreeMap<TopicId, u64> = topics.into_iter().zip(0..).collect();
     to.count(group.members.len());
     for member in &group.members {
-        to.text(&member.id);
-        to.maybe_text(member.instance.as_ref());
-        to.text(&member.client);
-        to.text(&member.host);
+        to.name(&member.name);
         to.maybe_text(member.rack.as_ref());
         to.ms(member.rebalance);
         to.count(member.names.len());
@@ -412,8 +418,7 @@ fn read_consumers(from: &mut Reader<'_>) -> Result<StoredConsumers, StoredError>
 }
 
 fn read_consumer(from: &mut Reader<'_>, topics: &[TopicId]) -> Result<StoredConsumer, StoredError> {
-    let (id, instance, client, host) = (from.text()?, from.maybe_text()?, from.text()?, from.text()?);
-    let (rack, rebalance) = (from.maybe_text()?, from.ms()?);
+    let (name, rack, rebalance) = (from.name()?, from.maybe_text()?, from.ms()?);
     let names = from.several(Reader::text)?.into_iter().collect();
     let regex = from.maybe_text()?;
     let visible = from.several(|from| Ok(from.text()?.to_string()))?;
@@ -435,10 +440,7 @@ fn read_consumer(from: &mut Reader<'_>, topics: &[TopicId]) -> Result<StoredCons
     let assigned = if from.is_set()? { from.share(topics)? } else { target.clone() };
     let revoking = from.share(topics)?;
     Ok(StoredConsumer {
-        id,
-        instance,
-        client,
-        host,
+        name,
         rack,
         rebalance,
         names,
@@ -459,12 +461,13 @@ fn read_consumer(from: &mut Reader<'_>, topics: &[TopicId]) -> Result<StoredCons
 mod tests {
     use super::*;
 
+    fn name(id: &str, instance: Option<Arc<str>>) -> StoredName {
+        StoredName { id: id.into(), instance, identity: Identity { client: "c".into(), host: "/h".into() } }
+    }
+
     fn classic() -> StoredGroup {
         let member = StoredMember {
-            id: "m1".into(),
-            instance: Some("i".into()),
-            client: "c".into(),
-            host: "/h".into(),
+            name: name("m1", Some("i".into())),
             session: Duration::from_millis(6000),
             rebalance: Duration::from_millis(300),
             protocols: vec![("range".into(), Bytes::from_static(b"t"))],
@@ -484,10 +487,7 @@ mod tests {
         let topic = TopicId::from_bytes([7; 16]);
         let share = |numbers: &[u32]| numbers.iter().map(|number| (topic, *number)).collect::<Partitions>();
         let member = |id: &str, assigned: &[u32]| StoredConsumer {
-            id: id.into(),
-            instance: None,
-            client: "c".into(),
-            host: "/h".into(),
+            name: name(id, None),
             rack: None,
             rebalance: Duration::from_millis(300),
             names: ["t".into()].into(),

@@ -11,11 +11,10 @@ mod assign;
 mod card;
 mod ends;
 mod exchange;
-mod fingerprint;
 mod forward;
 mod hex;
+mod identity;
 mod members;
-mod public_key;
 mod strangers;
 mod takeover;
 mod task;
@@ -23,10 +22,9 @@ mod twins;
 
 pub use card::{BrokerId, Card, Endpoint};
 pub use exchange::{Peers, Unanswered};
-pub use fingerprint::Fingerprint;
 pub use forward::{Forwarded, OwnerLost, Sent};
+pub use identity::{Fingerprint, PublicKey};
 pub use members::{Brokers, Member, MemberState};
-pub use public_key::{PublicKey, PublicKeyInvalid};
 pub use task::Cluster;
 
 use crate::store::StoreError;

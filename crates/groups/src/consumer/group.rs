@@ -72,8 +72,8 @@ impl ConsumerGroup {
         let StoredConsumers { epoch, target_epoch, wanted_crc32c, members } = stored;
         let mut group = ConsumerGroup { epoch, target_epoch, revision, ..ConsumerGroup::default() };
         for member in members {
-            let id = member.id.clone();
-            if let Some(instance) = &member.instance {
+            let id = member.name.id.clone();
+            if let Some(instance) = &member.name.instance {
                 group.instances.insert(instance.clone(), id.clone());
             }
             group.members.insert(id, ConsumerMember::of_stored(member, limits.consumer_session, now));

@@ -7,7 +7,7 @@ use super::visible::Visible;
 use super::wanted::Pattern;
 use crate::MEMBER_BYTES;
 use crate::member::Identity;
-use crate::stored::{StoredConsumer, StoredStep};
+use crate::stored::{StoredConsumer, StoredName, StoredStep};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -103,10 +103,7 @@ impl ConsumerMember {
     /// What the journal keeps of it.
     pub fn stored(&self, id: &Arc<str>) -> StoredConsumer {
         StoredConsumer {
-            id: id.clone(),
-            instance: self.instance.clone(),
-            client: self.identity.client.clone(),
-            host: self.identity.host.clone(),
+            name: StoredName { id: id.clone(), instance: self.instance.clone(), identity: self.identity.clone() },
             rack: self.rack.clone(),
             rebalance: self.rebalance,
             names: self.names.clone(),
@@ -130,9 +127,9 @@ impl ConsumerMember {
     /// A member of which the journal has kept this. Its times begin now.
     pub fn of_stored(stored: StoredConsumer, session: Duration, now: Duration) -> ConsumerMember {
         ConsumerMember {
-            instance: stored.instance,
+            instance: stored.name.instance,
             rack: stored.rack,
-            identity: Identity { client: stored.client, host: stored.host },
+            identity: stored.name.identity,
             rebalance: stored.rebalance,
             names: stored.names,
             regex: stored.regex,

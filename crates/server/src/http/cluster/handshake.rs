@@ -63,7 +63,7 @@ impl PeerKey {
 
 impl fmt::Debug for PeerKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "PeerKey({})", self.public)
+        write!(f, "PeerKey({:?})", self.public)
     }
 }
 
