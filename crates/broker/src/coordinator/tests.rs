@@ -4,6 +4,7 @@ use super::*;
 use crate::cluster::{BrokerId, MemberStore};
 use crate::coordinator::offsets::{Commit, OffsetError};
 use crate::journal::{Dated, JournalStore, MemoryJournal, StoredIndex};
+use crate::limits::FOLLOW_INTERVAL;
 use crate::producer::ProducerInstance;
 use crate::store::{OnlyJournal, StoreError};
 use crate::{Config, SystemClock};
@@ -22,10 +23,11 @@ const SESSION: Duration = Duration::from_secs(10);
 const REQUEST_MAX: Duration = Duration::from_secs(15);
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A storage in memory, which brokers share. While its gate is closed, it takes nothing.
+/// A storage in memory, which brokers share. While its gates are closed, it takes nothing, and finds nothing.
 struct Storage {
     objects: Arc<MemoryJournal>,
     gate: watch::Sender<bool>,
+    reads: watch::Sender<bool>,
 }
 
 struct NoCards;
@@ -61,7 +63,11 @@ impl JournalStore for Storage {
     }
 
     fn index(&self, source: Source) -> BoxFuture<'static, Result<Dated<Option<StoredIndex>>, StoreError>> {
-        self.objects.index(source)
+        let (objects, mut reads) = (self.objects.clone(), self.reads.subscribe());
+        Box::pin(async move {
+            drop(reads.wait_for(|is_open| *is_open).await.unwrap());
+            objects.index(source).await
+        })
     }
 
     fn bytes(&self, place: Place, range: Range<u64>) -> BoxFuture<'static, Result<Bytes, StoreError>> {
@@ -92,7 +98,7 @@ impl JournalStore for Storage {
 impl Storage {
     fn new() -> Arc<Storage> {
         let objects = Arc::new(MemoryJournal::new(Arc::new(SystemClock)));
-        Arc::new(Storage { objects, gate: watch::Sender::new(true) })
+        Arc::new(Storage { objects, gate: watch::Sender::new(true), reads: watch::Sender::new(true) })
     }
 
     /// A broker on it, with a topic of two partitions.
@@ -152,6 +158,26 @@ async fn alone(broker: &Broker, id: &'static str) -> Joined {
     let joined = join(broker, "", id).await;
     sync(broker, &joined).await;
     joined
+}
+
+/// A member of a consumer group that is alone, and its next heartbeats.
+async fn consumer(broker: &Broker, group: &str) -> (Kept, ConsumerHeartbeat) {
+    let beat = ConsumerHeartbeat {
+        member: "c".into(),
+        instance: None,
+        rack: None,
+        identity: Identity { client: "client".into(), host: "host".into() },
+        epoch: 0,
+        rebalance: Some(SESSION),
+        names: Some(vec!["t".into()]),
+        regex: None,
+        visible: Arc::new(Visible::all()),
+        assignor: None,
+        owned: Some(Default::default()),
+    };
+    let kept = broker.consumer_heartbeat(&group.into(), &beat).await.unwrap();
+    let sign = ConsumerHeartbeat { epoch: kept.epoch, rebalance: None, names: None, owned: None, ..beat };
+    (kept, sign)
 }
 
 async fn sync(broker: &Broker, joined: &Joined) -> Bytes {
@@ -226,22 +252,8 @@ async fn a_generation_never_repeats_even_if_the_group_was_deleted() {
             broker = restarted(&storage, broker, run).await;
         }
     }
-    let beat = ConsumerHeartbeat {
-        member: "c".into(),
-        instance: None,
-        rack: None,
-        identity: Identity { client: "client".into(), host: "host".into() },
-        epoch: 0,
-        rebalance: Some(SESSION),
-        names: Some(vec!["t".into()]),
-        regex: None,
-        visible: Arc::new(Visible::all()),
-        assignor: None,
-        owned: Some(Default::default()),
-    };
-    let kept = broker.consumer_heartbeat(&GROUP.into(), &beat).await.unwrap();
+    let (kept, sign) = consumer(&broker, GROUP).await;
     assert!(kept.epoch > newest && kept.assignment.is_some_and(|share| share.len() == 2), "an epoch is one too");
-    let sign = ConsumerHeartbeat { epoch: kept.epoch, rebalance: None, names: None, owned: None, ..beat };
     let broker = restarted(&storage, broker, 9).await;
     let again = broker.consumer_heartbeat(&GROUP.into(), &sign).await.unwrap();
     assert_eq!((again.epoch, again.assignment), (kept.epoch, None), "as if nothing had happened");
@@ -363,4 +375,43 @@ async fn what_is_not_stored_has_not_happened() {
     assert_eq!(broker.heartbeat(GROUP, &of(&member)), Ok(()));
     commits(&broker, &member, 5).await.unwrap();
     assert_eq!(broker.leave_group(GROUP, "m", None).await, Ok(()));
+}
+
+/// A coordinator that can't read the journal's end tells no member that it still is one, from 6 s after the newest look
+/// that it has finished until the next one.
+#[tokio::test(start_paused = true)]
+async fn a_coordinator_that_reads_nothing_confirms_no_member() {
+    let storage = Storage::new();
+    let broker = storage.broker(1).await;
+    broker.join(|card| card).await.unwrap();
+    assert!(broker.cluster().unwrap().acts(0).await);
+    let member = alone(&broker, "m").await;
+    let (_, sign) = consumer(&broker, "consumers").await;
+    sleep(CONFIRMED_WITHIN + SECOND).await;
+    let signs = async || {
+        let beat = broker.consumer_heartbeat(&"consumers".into(), &sign).await;
+        let beat = beat.map(drop).map_err(|error| match error {
+            OffsetError::Group(error) => error,
+            other => panic!("{other:?}"),
+        });
+        [broker.heartbeat(GROUP, &of(&member)), broker.may_commit(GROUP, &of(&member)), beat]
+    };
+    assert_eq!(signs().await, [Ok(()), Ok(()), Ok(())], "it looks every 2 s");
+    storage.reads.send_replace(false);
+    let newest = broker.cluster().unwrap().confirmed(0).unwrap();
+    for age in [CONFIRMED_WITHIN / 2, CONFIRMED_WITHIN] {
+        sleep_until(newest + age).await;
+        assert_eq!(signs().await, [Ok(()), Ok(()), Ok(())], "{age:?} after the newest look");
+    }
+    sleep(Duration::from_millis(1)).await;
+    for _ in 0..10 {
+        assert_eq!(signs().await, [const { Err(GroupError::Unconfirmed) }; 3], "{:?} after it", newest.elapsed());
+        sleep(SECOND).await;
+    }
+    storage.reads.send_replace(true);
+    sleep(Duration::from_millis(1)).await;
+    assert_eq!(broker.cluster().unwrap().confirmed(0), Some(newest + FOLLOW_INTERVAL), "a look counts from its begin");
+    assert_eq!(signs().await, [const { Err(GroupError::Unconfirmed) }; 3]);
+    sleep(FOLLOW_INTERVAL).await;
+    assert_eq!(signs().await, [Ok(()), Ok(()), Ok(())]);
 }
