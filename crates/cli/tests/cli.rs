@@ -468,7 +468,7 @@ fn storage_that_cannot_be_opened_is_an_error_with_its_flag() {
         (&["--storage", "/dev/null/data"][..], "--storage /dev/null/data"),
         (&["--storage", "s3://bucket/prefix", "--cache-dir", "/dev/null/cache"], "--cache-dir"),
         (&["--storage", "ftp://bucket"], "--storage"),
-        (&["--storage", "s3:/bucket/prefix"], "--storage s3://BUCKET/PREFIX"),
+        (&["--storage", "s3:/bucket/prefix"], "s3://BUCKET/PREFIX"),
         (&["--storage", "memory"], "memory:, or a directory, such as ./memory"),
     ] {
         let args = [&["serve", "--listen", "127.0.0.1:0"], flags].concat();

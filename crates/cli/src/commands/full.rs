@@ -5,8 +5,10 @@ pub use super::avro::{DecodeArgs, EncodeArgs, Encoder, FileRecords, LineShower, 
 use super::avro::Schemas;
 use super::measurements::RollUps;
 use super::rollups::RollupArgs;
+use super::storage::{StorageArg, StorageKind};
 use super::{CommandError, measure, query, series, serve};
 use rawline_bench::BenchError;
+use rawline_broker::store::s3::Service;
 use rawline_client::Client;
 use rawline_server::Measurements;
 use std::net::SocketAddr;
@@ -81,12 +83,11 @@ pub async fn shower(args: &DecodeArgs, client: &Client) -> Result<Shower, Comman
 }
 
 /// The measurements in a broker's storage, if roll-ups can be there. A broker doesn't fail for want of them.
-pub fn measurements(storage: &str) -> Option<Arc<dyn Measurements>> {
-    let can_have_them = storage.starts_with("s3://") || (storage != "memory:" && !storage.contains("://"));
-    if !can_have_them {
+pub fn measurements(storage: &StorageArg) -> Option<Arc<dyn Measurements>> {
+    if !matches!(storage.kind, StorageKind::Directory | StorageKind::Bucket(Service::S3)) {
         return None;
     }
-    match (RollupArgs { storage: storage.to_owned() }).open() {
+    match (RollupArgs { storage: storage.clone() }).open() {
         Ok(storage) => Some(Arc::new(RollUps::new(storage))),
         Err(error) => {
             tracing::warn!("measurements can't be queried: {error}");

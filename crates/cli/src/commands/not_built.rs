@@ -1,6 +1,7 @@
 //! Stands in for `full.rs` in a binary without the feature `full`: the same names, and errors that say how to build it.
 
 use super::CommandError;
+use super::storage::StorageArg;
 use rawline_client::{Client, Fetched};
 use rawline_server::Measurements;
 use std::ffi::OsString;
@@ -118,7 +119,7 @@ pub async fn shower(_: &DecodeArgs, _: &Client) -> Result<Shower, CommandError> 
 }
 
 /// This binary can't query them.
-pub fn measurements(_: &str) -> Option<Arc<dyn Measurements>> {
+pub fn measurements(_: &StorageArg) -> Option<Arc<dyn Measurements>> {
     None
 }
 

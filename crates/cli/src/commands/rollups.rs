@@ -1,7 +1,7 @@
 //! Where the roll-ups of measurements are stored, and the flags that help after an error; shared by their commands.
 
 use super::CommandError;
-use super::storage::check_directory;
+use super::storage::StorageArg;
 use clap::Args;
 use rawline_broker::{Clock, SystemClock};
 use rawline_measure::query::QueryError;
@@ -13,14 +13,13 @@ use rawline_measure::{MeasureError, Storage};
 pub struct RollupArgs {
     /// Storage of the broker and the roll-ups: a directory or s3://BUCKET/PREFIX
     #[arg(long, value_name = "DIR|URL", env = "RAWLINE_STORAGE", default_value = "rawline-data")]
-    pub storage: String,
+    pub storage: StorageArg,
 }
 
 impl RollupArgs {
     /// Opens the storage for reading. A directory that doesn't exist is an error and is not created.
     pub fn open(&self) -> Result<Storage, CommandError> {
-        let is_directory = !self.storage.contains("://") && self.storage != "memory:";
-        if is_directory && !std::path::Path::new(&self.storage).is_dir() {
+        if self.storage.is_directory() && !std::path::Path::new(&self.storage.name).is_dir() {
             return Err(CommandError::Failed(format!(
                 "the directory {} doesn't exist; pass the broker's with --storage or RAWLINE_STORAGE",
                 self.storage
@@ -31,13 +30,10 @@ impl RollupArgs {
 
     /// Opens the storage for writing.
     pub fn open_or_create(&self) -> Result<Storage, CommandError> {
-        if !self.storage.contains("://") && self.storage != "memory:" {
-            check_directory(&self.storage, "--storage").map_err(CommandError::Usage)?;
-        }
         let variables: Vec<(String, String)> = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect();
-        Ok(Storage::open(&self.storage, &variables)?)
+        Ok(Storage::open(&self.storage.name, &variables)?)
     }
 }
 

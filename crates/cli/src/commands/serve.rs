@@ -1,7 +1,7 @@
 //! `rawline serve`: runs the broker until it is stopped.
 
 use super::interrupt::Interrupt;
-use super::storage::check_directory;
+use super::storage::{StorageArg, StorageKind};
 use super::{CommandError, explain, full, log, parse_bytes, parse_duration};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use futures_util::FutureExt;
@@ -10,7 +10,7 @@ use rawline_broker::journal::ProducerIds;
 use rawline_broker::pool::Pool;
 use rawline_broker::store::cache::Cache;
 use rawline_broker::store::disk::{DiskStore, Durability};
-use rawline_broker::store::s3::{S3Config, S3Store, Service};
+use rawline_broker::store::s3::{S3Config, S3Store};
 use rawline_broker::store::{OnlyJournal, Store};
 use rawline_broker::{Broker, CommitThread, Config, SteadyClock, SystemClock, limits, raise_files_limit};
 use rawline_server::access::{Access, Audit, check_listen, read_keys};
@@ -61,7 +61,7 @@ pub struct Args {
     /// Storage for objects: a directory, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX, or memory:
     /// (lost when the broker stops)
     #[arg(long, value_name = "DIR|URL", env = "RAWLINE_STORAGE", default_value = "rawline-data")]
-    storage: String,
+    storage: StorageArg,
 
     /// Maximum size in bytes of what --storage memory: holds; appends beyond it get 503 until records are deleted
     /// [default: 1GiB]
@@ -250,7 +250,8 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     let started = Instant::now();
     log::start()?;
     raise_files_limit();
-    let commit_thread = is_directory(&args).then(CommitThread::start).transpose().map_err(failed)?;
+    // Only a commit to a directory takes less time than waking a thread.
+    let commit_thread = args.storage.is_directory().then(CommitThread::start).transpose().map_err(failed)?;
     let http_config = HttpConfig { commit_thread: commit_thread.clone(), ..http_config(&args)? };
     let batch_limits = http_config.batch_limits;
     let socket = bind(args.listen, "--listen")?;
@@ -261,7 +262,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     let clock = Arc::new(SteadyClock::new(SystemClock));
     let config = Config { commit_thread, ..broker_config(&args, http_config.request_bytes_max) };
     let broker = Broker::open(store, clock.clone(), config).await;
-    let broker = broker.map_err(|error| explain::storage(&error, &args.storage))?;
+    let broker = broker.map_err(|error| explain::storage(&error, &args.storage.name))?;
     // Only now, so that clients don't connect to a broker that can't respond yet.
     let listener = socket.listen(LISTEN_BACKLOG).map_err(|error| cannot_listen(args.listen, "--listen", &error))?;
     let kafka_listener = kafka_socket.map(|(address, socket)| {
@@ -278,7 +279,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     let public_key = Some(http_config.peer_key.public());
     let describe = |card| described(&args, Card { public_key, ..card }, address, kafka_address, tls);
     let joined = broker.join(describe).await;
-    joined.map_err(|error| explain::storage(&error, &args.storage))?;
+    joined.map_err(|error| explain::storage(&error, &args.storage.name))?;
     // From here on a signal stops the broker gracefully. Whoever has read its address may rely on that.
     let interrupt = Interrupt::new()?;
     let topics = broker.statuses().len();
@@ -389,11 +390,11 @@ fn http_config(args: &Args) -> Result<HttpConfig, CommandError> {
     }
     check_debug_listen(args)?;
     check_advertise(args)?;
-    if args.read_only && !is_bucket(args) {
+    if args.read_only && !args.storage.is_bucket() {
         return Err(CommandError::Usage(format!(
             "--read-only is for a bucket that other brokers write to, and {} has one broker: omit it, or use \
              --storage s3://BUCKET/PREFIX",
-            if is_directory(args) { "a directory" } else { "memory" }
+            if args.storage.is_directory() { "a directory" } else { "memory" }
         )));
     }
     let tls = tls(args)?;
@@ -455,7 +456,11 @@ fn kafka_config(args: &Args, http: &HttpConfig) -> KafkaConfig {
 
 fn broker_config(args: &Args, request_bytes_max: u64) -> Config {
     Config {
-        batch_wait: args.batch_wait.unwrap_or(if is_bucket(args) { limits::S3_BATCH_WAIT } else { Duration::ZERO }),
+        batch_wait: args.batch_wait.unwrap_or(if args.storage.is_bucket() {
+            limits::S3_BATCH_WAIT
+        } else {
+            Duration::ZERO
+        }),
         commit_bytes: args.batch_bytes.clamp(1, limits::OBJECT_BYTES_MAX / 2),
         request_bytes_max,
         create_topics: !args.no_create_topics,
@@ -522,27 +527,14 @@ fn check_debug_listen(args: &Args) -> Result<(), CommandError> {
     }
 }
 
-fn is_bucket(args: &Args) -> bool {
-    Service::of(&args.storage).is_some()
-}
-
-fn is_memory(args: &Args) -> bool {
-    args.storage == "memory:"
-}
-
-/// Only a commit to a directory takes less time than waking a thread.
-fn is_directory(args: &Args) -> bool {
-    !is_memory(args) && !is_bucket(args)
-}
-
 async fn open_store(args: &Args) -> Result<Arc<dyn Store>, CommandError> {
-    if args.journals.is_some_and(|journals| journals > 1) && !is_bucket(args) {
+    if args.journals.is_some_and(|journals| journals > 1) && !args.storage.is_bucket() {
         return Err(CommandError::Usage(format!(
             "{} has one journal: only a bucket can have several; omit --journals",
             args.storage
         )));
     }
-    if is_memory(args) {
+    if args.storage.kind == StorageKind::Memory {
         return Ok(Arc::new(OnlyJournal::in_memory(args.storage_bytes.unwrap_or(limits::MEMORY_BYTES))));
     }
     if args.storage_bytes.is_some() {
@@ -551,17 +543,17 @@ async fn open_store(args: &Args) -> Result<Arc<dyn Store>, CommandError> {
             args.storage
         )));
     }
-    let failed = |error| explain::storage(&error, &args.storage);
-    if is_bucket(args) {
+    let failed = |error| explain::storage(&error, &args.storage.name);
+    if args.storage.is_bucket() {
         let cache = Cache::open(&args.cache_dir, args.cache_bytes);
         let cache = cache.map_err(|error| explain::cache(&error))?;
-        let config = S3Config::new(&args.storage, cache).map_err(|error| CommandError::Usage(error.to_string()))?;
+        let config =
+            S3Config::new(&args.storage.name, cache).map_err(|error| CommandError::Usage(error.to_string()))?;
         let (deletion_delay, journals, is_read_only) = (args.deletion_delay, args.journals, args.read_only);
         let config = S3Config { deletion_delay, journals, is_read_only, ..config };
         return Ok(Arc::new(S3Store::open_early(config).await.map_err(failed)?));
     }
-    check_directory(&args.storage, "--storage").map_err(CommandError::Usage)?;
-    Ok(Arc::new(DiskStore::open(args.storage.as_ref(), args.durability).map_err(failed)?))
+    Ok(Arc::new(DiskStore::open(args.storage.name.as_ref(), args.durability).map_err(failed)?))
 }
 
 /// Maximum number of connections that wait to be accepted.
