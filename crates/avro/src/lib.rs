@@ -28,7 +28,6 @@ mod ser;
 mod size;
 mod store;
 mod string_ids;
-pub mod times;
 pub mod write;
 
 pub use codec::Codec;

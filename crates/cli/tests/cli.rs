@@ -133,6 +133,10 @@ fn a_range_is_the_requested_one() {
             (&["--max-records", "5000"], 0, 1000),
             (&["--since", "2020-01-01T00:00:00+02:00"], 0, 1000),
             (&["--since", "2120-01-01T00:00:00Z"], 1000, 1000),
+            (&["--since", "2020-01-01"], 0, 1000),
+            (&["--since", "1577836800"], 0, 1000),
+            (&["--since", "-1h"], 0, 1000),
+            (&["--since", "now+1h"], 1000, 1000),
         ] {
             let output = broker.run(&[&["consume", codec], args].concat(), b"");
             let want: String = numbers[from..to].iter().map(|number| format!("{number}\n")).collect();
@@ -312,7 +316,8 @@ fn a_subscription_goes_on_from_its_file_and_reports_on_stderr() {
     assert!(said(&output).contains("skipped 3 record(s) of dns, partition 0, which goes on at offset 3"), "{output:?}");
     for (args, code, expected) in [
         (&["subscribe"][..], 2, "required"),
-        (&["subscribe", "dns", "--from", "yesterday"], 2, "an offset, or a time"),
+        (&["subscribe", "dns", "--from", "yesterday"], 2, "give end, first or an offset"),
+        (&["subscribe", "dns", "--from", "2026-11-26T10:00:00[Europe/Berlin]"], 2, "give the offset only"),
         (&["subscribe", "missing"], 1, "topic_not_found"),
         (&["subscribe", "--prefix", "", "--from", "7"], 1, "offset"),
     ] {
@@ -390,6 +395,8 @@ fn failures_have_their_exit_code_and_say_what_to_do() {
         (&url, &["consume", "t", "--offset", "-1"], "", 2, "earliest or latest"),
         (&url, &["consume", "t", "--offset", "1", "--since", "2026-01-01T00:00:00Z"], "", 2, "--since"),
         (&url, &["consume", "t", "--since", "yesterday"], "", 2, "--since"),
+        (&url, &["consume", "t", "--since", "2026-11-26T10:00:00+01:00[Europe/Berlin]"], "", 2, "give the offset only"),
+        (&url, &["group", "reset", "g", "t", "--since", "2026-11-26[Europe/Berlin]"], "", 2, "give the offset only"),
         (&url, &["topics", "--broker", "127.0.0.1:1"], "", 2, "http://127.0.0.1:51313"),
         (&url, &["topics", "--broker", "ftp://example.org"], "", 2, "http://127.0.0.1:51313"),
         (&url, &["nonsense"], "", 2, "nonsense"),

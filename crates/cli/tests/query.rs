@@ -149,7 +149,7 @@ fn plots_are_written_to_files() {
 #[test]
 fn missing_names_are_reported_with_existing_ones() {
     let broker = rolled_up();
-    let cases: [(&[&str], &str, i32); 12] = [
+    let cases: [(&[&str], &str, i32); 13] = [
         (&["query", "cloud", "cpu_load"], "the topic has 2 metrics: cpu.load, requests", 1),
         (&["series", "cloud", "cpu.load{server=\"sgp\"}"], "server is one of: ams-1, sgp-1, sgp-2", 1),
         (
@@ -161,8 +161,9 @@ fn missing_names_are_reported_with_existing_ones() {
         (&["query", "cloud", "requests", "--from", "-1h"], "they have some from 2014-04-10T00:00:00Z", 1),
         (&["query", "cloud", "cpu{server=~sgp}"], "expected a value in quotes\n  cpu{server=~sgp}\n              ^", 2),
         (&["series", "cloud", "rate(cpu[5m])"], "--agg rate", 2),
-        (&["query", "cloud", "requests", "--from", "yesterday"], "--from: \"yesterday\" is not a time", 2),
-        (&["query", "cloud", "requests", "--step", "5"], "--step: \"5\" is not a duration", 2),
+        (&["query", "cloud", "requests", "--from", "yesterday"], "--from <TIME>': \"yesterday\" is not a time", 2),
+        (&["query", "cloud", "requests", "--to", "2014-04-10T00:00:00Z[UTC]"], "give the offset only", 2),
+        (&["query", "cloud", "requests", "--step", "5"], "--step <TIME>': \"5\" is not a duration", 2),
         (&["query", "cloud", "requests", "--agg", "mean"], "use avg, sum", 2),
         (&["query", "cloud", "requests", "--tier", "hour", "--step", "5m"], "use a longer --step", 2),
         (&["query", "cloud", "requests", "--step", "1m", "--points-max", "100"], "raise --points-max", 1),

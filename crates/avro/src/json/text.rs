@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Span, Timestamp, Unit};
 
 use crate::json::number;
 use crate::schema::Logical;
-use crate::times;
+use rawline_time::iso;
 
 /// Nanoseconds per unit of a logical type.
 fn unit_nanos(logical: Logical) -> Option<i64> {
@@ -51,16 +51,14 @@ fn put_quoted(time: impl Display, out: &mut Vec<u8>) -> Option<()> {
 /// Parses a date, time of day or timestamp; `None` if the text is invalid, or finer than the type's unit.
 pub(crate) fn parse_time(logical: Logical, text: &str) -> Option<i64> {
     if logical == Logical::Date {
-        let span = epoch().until((Unit::Day, times::date(text)?)).ok()?;
+        let span = epoch().until((Unit::Day, iso::date(text)?)).ok()?;
         return Some(i64::from(span.get_days()));
     }
     let unit = i128::from(unit_nanos(logical)?);
     let nanos = match logical {
-        Logical::TimeMillis | Logical::TimeMicros => times::time(text)?.duration_since(Time::midnight()).as_nanos(),
-        logical if is_local(logical) => {
-            times::datetime(text)?.to_zoned(TimeZone::UTC).ok()?.timestamp().as_nanosecond()
-        }
-        _ => times::timestamp(text)?.as_nanosecond(),
+        Logical::TimeMillis | Logical::TimeMicros => iso::time(text)?.duration_since(Time::midnight()).as_nanos(),
+        logical if is_local(logical) => iso::datetime(text)?.to_zoned(TimeZone::UTC).ok()?.timestamp().as_nanosecond(),
+        _ => iso::timestamp(text)?.as_nanosecond(),
     };
     if nanos % unit != 0 {
         return None;

@@ -3,7 +3,7 @@
 use super::confirm::{confirmed, needs_terminal};
 use super::consume::parse_start;
 use super::table::{Align, table};
-use super::{BrokerArgs, CommandError, print, print_json, print_list};
+use super::{BrokerArgs, CommandError, parse_time, print, print_json, print_list};
 use clap::{ArgGroup, Subcommand};
 use jiff::Timestamp;
 use rawline_client::{Client, CommitOffset, GroupInfo, GroupOffset, GroupPartition, GroupSummary, MemberInfo, Start};
@@ -127,8 +127,9 @@ enum Command {
         #[arg(long, value_name = "N|earliest|latest", value_parser = parse_start, allow_hyphen_values = true)]
         offset: Option<Start>,
 
-        /// Begin at the first record appended at or after this time (RFC 3339)
-        #[arg(long, value_name = "TIME")]
+        /// Begin at the first record appended at or after this time: 2026-11-21T09:00:00Z, 2026-11-21 (UTC), Unix
+        /// seconds or milliseconds, or -1h
+        #[arg(long, value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
         since: Option<Timestamp>,
 
         #[command(flatten)]

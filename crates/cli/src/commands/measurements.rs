@@ -1,13 +1,14 @@
 //! Measurements for the server's `/measurements` and the console: queries of the roll-ups in the broker's storage.
 
-use super::rollups::now_ms;
+use super::now;
 use futures_util::FutureExt;
+use jiff::Timestamp;
 use rawline_client::Kind;
 use rawline_measure::query::{self, Query, QueryError, QueryLimits};
 use rawline_measure::select::Selector;
-use rawline_measure::time::{parse_length, parse_time};
 use rawline_measure::{MeasureError, Storage};
 use rawline_server::{Answering, Measurements, MeasurementsError, Question};
+use rawline_time::{parse_length, parse_time};
 use serde::Serialize;
 
 /// Limits of an answer: what a plot can show, in about 20 MB.
@@ -41,9 +42,10 @@ impl RollUps {
                 json(&query::list_tags(&self.storage, topic, &selector).await.map_err(explained)?)
             }
             Question::Query { topic, selector, from, to, step, agg, by } => {
-                let now_ms = now_ms();
+                let now = now();
                 let time = |text: &Option<String>, name| {
-                    text.as_deref().map(|text| parse_time(text, now_ms)).transpose().map_err(wrong(name))
+                    let time = text.as_deref().map(|text| parse_time(text, now)).transpose().map_err(wrong(name))?;
+                    Ok::<_, MeasurementsError>(time.map(Timestamp::as_millisecond))
                 };
                 let mut query = Query::new(parse_selector(selector)?);
                 query.from_ms = time(from, "from")?;

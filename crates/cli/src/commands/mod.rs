@@ -43,6 +43,8 @@ pub mod value;
 pub use not_built as full;
 
 use clap::Args;
+use jiff::Timestamp;
+use rawline_broker::{Clock, SystemClock};
 use rawline_client::{Client, ClientConfig, RetryPolicy, TlsConfig};
 use std::path::PathBuf;
 
@@ -133,6 +135,15 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
 pub fn parse_duration(text: &str) -> Result<std::time::Duration, String> {
     rawline_contract::parse_duration(text)
         .ok_or_else(|| format!("{text:?} is not a duration; give a number with a unit, such as 0s, 5ms or 1s"))
+}
+
+/// Parses a time. Each argument that is one takes the same forms, as do the parameters of HTTP.
+fn parse_time(text: &str) -> Result<Timestamp, String> {
+    rawline_time::parse_time(text, now()).map_err(|error| error.to_string())
+}
+
+fn now() -> Timestamp {
+    rawline_contract::timestamp(SystemClock.now_us())
 }
 
 /// Prints to stdout. A reader that has closed it, as `head` does, is not a failure.

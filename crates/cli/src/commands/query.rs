@@ -1,14 +1,15 @@
 //! `rawline query`: queries a topic's measurements and writes a table, JSON, CSV or a plot.
 
-use super::rollups::{RollupArgs, now_ms, parse_selector};
-use super::{CommandError, print};
+use super::rollups::{RollupArgs, parse_selector};
+use super::{CommandError, parse_time, print};
 use clap::ValueEnum;
+use jiff::Timestamp;
 use rawline_measure::layout::Tier;
 use rawline_measure::plot::{Plot, PlotFormat};
 use rawline_measure::query::{self, Query, QueryLimits};
 use rawline_measure::table::{Rows, answer_table};
-use rawline_measure::time::{parse_length, parse_time};
 use rawline_measure::{Agg, Answer};
+use rawline_time::parse_length;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -48,16 +49,16 @@ pub struct Args {
 
     /// Start of the range: 2014-04-10, 2014-04-10T12:00:00Z, Unix seconds or milliseconds, -1h, now-1d
     /// [default: first measurement]
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
-    from: Option<String>,
+    #[arg(long, value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
+    from: Option<Timestamp>,
 
     /// End of the range, exclusive; same forms as --from, or now [default: last measurement]
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
-    to: Option<String>,
+    #[arg(long, value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
+    to: Option<Timestamp>,
 
     /// Length of a step: 30s, 1m, 5m, 1h, 1d [default: gives up to 200 steps]
-    #[arg(long, value_name = "TIME")]
-    step: Option<String>,
+    #[arg(long, value_name = "TIME", value_parser = parse_length)]
+    step: Option<i64>,
 
     /// Aggregation of each step: avg, sum, min, max, last, count, p50, p99 or another pNN, or rate (growth of a
     /// counter per second)
@@ -195,18 +196,10 @@ fn format(args: &Args) -> Result<Format, CommandError> {
 }
 
 fn query(args: &Args) -> Result<Query, CommandError> {
-    let usage = |option: &str| {
-        let option = option.to_owned();
-        move |error: rawline_measure::time::TimeError| CommandError::Usage(format!("{option}: {error}"))
-    };
-    let now_ms = now_ms();
-    let time = |text: &Option<String>, option| {
-        text.as_deref().map(|text| parse_time(text, now_ms)).transpose().map_err(usage(option))
-    };
     let mut query = Query::new(parse_selector(&args.selector)?);
-    query.from_ms = time(&args.from, "--from")?;
-    query.to_ms = time(&args.to, "--to")?;
-    query.step_ms = args.step.as_deref().map(parse_length).transpose().map_err(usage("--step"))?;
+    query.from_ms = args.from.map(Timestamp::as_millisecond);
+    query.to_ms = args.to.map(Timestamp::as_millisecond);
+    query.step_ms = args.step;
     query.agg = args.agg;
     query.by =
         args.by.as_ref().map(|by| by.iter().map(|tag| tag.trim().to_owned()).filter(|tag| !tag.is_empty()).collect());

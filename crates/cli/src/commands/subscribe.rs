@@ -3,9 +3,8 @@
 use super::consume::{Output, OutputFormat, Stop, failed};
 use super::full::{self, DecodeArgs};
 use super::interrupt::Interrupt;
-use super::{BrokerArgs, CommandError, parse_duration, stdout_failed};
+use super::{BrokerArgs, CommandError, parse_duration, parse_time, stdout_failed};
 use clap::ValueEnum;
-use jiff::Timestamp;
 use rawline_client::{Delivered, RetryPolicy, Slow, Start, Subscription, SubscriptionConfig, cursor_at};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -60,8 +59,9 @@ pub struct Args {
     partition: Option<u32>,
 
     /// First record of each partition: the next one to be appended, the oldest one, an offset of one partition of one
-    /// topic, or the first one appended at or after a time (RFC 3339)
-    #[arg(long, value_name = "end|first|OFFSET|TIME", default_value = "end", value_parser = parse_from)]
+    /// topic, or the first one appended at or after a time: 2026-11-21T09:00:00Z, 2026-11-21 (UTC), or -1h
+    #[arg(long, value_name = "end|first|OFFSET|TIME", default_value = "end", value_parser = parse_from,
+          allow_hyphen_values = true)]
     from: Start,
 
     /// Write only records with this field, of topics with structured values: FIELD=VALUE, such as id.resp_p=53/udp
@@ -258,14 +258,16 @@ fn read_cursor(file: Option<&Path>) -> Result<Option<String>, CommandError> {
 
 /// Reads where to begin.
 fn parse_from(text: &str) -> Result<Start, String> {
-    let wrong = "give end, first, an offset, or a time such as 2026-11-21T09:00:00Z";
     match text {
         "end" => Ok(Start::Latest),
         "first" => Ok(Start::Earliest),
-        _ if text.bytes().all(|byte| byte.is_ascii_digit()) => {
-            text.parse().map(Start::Offset).map_err(|_| wrong.to_owned())
+        // Unix seconds would be offsets.
+        _ if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) => {
+            text.parse().map(Start::Offset).map_err(|_| format!("no offset is as large as {text}"))
         }
-        _ => text.parse().map(|time: Timestamp| Start::Time(time.into())).map_err(|_| wrong.to_owned()),
+        _ => parse_time(text)
+            .map(|time| Start::Time(time.into()))
+            .map_err(|error| format!("{error}; or give end, first or an offset")),
     }
 }
 
@@ -280,7 +282,9 @@ mod tests {
         assert_eq!(parse_from("17"), Ok(Start::Offset(17)));
         let time = std::time::UNIX_EPOCH + Duration::from_secs(1);
         assert_eq!(parse_from("1970-01-01T00:00:01Z"), Ok(Start::Time(time)));
-        for wrong in ["", "-1", "earliest", "18446744073709551616", "2026-11-21"] {
+        assert_eq!(parse_from("1970-01-01"), Ok(Start::Time(std::time::UNIX_EPOCH)));
+        assert!(matches!(parse_from("-1h"), Ok(Start::Time(_))));
+        for wrong in ["", "-1", "earliest", "18446744073709551616", "2026-11-21T10:00:00[Europe/Berlin]"] {
             assert!(parse_from(wrong).is_err(), "{wrong}");
         }
     }

@@ -195,6 +195,7 @@ fn queries_are_checked() {
         ("/records?topic-name=t&offset=0&timeout=forever", "query_duration"),
         ("/records?topic-name=t&offset=0&timeout=25h", "query_duration"),
         ("/offset?topic-name=t&time=yesterday", "query_time"),
+        ("/offset?topic-name=t&time=2026-11-26T10:00:00%2B01:00%5BEurope/Berlin%5D", "query_time"),
         ("/records?topic-name=/&offset=0", "topic_name"),
         ("/topic?topic-name=%2e%2e", "topic_name"),
     ];

@@ -49,6 +49,7 @@ fn offsets_are_found_by_time() {
     assert_eq!(at("2020-01-01T00:00:00Z"), 0);
     assert_eq!(at("1900-01-01T00:00:00+02:00"), 0);
     assert_eq!(at("2999-01-01T00:00:00Z"), 15);
+    assert_eq!([at("2020-01-01"), at("-1h"), at("1577836800"), at("now+1h")], [0, 0, 0, 15], "as the command line");
     broker.create_topic("empty");
     broker.get("/offset?topic-name=empty&time=2026-01-01T00:00:00Z").assert_status(200);
 }

@@ -3,7 +3,8 @@
 use crate::MeasureError;
 use crate::layout::Tier;
 use crate::query::nearby::Nearby;
-use crate::time::{format_length, format_time};
+use crate::time::format_time;
+use rawline_time::format_length;
 
 /// Reasons why a query has no answer.
 #[derive(Debug, Clone, thiserror::Error)]

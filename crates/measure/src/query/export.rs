@@ -2,7 +2,8 @@
 
 use crate::query::answer::Answer;
 use crate::query::series_list::SeriesList;
-use crate::time::{format_length, format_time};
+use crate::time::format_time;
+use rawline_time::format_length;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 

@@ -4,12 +4,13 @@ use crate::query::agg::Agg;
 use crate::query::answer::{Answer, Line};
 use crate::query::labels::{Labels, shortened};
 use crate::query::plot_axis::{Marks, time_marks, value_marks};
-use crate::time::{format_length, format_time_short};
+use crate::time::format_time_short;
 use plotters::coord::Shift;
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{FontFamily, FontStyle, register_font};
+use rawline_time::format_length;
 use std::sync::LazyLock;
 
 /// Maximum number of lines: more could not be distinguished.

@@ -159,7 +159,7 @@ mod tests {
     }
 
     fn time(text: &str) -> i64 {
-        crate::time::parse_time(text, 0).unwrap()
+        rawline_time::parse_time(text, Timestamp::UNIX_EPOCH).unwrap().as_millisecond()
     }
 
     fn times(from: &str, to: &str) -> Vec<String> {

@@ -3,7 +3,8 @@
 use crate::query::answer::{Answer, Line};
 use crate::query::labels::{Labels, format_value, shortened};
 use crate::query::series_list::SeriesList;
-use crate::time::{format_length, format_time_short};
+use crate::time::format_time_short;
+use rawline_time::format_length;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 

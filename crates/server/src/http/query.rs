@@ -149,14 +149,17 @@ impl<'a> Query<'a> {
         })
     }
 
-    /// A time as RFC 3339, in microseconds since the Unix epoch; required.
-    pub fn time_us(&self, name: &str) -> Result<u64, ApiError> {
+    /// A time, which may be relative to now, in microseconds since the Unix epoch; required.
+    pub fn time_us(&self, name: &str, now_us: u64) -> Result<u64, ApiError> {
         let value = self.require(name, "TIME")?;
-        let time: jiff::Timestamp = value.parse().map_err(|_| {
-            let message = format!("{name}={value} is not a time such as 2026-11-21T09:00:00Z (send + as %2B)");
-            ApiError::new(code::QUERY_TIME, message)
-        })?;
-        // No record is older than the epoch.
-        Ok(u64::try_from(time.as_microsecond()).unwrap_or(0))
+        time_us(name, &value, now_us).map_err(|message| ApiError::new(code::QUERY_TIME, message))
     }
+}
+
+/// A parameter's time in microseconds since the Unix epoch, or what is wrong with it.
+pub fn time_us(name: &str, value: &str, now_us: u64) -> Result<u64, String> {
+    let time = rawline_time::parse_time(value, rawline_contract::timestamp(now_us));
+    let time = time.map_err(|error| format!("{name}: {error} (send + as %2B)"))?;
+    // No record is older than the epoch.
+    Ok(u64::try_from(time.as_microsecond()).unwrap_or(0))
 }

@@ -228,7 +228,7 @@ impl Serialize for Topics {
 pub(crate) async fn offset(api: &Api, request: Request<Incoming>) -> Result<ApiResponse, ApiError> {
     let query = Query::of(&request);
     let (name, partition) = (query.topic()?.into_owned(), query.partition()?);
-    let time_us = query.time_us("time")?;
+    let time_us = query.time_us("time", api.clock.now_us())?;
     api.broker.see_ends([&*name]).await?;
     let partition = api.broker.partition(&name, partition).await?;
     let offset = partition.offset_at(time_us).await?;

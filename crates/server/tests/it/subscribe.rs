@@ -741,6 +741,7 @@ async fn whatever_is_wrong_with_a_subscription_is_said_at_once() {
         ("topic-name=one&from=1", "offset_out_of_bounds"),
         ("topic-name=one&from=99999999999999999999", "query_number"),
         ("topic-name=one&from=yesterday", "query_invalid"),
+        ("topic-name=one&from=2026-11-26T10:00:00[Europe/Berlin]", "query_invalid"),
         ("topic-name=one&from=", "query_invalid"),
         ("topic-name=one&from=-1", "query_invalid"),
         ("topic-name=two&from=0", "query_invalid"),

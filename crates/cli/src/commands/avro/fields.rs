@@ -1,6 +1,7 @@
 //! The fields of a record to encode: where a value belongs, and what its text means.
 
-use rawline_avro::{Json, Kind, Logical, Schema, Type, TypeId, times};
+use rawline_avro::{Json, Kind, Logical, Schema, Type, TypeId};
+use rawline_time::iso;
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
@@ -84,7 +85,7 @@ pub fn cell(schema: &Schema, id: TypeId, text: &str) -> Result<Json, String> {
             (Some(number), _) => Ok(number),
             (None, None) => Err(format!("{text:?} is no number")),
             // A time without a zone is taken as UTC's.
-            (None, Some(logical)) => match times::datetime(text).filter(|_| is_timestamp(*logical)) {
+            (None, Some(logical)) => match iso::datetime(text).filter(|_| is_timestamp(*logical)) {
                 Some(time) => Ok(Json::String(format!("{time}Z"))),
                 None => Ok(Json::String(text.to_owned())),
             },

@@ -5,7 +5,7 @@ mod group;
 use super::full::{self, DecodeArgs, Shower};
 use super::interrupt::Interrupt;
 use super::show::{BadRecord, Pipeline, Show, Skipped, bad_avro};
-use super::{BrokerArgs, CommandError, parse_bytes, parse_duration, stdout_failed};
+use super::{BrokerArgs, CommandError, parse_bytes, parse_duration, parse_time, stdout_failed};
 use clap::ValueEnum;
 use jiff::Timestamp;
 use rawline_client::{
@@ -78,8 +78,9 @@ pub struct Args {
           allow_hyphen_values = true)]
     offset: Start,
 
-    /// Start at the first record appended at or after this time (RFC 3339)
-    #[arg(long, value_name = "TIME", conflicts_with = "offset")]
+    /// Start at the first record appended at or after this time: 2026-11-21T09:00:00Z, 2026-11-21 (UTC), Unix seconds
+    /// or milliseconds, or -1h
+    #[arg(long, value_name = "TIME", conflicts_with = "offset", value_parser = parse_time, allow_hyphen_values = true)]
     since: Option<Timestamp>,
 
     /// Read as a member of this group: its members share the partitions, and the offsets after what they have written

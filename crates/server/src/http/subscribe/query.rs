@@ -4,7 +4,7 @@ use super::Wanted;
 use crate::access::{Caller, Operation};
 use crate::http::Api;
 use crate::http::error::ApiError;
-use crate::http::query::Query;
+use crate::http::query::{Query, time_us};
 use crate::http::topics;
 use http::{HeaderMap, Request};
 use rawline_broker::limits::TOPIC_NAME_BYTES_MAX;
@@ -175,11 +175,8 @@ async fn from(api: &Api, query: &Query<'_>, request: &mut Subscribe) -> Result<(
             request.positions.insert((name, partition), Position { topic: None, next_offset: offset });
         }
         Some(time) => {
-            let time_us = query.time_us("from").map_err(|_| {
-                invalid(format!(
-                    "from={time}: use end, first, an offset, or a time such as 2026-11-21T09:00:00Z (send + as %2B)"
-                ))
-            })?;
+            let time_us = time_us("from", time, api.clock.now_us());
+            let time_us = time_us.map_err(|error| invalid(format!("{error}; or give end, first, or an offset")))?;
             request.after_us = Some(time_us.saturating_sub(1));
         }
     }
