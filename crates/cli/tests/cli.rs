@@ -584,3 +584,25 @@ fn produce_and_consume_outlive_the_brokers_restart() {
     consumer.kill().unwrap();
     consumer.wait().unwrap();
 }
+
+#[test]
+fn a_bucket_that_is_down_is_reported_while_the_start_retries() {
+    // A port where no program listens.
+    let endpoint = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let endpoint = format!("http://{endpoint}");
+    let cache = tempfile::tempdir().unwrap();
+    let mut command = rawline("", &["serve", "--storage", "s3://bucket", "--listen", "127.0.0.1:0", "--cache-dir"]);
+    command.arg(cache.path()).env("AWS_ENDPOINT_URL", &endpoint).env_remove("AWS_ENDPOINT_URL_S3");
+    command.env("AWS_ACCESS_KEY_ID", "test").env("AWS_SECRET_ACCESS_KEY", "test");
+    let mut broker = command.stderr(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(broker.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let reported: Vec<_> = lines.filter(|line| line.contains("WARN")).take(2).collect();
+    broker.kill().unwrap();
+    broker.wait().unwrap();
+    assert_eq!(reported.len(), 2, "{reported:?}");
+    for line in &reported {
+        for part in [&*endpoint, "s3://bucket", "Connection refused", "is retried for"] {
+            assert!(line.contains(part), "{line} lacks {part}");
+        }
+    }
+}

@@ -4,6 +4,7 @@ use super::address::Address;
 use super::connect::{Connected, Credentials, connect, words};
 use super::date::DateSlot;
 use super::failed::{Failed, Reply, Tries, error_chain};
+use super::outage::Outage;
 use super::{S3Config, is_same};
 use crate::journal::Dated;
 use crate::limits::INDEX_BYTES_GUESS;
@@ -33,6 +34,7 @@ pub(super) struct Bucket {
     pub(super) endpoint: String,
     pub(super) request_timeout: Duration,
     pub(super) retry_budget: Duration,
+    pub(super) outage: Outage,
 }
 
 impl Bucket {
@@ -52,6 +54,7 @@ impl Bucket {
             endpoint,
             request_timeout: config.request_timeout,
             retry_budget: config.retry_budget,
+            outage: Outage::default(),
         }
     }
 
@@ -367,8 +370,8 @@ impl Bucket {
         }
     }
 
-    pub(super) fn tries(&self) -> Tries {
-        Tries::lasting(self.retry_budget)
+    pub(super) fn tries(&self) -> Tries<'_> {
+        Tries::at(self)
     }
 }
 

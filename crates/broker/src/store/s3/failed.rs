@@ -4,6 +4,7 @@
 //! chain of sources. Other statuses it keeps in a private type: they are read off its text, in [`Reply::of`] and
 //! nowhere else. What the service itself says is its error code, for machines.
 
+use super::bucket::Bucket;
 use object_store::client::{HttpError, HttpErrorKind};
 use std::error::Error;
 use std::time::Duration;
@@ -147,17 +148,19 @@ fn transport(error: &object_store::Error) -> Option<HttpErrorKind> {
     None
 }
 
-/// Retries with pauses that double and are shortened at random.
-pub(super) struct Tries {
+/// Retries of a request to a bucket, with pauses that double and are shortened at random.
+pub(super) struct Tries<'a> {
+    bucket: &'a Bucket,
     began: Instant,
     until: Instant,
     pause: Duration,
 }
 
-impl Tries {
-    /// Retries for this long.
-    pub(super) fn lasting(budget: Duration) -> Tries {
-        Tries { began: Instant::now(), until: Instant::now() + budget, pause: PAUSE_MIN }
+impl<'a> Tries<'a> {
+    /// Retries for as long as the bucket's settings say.
+    pub(super) fn at(bucket: &'a Bucket) -> Tries<'a> {
+        let began = Instant::now();
+        Tries { bucket, began, until: began + bucket.retry_budget, pause: PAUSE_MIN }
     }
 
     /// Waits for the next try. Returns the failure if it would not pass or the time is over.
@@ -169,7 +172,18 @@ impl Tries {
         if Instant::now() + pause > self.until {
             return Err(Failed::Passing(Reply { retried: Some(self.began.elapsed()), ..failed.reply() }));
         }
-        tracing::debug!(reason = failed.reply().text, ?pause, "retrying a request to the bucket");
+        let now = Instant::now();
+        if self.bucket.outage.report(self.began, now) {
+            tracing::warn!(
+                endpoint = self.bucket.endpoint,
+                reason = failed.reply().short(),
+                "requests to {} fail; this one is retried for {} s more",
+                self.bucket.address,
+                (self.until - now).as_secs()
+            );
+        } else {
+            tracing::debug!(reason = failed.reply().text, ?pause, "retrying a request to the bucket");
+        }
         sleep(pause).await;
         self.pause = (self.pause * 2).min(PAUSE_MAX);
         Ok(())

@@ -21,6 +21,7 @@ mod journal;
 mod layout;
 mod listing;
 mod members;
+mod outage;
 mod pieces;
 mod probe;
 mod requests;
