@@ -87,7 +87,7 @@ impl GroupLimits {
 }
 
 impl Default for GroupLimits {
-    /// Sessions as in Kafka, whose first wait is 3 s: a group of one waits for nobody.
+    /// Sessions as in Kafka, whose first wait is 3 s: a group of one doesn't wait.
     fn default() -> Self {
         GroupLimits {
             groups_max: 10_000,

@@ -1,5 +1,5 @@
-//! Members that come, go, restart and fall silent, in random order: every request is answered, and whoever stays ends
-//! in one division of all partitions.
+//! Members that come, go, restart and fall silent, in random order: every request gets a response, and members that
+//! stay end in one division of all partitions.
 
 use super::*;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -230,7 +230,7 @@ fn a_session_outside_the_limits_is_refused() {
     let mut world = World::new();
     let wrong = world.join(Join { session: Duration::from_secs(1), ..join("", None, &["range"]) });
     assert!(matches!(world.refused(wrong), GroupError::Session { .. }));
-    let unknown = world.join(join("nobody", None, &["range"]));
+    let unknown = world.join(join("unknown", None, &["range"]));
     assert_eq!(world.refused(unknown), GroupError::UnknownMember);
 }
 
@@ -309,9 +309,9 @@ struct Actor {
 }
 
 /// Six members, of which some have instances, at random for a while. Then those that are left send heartbeats for long
-/// enough that all others are gone: they must be in one generation, each with a share of its own.
+/// enough that all others are gone: they must be in one generation, each with its own share.
 #[test]
-fn whoever_stays_ends_in_one_division() {
+fn members_that_stay_end_in_one_division() {
     for seed in 0..300 {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut world = World::new();

@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// A strategy of the broker's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Assignor {
-    /// All members get equally many partitions, as far as they want the same topics. Whoever has a partition keeps it,
+    /// All members get equally many partitions, as far as they want the same topics. A member keeps its partitions,
     /// unless it has too many.
     #[default]
     Uniform,
@@ -70,7 +70,7 @@ impl Share<'_> {
     }
 }
 
-/// Everybody keeps what it has, the partitions that nobody has go to those with the fewest, and then single partitions
+/// Members keep what they have, partitions without a member go to those with the fewest, and then single partitions
 /// move from members with too many to others that want their topic.
 fn uniform(
     members: &[Wanting<TopicId>],
@@ -91,7 +91,7 @@ fn uniform(
             }
         }
     }
-    // First from those with more than the average, so that nobody gives what it would get back.
+    // First from those with more than the average, so that no member gives what it would get back.
     let average = shares.iter().map(|share| share.count).sum::<usize>().div_ceil(members.len().max(1));
     for enough in [average, 0] {
         // Each move makes the counts more equal, so this ends.

@@ -380,8 +380,8 @@ impl ConsumerGroup {
         Err(GroupError::StaleEpoch { current: found.epoch })
     }
 
-    /// Whether a member that had this epoch before its present one still has these partitions: nobody else reads them,
-    /// so what it commits for them counts. A heartbeat changes the epoch while a commit is in flight.
+    /// Whether a member that had this epoch before its present one still has these partitions: no other member reads
+    /// them, so what it commits for them counts. A heartbeat changes the epoch while a commit is in flight.
     pub fn still_has(&self, member: &str, epoch: u32, partitions: &Partitions) -> bool {
         let Some(found) = self.members.get(member).filter(|found| !found.is_away) else { return false };
         epoch > 0 && found.previous_epoch == epoch && partitions.without(&found.assigned).is_empty()

@@ -50,7 +50,7 @@ pub struct ConsumerMember {
     pub step: Step,
     /// Its share, as far as it is free.
     pub assigned: Partitions,
-    /// What it has to give up and nobody else may have until it says that it has.
+    /// Partitions that it has to give up; no other member may have them until it says that it has.
     pub revoking: Partitions,
     /// Its share of the group's newest division.
     pub target: Partitions,

@@ -152,7 +152,7 @@ impl<T: Copy> Groups<T> {
             kept = Err(GroupError::Large { limit: self.limits.stored_bytes_max });
         }
         match kept {
-            // A group that nobody could join never was.
+            // A group that no member could join never existed.
             Err(_) if is_new => drop(self.consumer.remove(group)),
             Ok(_) => drop(self.by_name.remove(group)),
             Err(_) => {}

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const GROUP: &str = "g";
 const SESSION: Duration = Duration::from_secs(45);
 const REBALANCE: Duration = Duration::from_secs(20);
-/// Nobody is so slow that it reads on when its time is over.
+/// No member is so slow that it reads on after its session.
 const PATIENT: Duration = Duration::from_secs(600);
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -141,7 +141,7 @@ fn a_partition_is_given_only_after_its_owner_has_given_it_up() {
 fn whoever_leaves_or_falls_silent_leaves_its_share_to_the_others() {
     let mut world = World::new();
     world.kept(&joining("x", &["a"]));
-    assert_eq!(world.leave("nobody", None, Leaving::ForGood), Err(GroupError::UnknownMember));
+    assert_eq!(world.leave("unknown", None, Leaving::ForGood), Err(GroupError::UnknownMember));
     assert_eq!(world.kept(&joining("y", &["a"])).0, 2);
     assert_eq!(world.leave("x", None, Leaving::ForAWhile), Ok(()));
     assert_eq!(world.phase(), ConsumerPhase::Assigning);
