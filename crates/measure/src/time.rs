@@ -1,4 +1,4 @@
-//! Formats times for people, and chooses steps.
+//! Human-readable times, and the choice of steps.
 
 use jiff::Timestamp;
 use jiff::tz::Offset;
