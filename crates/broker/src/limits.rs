@@ -43,6 +43,17 @@ pub const BLOCK_BYTES: usize = 64 << 10;
 /// of objects for which the disk had no room.
 pub const JOURNAL_RESERVE_BYTES: u64 = 4096;
 
+/// A journal on a directory reserves this part of a segment's length on the disk for what makes room when the disk is
+/// full: the deletion of a topic, the snapshot after it, and a merge of what is left.
+pub const ROOM_RESERVE_PART: u64 = 64;
+
+/// At least so many bytes: one small object and one snapshot, each in blocks and with a name of its own.
+pub const ROOM_RESERVE_BYTES_MIN: u64 = 64 << 10;
+
+/// At most so many, besides two snapshots: a merge of a few records that are left is smaller. Larger ones have the room
+/// that files without any such records leave.
+pub const ROOM_RESERVE_BYTES_MAX: u64 = 1 << 20;
+
 /// An object of at most so many bytes is written and synced by the journal's task itself if the task runs on the commit
 /// thread, which may block.
 pub const DISK_INLINE_BYTES: u64 = 64 << 10;

@@ -139,6 +139,25 @@ pub enum Control {
 }
 
 impl Control {
+    /// Whether it makes room, or may: settings decide what is deleted too. A store that is full for everything else
+    /// takes it.
+    pub fn makes_room(&self) -> bool {
+        match self {
+            Control::Delete { .. }
+            | Control::Trim { .. }
+            | Control::Alter { .. }
+            | Control::BeginMerge { .. }
+            | Control::EndMerge { .. }
+            | Control::AbandonMerge { .. } => true,
+            Control::Create { .. }
+            | Control::OpenProducer { .. }
+            | Control::EndTransaction { .. }
+            | Control::CommitOffset { .. }
+            | Control::ForgetOffset { .. }
+            | Control::StoreGroup { .. } => false,
+        }
+    }
+
     /// The id of the topic that changes or of the producer, the number of the merge, or the version of the group.
     pub fn id(&self) -> u64 {
         match self {

@@ -32,6 +32,7 @@ mod producers;
 mod rules;
 mod shares;
 mod snapshot;
+mod sparse;
 mod state;
 mod times;
 mod topic_id;
@@ -50,7 +51,7 @@ pub use limits::{
     PARTITIONS_MAX, PRODUCER_NAMES_MAX,
 };
 pub use lost::Lost;
-pub use merge::{Joined, MergeLimits, Used, Uses, choose, join, join_adjacent};
+pub use merge::{Joined, MergeLimits, Used, Uses, choose, has_dead, join, join_adjacent};
 pub use merges::Merges;
 pub use missing::Missing;
 pub use object::{
@@ -60,6 +61,7 @@ pub use offsets::{Committed, Offsets};
 pub use place::{BatchCount, MergedPiece, Piece, Place, Source};
 pub use producers::{Content, Producer, Rejected, content_checksum};
 pub use snapshot::{Snapshot, SnapshotError, build_snapshot};
+pub use sparse::{SharedFile, SparseFile};
 pub use state::{Changes, Contradiction, Entry, Expired, PartitionId, State, Wrong};
 pub use times::{Times, next_time};
 pub use topic_id::TopicId;

@@ -1,8 +1,10 @@
 //! Which objects a merge copies, and which pieces of them become one. Pure functions of what the objects hold: the same
 //! for every broker, without a clock.
 
+use crate::index_bytes;
 use crate::limits::{MERGED_PIECES_MAX, OBJECT_APPENDS_MAX, OBJECT_BYTES_MAX, PIECE_OFFSETS_MAX};
 use crate::place::{Piece, Place, Source};
+use crate::snapshot::Snapshot;
 use crate::state::PartitionId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -13,11 +15,14 @@ pub struct MergeLimits {
     /// A merge copies about as many bytes. An object with half of them alive is large enough.
     pub target_bytes: u64,
     /// A journal object with so many bytes of a single partition stays as it is. An object of this size of which less
-    /// than half is alive is merged without waiting for others.
+    /// than half is alive is merged without waiting for others, and smaller ones are if so many of their bytes together
+    /// are dead.
     pub keep_bytes: u64,
     /// A journal object each of whose pieces has so many bytes stays as it is: reading a partition of it is as good as
     /// reading a merged object, and its bytes are written once.
     pub keep_piece_bytes: u64,
+    /// Whether journal objects share files: one of them alone makes no room.
+    pub shares_files: bool,
     /// So many small objects are merged, however few bytes they have.
     pub objects_max: usize,
     /// Pieces are joined up to this size: retention deletes whole pieces.
@@ -35,6 +40,7 @@ impl Default for MergeLimits {
             keep_bytes: 8 << 20,
             // In a bucket each object costs requests, however large its pieces are.
             keep_piece_bytes: u64::MAX,
+            shares_files: false,
             // One page of a listing, and as many GETs if nothing is in the cache.
             objects_max: 1024,
             // What a full journal object of one partition has.
@@ -57,6 +63,10 @@ impl MergeLimits {
         let is_large_and_dead =
             u64::from(object_bytes) >= self.keep_bytes && u64::from(bytes) * 2 < object_bytes.into();
         source.is_merged() || u64::from(bytes) < self.keep_piece_bytes || is_large_and_dead || is_in(sparse, source)
+    }
+
+    fn is_shared(&self, source: Source) -> bool {
+        self.shares_files && !source.is_merged()
     }
 }
 
@@ -121,6 +131,16 @@ impl Used {
         self.object_bytes >= limits.keep_bytes && self.bytes * 2 < self.object_bytes && self.bytes < limits.target_bytes
     }
 
+    /// Whether less than half of it is alive, though it may be small.
+    fn is_half_dead(&self, limits: &MergeLimits) -> bool {
+        self.dead_bytes() * 2 > self.object_bytes && self.bytes < limits.target_bytes && !limits.is_shared(self.source)
+    }
+
+    /// What a merge doesn't copy of it: it copies entries too.
+    fn dead_bytes(&self) -> u64 {
+        self.object_bytes.saturating_sub(index_bytes(self.pieces as u32, self.batches as u32, 0) + self.bytes)
+    }
+
     /// Whether it is small, in bytes, batches and pieces, so that a merge with others gains something.
     fn is_small(&self, limits: &MergeLimits) -> bool {
         let is_kept =
@@ -149,10 +169,28 @@ pub fn choose(uses: &Uses, sparse: &[Range<u64>], limits: &MergeLimits) -> Vec<S
     }
     if chosen.sources.len() < 2 {
         chosen = Chosen::default();
-        let mut dead = uses.all().filter(|used| used.is_mostly_dead(limits) || is_in(sparse, used.source));
+        let many = half_dead_bytes(uses, limits) >= limits.keep_bytes;
+        let is_dead = |used: &Used| used.is_mostly_dead(limits) || many && used.is_half_dead(limits);
+        let mut dead = uses.all().filter(|used| is_dead(used) || is_in(sparse, used.source));
         dead.by_ref().take_while(|used| chosen.bytes < limits.target_bytes && chosen.add(used, limits)).count();
     }
     chosen.sources
+}
+
+/// Whether [`choose`] finds objects that are files of their own and are merged because most of them is dead, by what a
+/// snapshot refers to.
+pub fn has_dead(snapshot: &Snapshot, limits: &MergeLimits) -> bool {
+    let mut uses = Uses::default();
+    for (partition, pieces) in &snapshot.pieces {
+        let pieces = pieces.iter().filter(|piece| !limits.is_shared(piece.place.source));
+        pieces.for_each(|piece| uses.add(*partition, piece));
+    }
+    uses.all().any(|used| used.is_mostly_dead(limits)) || half_dead_bytes(&uses, limits) >= limits.keep_bytes
+}
+
+/// The dead bytes of objects of which less than half is alive.
+fn half_dead_bytes(uses: &Uses, limits: &MergeLimits) -> u64 {
+    uses.all().filter(|used| used.is_half_dead(limits)).map(|used| used.dead_bytes()).sum()
 }
 
 #[derive(Default)]

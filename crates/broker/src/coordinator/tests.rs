@@ -90,7 +90,7 @@ impl JournalStore for Storage {
         self.objects.list()
     }
 
-    fn delete(&self, garbage: Garbage) -> BoxFuture<'static, Result<(), StoreError>> {
+    fn delete(&self, garbage: Garbage) -> BoxFuture<'static, Result<u64, StoreError>> {
         self.objects.delete(garbage)
     }
 }

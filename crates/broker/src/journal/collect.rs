@@ -1,20 +1,27 @@
-//! Deletes what nobody needs from a journal's folder. It keeps no state, and is safe at any time: what an old snapshot
-//! doesn't need, nobody begins to need.
+//! Deletes garbage from a journal's folder, and finds what a merge makes room of. It keeps no state, and is safe at any
+//! time: what an old snapshot doesn't refer to, no later one does.
 
-use crate::journal::{Dated, JournalStore};
+use crate::journal::merge::Dead;
+use crate::journal::{Dated, JournalConfig, JournalStore};
 use crate::metrics::METRICS;
 use crate::store::StoreError;
-use rawline_journal::{Limits, Snapshot};
+use rawline_journal::{Snapshot, SparseFile, has_dead};
 use std::sync::Arc;
+use tokio::sync::watch;
 
-/// Deletes once. If that fails, the next listing shows what is left.
-pub(super) async fn collect(store: Arc<dyn JournalStore>, limits: Limits) {
-    if let Err(error) = try_collect(&*store, &limits).await {
+/// Deletes once, and tells the merger what else could be. If that fails, the next listing shows what is left.
+pub(super) async fn collect(store: Arc<dyn JournalStore>, config: JournalConfig, dead: watch::Sender<Dead>) {
+    if let Err(error) = try_collect(&*store, &config, &dead).await {
         tracing::warn!(%error, "old objects of the journal can't be deleted now; trying later");
     }
 }
 
-async fn try_collect(store: &dyn JournalStore, limits: &Limits) -> Result<(), StoreError> {
+async fn try_collect(
+    store: &dyn JournalStore,
+    config: &JournalConfig,
+    dead: &watch::Sender<Dead>,
+) -> Result<(), StoreError> {
+    let limits = &config.limits;
     let Dated { found: listing, date } = store.list().await?;
     let Some(decisive) = listing.decisive(date, limits) else { return Ok(()) };
     // Another broker may have deleted it, because a newer one is old enough by now.
@@ -25,11 +32,17 @@ async fn try_collect(store: &dyn JournalStore, limits: &Limits) -> Result<(), St
         return Err(StoreError::human(format!("the snapshot before {decisive} is another one; delete it")));
     }
     let garbage = listing.garbage(date, limits, &snapshot);
-    if garbage.is_empty() {
-        return Ok(());
+    let sparse = snapshot.sparse(store.shared_files(decisive));
+    let (growing, sparse): (Vec<SparseFile>, Vec<SparseFile>) = sparse.into_iter().partition(|found| found.file.grows);
+    // It can be deleted, or merged, from the next time on.
+    for found in growing {
+        let dead_bytes = found.dead_bytes();
+        store.end_file(found.file.numbers, dead_bytes).await?;
     }
-    let deleted = garbage.objects.len() + garbage.merged.len();
-    store.delete(garbage).await?;
-    METRICS.merges.deleted.add(deleted as u64);
+    if !garbage.is_empty() {
+        METRICS.merges.deleted.add(store.delete(garbage).await?);
+    }
+    let has_objects = config.merge.as_ref().is_some_and(|merge| has_dead(&snapshot, &merge.limits));
+    dead.send_if_modified(|dead| dead.note(&sparse, has_objects));
     Ok(())
 }

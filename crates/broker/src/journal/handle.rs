@@ -4,7 +4,7 @@ use crate::append::Appended;
 use crate::clock::StorageClock;
 use crate::index::Found;
 use crate::journal::catalog::{Catalog, JournalTopic};
-use crate::journal::merge::{MergeConfig, Merger, Published};
+use crate::journal::merge::{Dead, MergeConfig, Merger, Published};
 use crate::journal::task::{Progress, Request, Task};
 use crate::journal::{JournalStore, ProducerIds, Together};
 use crate::limits::{
@@ -384,13 +384,15 @@ impl Journal {
         let catalog = Arc::new(RwLock::new(Catalog::new(!store.checks_objects(), together.clone())));
         let (progress, progress_now) = watch::channel(Progress::Reading);
         let (published, published_now) = watch::channel(Published::default());
+        let (dead, dead_now) = watch::channel(Dead::default());
         let (end, end_now) = watch::channel(1);
         let merger = config.merge.clone().map(|merge| {
             let (store, inbox, catalog) = (store.clone(), inbox.downgrade(), catalog.clone());
-            Merger::new(store, clock.clone(), inbox, catalog, published_now, &config, merge)
+            Merger::new(store, clock.clone(), inbox, catalog, (published_now, dead_now), &config, merge)
         });
         let tidies = config.tidies.clone();
-        let task = Task::new(store.clone(), clock, config, catalog.clone(), progress, published, end).run(requests);
+        let news = (published, dead);
+        let task = Task::new(store.clone(), clock, config, catalog.clone(), progress, news, end).run(requests);
         let until_ready = progress_now.clone();
         // Merging copies gigabytes: it stays here wherever the task runs.
         let runtime = Handle::current();

@@ -115,7 +115,8 @@ pub(super) async fn replace(
         objects.extend(own.map(|(_, bytes)| (number, Bytes::from(bytes))));
     }
     for (number, bytes) in objects {
-        if let PutResult::Unknown = store.create(Source::Journal(number), vec![bytes]).await {
+        let put = store.create(Source::Journal(number), vec![bytes]).await;
+        if let PutResult::NotStored | PutResult::Unknown = put {
             return Err(StoreError::wait(format!("object {number} could not be replaced; retry")));
         }
     }

@@ -60,7 +60,7 @@ impl Keys {
         if index.header.batches == 0 {
             return false;
         }
-        let is_refused = is_over && !index.controls().iter().any(makes_room);
+        let is_refused = is_over && !index.controls().iter().any(Control::makes_room);
         let used = self.bytes;
         self.refusal = is_refused.then(|| {
             StoreError::wait(format!(
@@ -70,18 +70,6 @@ impl Keys {
         });
         is_refused
     }
-}
-
-/// Whether a change makes room, by itself or in the end.
-fn makes_room(control: &Control) -> bool {
-    matches!(
-        control,
-        Control::Delete { .. }
-            | Control::Trim { .. }
-            | Control::BeginMerge { .. }
-            | Control::EndMerge { .. }
-            | Control::AbandonMerge { .. }
-    )
 }
 
 impl MemoryJournal {
@@ -183,7 +171,7 @@ impl JournalStore for MemoryJournal {
         }
         let bytes: usize = parts.iter().map(Bytes::len).sum();
         if !source.is_merged() && keys.refuses(&parts, bytes as u64, self.bytes_max) {
-            return Box::pin(ready(PutResult::Unknown));
+            return Box::pin(ready(PutResult::NotStored));
         }
         // Copied, because the parts are blocks of the pool, which wants them back.
         let mut object = BytesMut::with_capacity(bytes);
@@ -244,14 +232,15 @@ impl JournalStore for MemoryJournal {
         Box::pin(ready(Ok(Dated { found, date: self.listing_date() })))
     }
 
-    fn delete(&self, garbage: Garbage) -> BoxFuture<'static, Result<(), StoreError>> {
+    fn delete(&self, garbage: Garbage) -> BoxFuture<'static, Result<u64, StoreError>> {
         let mut keys = self.keys();
         let objects = garbage.objects.iter().map(|number| Source::Journal(*number));
         let objects = objects.chain(garbage.merged.iter().map(|number| Source::Merged(*number)));
         let mut deleted: Vec<Stored> = objects.filter_map(|source| keys.objects.remove(&source)).collect();
+        let count = deleted.len() as u64;
         deleted.extend(garbage.snapshots.iter().filter_map(|number| keys.snapshots.remove(number)));
         keys.bytes -= deleted.iter().map(|stored| stored.bytes.len() as u64).sum::<u64>();
         drop(keys);
-        Box::pin(ready(Ok(())))
+        Box::pin(ready(Ok(count)))
     }
 }

@@ -3,6 +3,7 @@
 //! records from topics that are compacted, by way of the same merges.
 
 mod compact;
+mod dead;
 mod keys;
 mod pause;
 mod rewrite;
@@ -20,6 +21,7 @@ use crate::metrics::METRICS;
 use crate::store::StoreError;
 use bytes::Bytes;
 use compact::Compacted;
+pub(super) use dead::Dead;
 pub use pause::MergeWait;
 use rawline_journal::{
     Control, Id, Joined, MergeLimits, PartitionId, Piece, PutResult, Refused, Source, Uses, choose, join,
@@ -100,6 +102,7 @@ pub(super) struct Merger {
     inbox: mpsc::WeakSender<Request>,
     catalog: Arc<RwLock<Catalog>>,
     published: watch::Receiver<Published>,
+    dead: watch::Receiver<Dead>,
     config: MergeConfig,
     tidies: Arc<AtomicBool>,
     /// Other journals of this broker merge in turn.
@@ -122,7 +125,7 @@ impl Merger {
         clock: Arc<dyn Clock>,
         inbox: mpsc::WeakSender<Request>,
         catalog: Arc<RwLock<Catalog>>,
-        published: watch::Receiver<Published>,
+        (published, dead): (watch::Receiver<Published>, watch::Receiver<Dead>),
         settings: &JournalConfig,
         config: MergeConfig,
     ) -> Self {
@@ -135,6 +138,7 @@ impl Merger {
             inbox,
             catalog,
             published,
+            dead,
             config,
             tidies: settings.tidies.clone(),
             turn,
@@ -154,6 +158,8 @@ impl Merger {
         let mut looked = Published::default();
         // As far as is known: the oldest are merged first.
         let mut merged = Published::default();
+        // What the collector had found when the last look was taken that didn't lead to a merge.
+        let mut dead = 0;
         // Whether something was published since topics were compacted.
         let mut has_news = false;
         // The open merge, and when this broker has seen it first.
@@ -174,12 +180,12 @@ impl Merger {
                         self.abandon(merge).await
                     }
                 },
-                None if self.tidies() && self.is_due(looked) => {
+                None if self.tidies() && (self.is_due(looked) || self.is_dead(dead)) => {
                     if let Err(Failed::Closed) = self.pause(merged).await {
                         return;
                     }
                     let _turn = self.turn.clone().acquire_owned().await;
-                    let now = *self.published.borrow_and_update();
+                    let (now, found) = (*self.published.borrow_and_update(), self.dead.borrow_and_update().found);
                     match self.merge().await {
                         // There may be more.
                         Ok(Some(more)) => {
@@ -188,11 +194,12 @@ impl Merger {
                         }
                         Ok(None) => {
                             (looked, merged, has_news) = (now, now, true);
+                            dead = found;
                             Ok(())
                         }
                         Err(Failed::Abandoned) => {
                             self.failures += 1;
-                            looked = now;
+                            (looked, dead) = (now, found);
                             Ok(())
                         }
                         Err(Failed::Closed) => Err(Failed::Closed),
@@ -204,8 +211,15 @@ impl Merger {
                     self.compact().await
                 }
                 None => {
-                    has_news = true;
-                    self.published.changed().await.map_err(|_| Failed::Closed)
+                    let changed = tokio::select! {
+                        biased;
+                        published = self.published.changed() => {
+                            has_news = true;
+                            published
+                        }
+                        dead = self.dead.changed() => dead,
+                    };
+                    changed.map_err(|_| Failed::Closed)
                 }
             };
             if let Err(Failed::Closed) = proceeded {
@@ -225,12 +239,21 @@ impl Merger {
     fn is_due(&self, looked: Published) -> bool {
         let now = *self.published.borrow();
         assert!(now.objects >= looked.objects && now.bytes >= looked.bytes, "{now:?} after {looked:?}");
-        // What has failed several times, and costs the bytes each time, is worth fewer tries.
-        let rarely = 1 << self.failures.min(MERGE_FAILURES_MAX);
+        let rarely = self.rarely();
         let (objects, bytes) = (now.objects - looked.objects, now.bytes - looked.bytes);
         let is_enough =
             objects >= self.config.look_objects * rarely || bytes >= self.config.limits.target_bytes / 2 * rarely;
         is_enough && objects >= self.pieces / MERGE_PIECES_PER_OBJECT
+    }
+
+    /// Whether the collector has found so often what makes room, since it had done so `looked` times.
+    fn is_dead(&self, looked: u64) -> bool {
+        self.dead.borrow().found - looked >= self.rarely()
+    }
+
+    /// What has failed several times, and costs the bytes each time, is worth fewer tries.
+    fn rarely(&self) -> u64 {
+        1 << self.failures.min(MERGE_FAILURES_MAX)
     }
 
     /// Merges once. Returns about how much; `None` if there is nothing to merge, or another broker does.
@@ -316,7 +339,7 @@ impl Merger {
             parts.iter().for_each(|part| self.store.touched(part));
             match created {
                 PutResult::Created { .. } => return Ok(()),
-                PutResult::Unknown => sleep(self.retry_after).await,
+                PutResult::NotStored | PutResult::Unknown => sleep(self.retry_after).await,
                 PutResult::Exists => {
                     let found = self.store.index(source).await?.found;
                     let is_ours = |header: &rawline_journal::Header| {
@@ -363,7 +386,7 @@ impl Merger {
 
     /// The objects that a merge copies now.
     async fn choose(&mut self) -> Vec<Source> {
-        let (limits, sparse) = (self.config.limits, self.store.sparse());
+        let (limits, sparse) = (self.config.limits, self.dead.borrow().files.clone());
         // On a directory, nearly all objects stay as they are. Nothing is added up for them, so they need no memory.
         let (mut candidates, mut pieces) = (BTreeSet::new(), 0);
         let look = |_, piece: Piece, _| {

@@ -41,7 +41,7 @@ use crate::limits::DELETION_DELAY;
 use crate::store::StoreError;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use rawline_journal::{Garbage, Index, Listing, Missing, Place, PutResult, Source};
+use rawline_journal::{Garbage, Index, Listing, Missing, Place, PutResult, SharedFile, Source};
 use std::ops::Range;
 use std::time::Duration;
 
@@ -139,14 +139,21 @@ pub trait JournalStore: Send + Sync + 'static {
         look::explain_lost(missing, |source| self.name_of(source), why, |source| self.give_up_hint(source))
     }
 
-    /// Numbers of journal objects that share files most of which nobody needs, in ascending order: merging them frees
-    /// room. None where each object is stored for itself.
-    fn sparse(&self) -> Vec<Range<u64>> {
+    /// The files that several journal objects share, in ascending order of the objects' numbers, with the bytes of the
+    /// objects below `covered`. None where each object is stored for itself.
+    fn shared_files(&self, _covered: u64) -> Vec<SharedFile> {
         Vec::new()
     }
 
-    /// Deletes objects and snapshots. Those that are gone already don't matter.
-    fn delete(&self, garbage: Garbage) -> BoxFuture<'static, Result<(), StoreError>>;
+    /// Appends no more to the file that grows, which has these objects, so that it can be deleted once what is needed
+    /// of it is merged. `dead_bytes` of it are not needed: if that isn't worth another file, nothing happens.
+    fn end_file(&self, _numbers: Range<u64>, _dead_bytes: u64) -> BoxFuture<'static, Result<(), StoreError>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    /// Deletes objects and snapshots. Those that are gone already don't matter. Returns the number of objects whose
+    /// bytes are freed: one that shares its file with others is deleted with the last of them.
+    fn delete(&self, garbage: Garbage) -> BoxFuture<'static, Result<u64, StoreError>>;
 }
 
 /// The index of an object.

@@ -10,7 +10,7 @@ use crate::journal::catch_ups::CatchUps;
 use crate::journal::collect::collect;
 use crate::journal::expiry::Expiry;
 use crate::journal::handle::{JournalConfig, JournalError};
-use crate::journal::merge::Published;
+use crate::journal::merge::{Dead, Published};
 use crate::journal::reads::{Missed, Read, Reads};
 use crate::journal::snapshots::{Snapshots, Taken};
 use crate::journal::watch::Watch;
@@ -33,6 +33,7 @@ use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 mod snapshots;
@@ -144,11 +145,14 @@ pub(super) struct Task {
     catalog: Arc<RwLock<Catalog>>,
     progress: watch::Sender<Progress>,
     published: watch::Sender<Published>,
+    /// What a merge makes room of.
+    dead: watch::Sender<Dead>,
     /// Number of the object that is read next.
     end: watch::Sender<u64>,
     snapshots: Snapshots,
     /// When to look for objects that can be deleted.
     collect_at: Instant,
+    collecting: Option<JoinHandle<()>>,
     /// When to look for transactions that take too long, while any is open.
     expire_at: Instant,
     /// Since when they have been open.
@@ -166,7 +170,7 @@ impl Task {
         config: JournalConfig,
         catalog: Arc<RwLock<Catalog>>,
         progress: watch::Sender<Progress>,
-        published: watch::Sender<Published>,
+        (published, dead): (watch::Sender<Published>, watch::Sender<Dead>),
         end: watch::Sender<u64>,
     ) -> Self {
         let mut actions = Vec::new();
@@ -192,9 +196,11 @@ impl Task {
             catalog,
             progress,
             published,
+            dead,
             end,
             snapshots: Snapshots::new(),
             collect_at: Instant::now() + collect_after,
+            collecting: None,
             expire_at: Instant::now(),
             expiry: Expiry::default(),
             expiring: 0,
@@ -243,7 +249,7 @@ impl Task {
                 () = alarm.at(deadline) => {
                     if self.collect_at <= Instant::now() {
                         self.collect_at = Instant::now() + self.config.garbage_interval;
-                        tasks::spawn(collect(self.store.clone(), self.config.limits));
+                        self.collect();
                         self.take_snapshot();
                     }
                     self.expire();
@@ -278,6 +284,16 @@ impl Task {
             self.take_snapshot();
         }
         self.take_last_snapshot().await;
+    }
+
+    /// Begins to delete what nobody needs.
+    fn collect(&mut self) {
+        // One at a time: two would delete the same.
+        if self.collecting.as_ref().is_some_and(|collecting| !collecting.is_finished()) {
+            return;
+        }
+        let (store, config, dead) = (self.store.clone(), self.config.clone(), self.dead.clone());
+        self.collecting = Some(tasks::spawn(collect(store, config, dead)));
     }
 
     fn has_room(&self) -> bool {

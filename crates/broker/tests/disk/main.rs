@@ -5,6 +5,7 @@
 mod damage;
 mod end;
 mod files;
+mod freeing;
 mod journal;
 mod journal_files;
 mod journal_reads;

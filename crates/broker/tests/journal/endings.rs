@@ -102,7 +102,7 @@ impl JournalStore for Shared {
         })
     }
 
-    fn delete(&self, garbage: Garbage) -> BoxFuture<'static, Result<(), StoreError>> {
+    fn delete(&self, garbage: Garbage) -> BoxFuture<'static, Result<u64, StoreError>> {
         self.0.store.delete(garbage)
     }
 }

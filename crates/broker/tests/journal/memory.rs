@@ -262,7 +262,7 @@ impl JournalStore for Slow {
         late(move || store.list())
     }
 
-    fn delete(&self, garbage: Garbage) -> BoxFuture<'static, Result<(), StoreError>> {
+    fn delete(&self, garbage: Garbage) -> BoxFuture<'static, Result<u64, StoreError>> {
         let store = self.0.clone();
         late(move || store.delete(garbage))
     }
@@ -347,7 +347,7 @@ impl JournalStore for Down {
         down()
     }
 
-    fn delete(&self, _: Garbage) -> BoxFuture<'static, Result<(), StoreError>> {
+    fn delete(&self, _: Garbage) -> BoxFuture<'static, Result<u64, StoreError>> {
         down()
     }
 }

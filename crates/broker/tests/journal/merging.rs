@@ -4,7 +4,7 @@
 use crate::support::{all, config, create, merging, one, received};
 use rawline_broker::journal::{Journal, JournalConfig, JournalError, MemoryJournal, MergeConfig, MergeWait};
 use rawline_broker::{Clock, SystemClock};
-use rawline_journal::{Control, PartitionId, Refused, Source};
+use rawline_journal::{Control, MergeLimits, PartitionId, Refused, Source};
 use rawline_testkit::batches::{received_record_batches, record_batch, stamped};
 use std::sync::Arc;
 use std::time::Duration;
@@ -147,6 +147,37 @@ async fn what_is_trimmed_or_deleted_stays_so() {
     assert_eq!(fresh.offsets(partition), 9..61);
     assert_eq!(all(&fresh, partition).await[..51], expected[2..]);
     assert_eq!(fresh.offsets(PartitionId { topic: gone, number: 0 }), 0..0);
+}
+
+/// Of each object, one topic's records are left, and nothing is appended any more.
+#[tokio::test(start_paused = true)]
+async fn small_objects_that_are_dead_together_are_merged_without_an_append() {
+    const OBJECTS: usize = 30;
+    let store = store();
+    let config = config(1);
+    let merge = config.merge.clone().unwrap();
+    // Neither their number nor their bytes is worth a merge.
+    let limits = MergeLimits { keep_bytes: 40_000, ..merge.limits };
+    let journal = open(&store, JournalConfig { merge: Some(MergeConfig { limits, ..merge }), ..config });
+    let kept = journal.change(create("kept", 1)).await.unwrap();
+    let deleted = journal.change(create("deleted", 1)).await.unwrap();
+    let large = "-".repeat(2_000);
+    for n in 0..OBJECTS {
+        let appends = [(kept, text(0, n)), (deleted, large.clone())].map(|(topic, record)| {
+            let journal = &journal;
+            async move {
+                let partition = PartitionId { topic, number: 0 };
+                journal.append(partition, None, received(&one(&[&record]))).await.unwrap()
+            }
+        });
+        futures_util::future::join_all(appends).await;
+    }
+    sleep(Duration::from_secs(2 * 3600)).await;
+    assert!(store.objects() >= OBJECTS && merged(&store) == 0, "{:?}", store.sources());
+    journal.change(Control::Delete { topic: deleted }).await.unwrap();
+    until("what is dead is not deleted", || store.objects() < 8).await;
+    assert_eq!(merged(&store), 1, "{:?}", store.sources());
+    assert_all(&journal, kept, 1, OBJECTS).await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -32,6 +32,7 @@ pub(crate) fn merging(run: u64) -> JournalConfig {
         target_bytes: 8_000,
         keep_bytes: 2_000,
         keep_piece_bytes: u64::MAX,
+        shares_files: false,
         objects_max: 20,
         piece_bytes: 2_000,
         piece_span_us: 3_600_000_000,

@@ -27,6 +27,7 @@ pub fn small(settings: JournalConfig) -> JournalConfig {
         check_interval: Duration::from_secs(10),
         merge: Some(MergeConfig {
             limits: MergeLimits {
+                shares_files: false,
                 target_bytes: 6_000,
                 keep_bytes: 1_500,
                 keep_piece_bytes: u64::MAX,

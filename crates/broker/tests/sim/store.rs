@@ -532,8 +532,9 @@ impl JournalStore for Connection {
         }))
     }
 
-    fn delete(&self, garbage: Garbage) -> BoxFuture<'static, Result<(), StoreError>> {
+    fn delete(&self, garbage: Garbage) -> BoxFuture<'static, Result<u64, StoreError>> {
         let this = self.clone();
+        let count = (garbage.objects.len() + garbage.merged.len()) as u64;
         // What was sent arrives, whether or not the sender lives.
         tokio::spawn(async move {
             this.pass().await;
@@ -548,7 +549,7 @@ impl JournalStore for Connection {
             keys.seen.deleted_merged += deleted;
             garbage.snapshots.iter().for_each(|number| drop(keys.snapshots.remove(number)));
         });
-        Box::pin(std::future::ready(Ok(())))
+        Box::pin(std::future::ready(Ok(count)))
     }
 }
 

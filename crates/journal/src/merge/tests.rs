@@ -7,6 +7,7 @@ const LIMITS: MergeLimits = MergeLimits {
     target_bytes: 6400,
     keep_bytes: 800,
     keep_piece_bytes: u64::MAX,
+    shares_files: false,
     objects_max: 16,
     piece_bytes: 1000,
     piece_span_us: 100,
@@ -117,6 +118,26 @@ fn what_is_dead_makes_room() {
     assert_eq!(chosen(&[(Source::Merged(1), 2000, &[(0, 600), (1, 500)])]), [], "more than half is alive");
     assert_eq!(chosen(&[(Source::Merged(1), 700, &[(0, 100)])]), [], "too small");
     assert_eq!(chosen(&[(Source::Journal(1), 1300, &[(0, 600)])]), [Source::Journal(1)]);
+}
+
+/// One topic's batches are next to another's in each of many small objects, and the other was deleted.
+#[test]
+fn small_objects_that_are_dead_together_make_room() {
+    let objects = |source: fn(u64) -> Source, count| -> Vec<Object<'static>> {
+        (1..=count).map(|number| (source(number), 500, &[(0, 50)][..])).collect()
+    };
+    assert_eq!(chosen(&objects(Source::Merged, 2)), [], "612 bytes are dead");
+    assert_eq!(chosen(&objects(Source::Merged, 3)).len(), 3);
+    assert_eq!(chosen(&objects(Source::Journal, 3)).len(), 3);
+    let half = (Source::Merged(9), 500, &[(0, 110)][..]);
+    assert_eq!(chosen(&[objects(Source::Merged, 3), vec![half]].concat()).len(), 3, "half of one is alive");
+    let shared = MergeLimits { shares_files: true, ..LIMITS };
+    let chosen = |objects: &[Object<'_>]| choose(&uses(objects), &[], &shared).len();
+    assert_eq!(
+        [chosen(&objects(Source::Journal, 3)), chosen(&objects(Source::Merged, 3))],
+        [0, 3],
+        "no room of its own"
+    );
 }
 
 /// Merges as long as there is something to merge. Returns how many bytes were copied, and the objects that are left.

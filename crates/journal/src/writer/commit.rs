@@ -65,7 +65,9 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         let appended_us = next_time(self.state.times.newest_us(), self.clock_us);
         object.undo.push(self.state.advance(appended_us));
         self.gather_controls(&mut object);
-        self.gather_appends(&mut object, actions);
+        if object.controls.is_empty() || !self.puts_changes_alone {
+            self.gather_appends(&mut object, actions);
+        }
         let Gathered { controls, entries, tickets, sizes, undo, judged } = object;
         if tickets.is_empty() {
             undo.into_iter().rev().for_each(|undo| self.state.undo(undo));
@@ -157,6 +159,9 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
     fn gather_controls(&mut self, object: &mut Gathered<T>) {
         let (mut bytes, mut markers, mut count) = (0, Vec::new(), 0);
         while bytes < OBJECT_CONTROL_BYTES_MAX - CONTROL_BYTES_MAX && count <= MARKERS_MAX {
+            if self.puts_changes_alone && !object.controls.is_empty() {
+                break;
+            }
             let Some((ticket, request)) = self.group.pop_control() else { break };
             let control = self.state.record(request);
             let due = self.state.markers(&control);
@@ -241,7 +246,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
             match result {
                 PutResult::Created { date } => self.settled(link, date, actions),
                 PutResult::Exists => self.follow(actions),
-                PutResult::Unknown => *put = retry,
+                PutResult::NotStored | PutResult::Unknown => *put = retry,
             }
             return;
         }
@@ -264,8 +269,10 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
             (PutResult::Created { date }, _) => flight.put = Put::Created { date },
             (PutResult::Exists, _) if !lose_races => flight.put = Put::Created { date: self.end_seen },
             (PutResult::Exists, _) => flight.put = Put::Exists,
-            (PutResult::Unknown, Put::Exists) => {}
-            (PutResult::Unknown, _) => {
+            (PutResult::NotStored | PutResult::Unknown, Put::Exists) => {}
+            // What became of an earlier request for it is known too.
+            (PutResult::NotStored, _) if flight.unknown_since.is_none() => flight.put = Put::NotStored,
+            (PutResult::NotStored | PutResult::Unknown, _) => {
                 flight.put = retry;
                 flight.unknown_since.get_or_insert(now);
             }
@@ -301,11 +308,19 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
             self.state.confirm(flight.link, self.rules);
             self.publish(&flight, actions);
         }
+        if self.flights.front().is_some_and(|flight| flight.put == Put::NotStored) {
+            // Nothing has to be put at its number to show that it isn't there.
+            self.take_out();
+            self.flights.iter_mut().for_each(|flight| flight.is_given_up = true);
+            self.puts_changes_alone = true;
+            self.drop_given_up(actions);
+        }
     }
 
     /// An object in flight is part of the chain, and everything before it is.
     pub(super) fn publish(&mut self, flight: &Flight<T>, actions: &mut Vec<Action<T>>) {
         self.window = self.limits.in_flight_max;
+        self.puts_changes_alone &= flight.changes.entries.is_empty();
         actions.push(Action::Publish { link: flight.link, changes: flight.changes.clone() });
         flight.answer_stored(actions);
     }

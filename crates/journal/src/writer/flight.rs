@@ -121,6 +121,8 @@ pub(super) enum Put {
     Created { date: u64 },
     /// Some object with its number is stored.
     Exists,
+    /// It isn't stored, and no request for it is in flight.
+    NotStored,
     /// The outcome is unknown, and a request goes out again at this time.
     Retry { at: Duration },
 }

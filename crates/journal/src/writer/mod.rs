@@ -20,6 +20,8 @@
 mod commit;
 mod flight;
 mod follow;
+#[cfg(test)]
+mod tests;
 
 use crate::chain::{Id, Link};
 use crate::control::{Control, Refused};
@@ -69,6 +71,8 @@ pub enum PutResult {
     },
     /// There is an object with this number.
     Exists,
+    /// The store didn't take it, for example because it is full: by this request it isn't stored and never will be.
+    NotStored,
     /// Anything else: the object may be there, may arrive later, or never.
     Unknown,
 }
@@ -258,6 +262,9 @@ pub struct Writer<T> {
     clock_us: u64,
     /// When the newest PUT began.
     put_at: Option<Duration>,
+    /// Whether the store didn't take the newest object with appends. Until it takes one, each change is put alone: a
+    /// store that is full may still take those that make room.
+    puts_changes_alone: bool,
     /// A valid object contradicts the others: nothing can be appended until a human has looked.
     contradiction: Option<Contradiction>,
 }
@@ -296,6 +303,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
             told: 0,
             clock_us: 0,
             put_at: None,
+            puts_changes_alone: false,
             contradiction: None,
         }
     }

@@ -35,6 +35,17 @@ impl Room {
             return Ok(());
         }
         let wanted = bytes.max(self.allocated + self.step).min(self.capacity);
+        self.allocate_up_to(device, file, bytes, wanted)?;
+        self.step = (self.step * 2).min(SEGMENT_STEP_BYTES_MAX);
+        Ok(())
+    }
+
+    /// The same, and no more.
+    pub(super) fn allocate_exactly(&mut self, device: &dyn Device, file: &File, bytes: u64) -> io::Result<()> {
+        if bytes > self.allocated { self.allocate_up_to(device, file, bytes, bytes) } else { Ok(()) }
+    }
+
+    fn allocate_up_to(&mut self, device: &dyn Device, file: &File, bytes: u64, wanted: u64) -> io::Result<()> {
         let allocate = |end: u64| device.allocate(file, self.allocated..end);
         let is = |error: &io::Error, errno: &[Errno]| {
             errno.iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
@@ -51,7 +62,6 @@ impl Room {
         };
         let (allocated, capacity) = (self.allocated, self.capacity);
         assert!(bytes <= allocated && allocated <= capacity, "allocated {allocated} of {capacity} bytes for {bytes}");
-        self.step = (self.step * 2).min(SEGMENT_STEP_BYTES_MAX);
         Ok(())
     }
 

@@ -327,11 +327,12 @@ impl JournalStore for S3Journal {
         }
     }
 
-    fn delete(&self, garbage: Garbage) -> BoxFuture<'static, Result<(), StoreError>> {
+    fn delete(&self, garbage: Garbage) -> BoxFuture<'static, Result<u64, StoreError>> {
         let this = self.clone();
         Box::pin(async move {
             this.probe.passed().await?;
-            this.delete_all(&garbage).await
+            this.delete_all(&garbage).await?;
+            Ok((garbage.objects.len() + garbage.merged.len()) as u64)
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Inner;
 use super::files::{SNAPSHOT, numbers_in};
+use super::segments::Stored;
 use super::write::DATE;
 use crate::store::StoreError;
 use crate::store::disk::io_error;
@@ -9,7 +10,7 @@ use crate::store::disk::segment::remove;
 use rawline_journal::{Garbage, Key, Listing};
 
 impl Inner {
-    /// Lists what can be deleted if nobody needs it. The segment that takes new objects is left out.
+    /// Lists what can be deleted if nobody needs it.
     pub(super) fn list(&self) -> Result<Listing, StoreError> {
         let key = |number| Key { number, created: DATE };
         // Before the others: what is listed is in a snapshot or in none.
@@ -19,8 +20,9 @@ impl Inner {
         Ok(Listing { objects, merged, snapshots, given_up: self.given_up()? })
     }
 
-    /// Deletes what nobody needs. Bytes that readers hold stay readable.
-    pub(super) fn delete(&self, garbage: &Garbage) -> Result<(), StoreError> {
+    /// Deletes what nobody needs. Bytes that readers hold stay readable. Returns the number of objects whose files are
+    /// gone.
+    pub(super) fn delete(&self, garbage: &Garbage) -> Result<u64, StoreError> {
         // What the garbage was found by may not be durable.
         if let Some(failed) = self.failed.get() {
             return Err(failed.clone());
@@ -29,10 +31,15 @@ impl Inner {
             let path = self.snapshot_path(*number);
             remove(self.device(), &path).map_err(|error| io_error("delete", &path, &error))?;
         }
+        let mut deleted = 0;
+        let mut remove = |stored: &Stored, objects| match stored.segment.remove() {
+            Ok(()) => deleted += objects,
+            Err(error) => tracing::warn!(%error, "a file that nobody needs stays until the broker is started again"),
+        };
         for number in &garbage.merged {
             // Before its file: readers don't find it then.
             let stored = self.merged_mut().remove(number);
-            stored.map_or(Ok(()), |stored| stored.segment.remove())?;
+            stored.iter().for_each(|stored| remove(stored, 1));
         }
         let segments: Vec<_> = self.segments().values().cloned().collect();
         for stored in segments {
@@ -42,9 +49,10 @@ impl Inner {
             let numbers = garbage.objects.iter().copied().skip(begin).take(end - begin);
             if begin < end && stored.delete(numbers) {
                 self.segments_mut().remove(&own.start);
-                stored.segment.remove()?;
+                remove(&stored, own.end - own.start);
             }
         }
-        Ok(())
+        self.reserve.fill();
+        Ok(deleted)
     }
 }

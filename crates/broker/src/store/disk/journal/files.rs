@@ -2,6 +2,7 @@
 //! synced, and renamed: a name stands for a whole file.
 
 use super::recover::whole_file;
+use super::reserve::{RESERVE, is_full};
 use super::write::{DATE, stop};
 use super::{Inner, sync_dir};
 use crate::store::StoreError;
@@ -29,13 +30,15 @@ impl Inner {
     pub(super) fn store_snapshot(&self, next_number: u64, snapshot: &Bytes) -> Result<(), StoreError> {
         self.sync_visible()?;
         let path = self.snapshot_path(next_number);
-        match create(self.device(), &path, std::slice::from_ref(snapshot)) {
+        let create = || create(self.device(), &path, std::slice::from_ref(snapshot));
+        match self.reserve.lend(create, is_full) {
             // Whatever else has a name here was durable when it was created, or when the directory was opened.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             Err(error) => Err(io_error("write", &path, &error)),
             Ok(()) => {
                 self.sync_name(&self.snapshots_dir, &path)?;
                 self.snapshot.fetch_max(next_number, Ordering::Relaxed);
+                self.reserve.have_room_for(snapshot.len() as u64);
                 Ok(())
             }
         }
@@ -72,8 +75,7 @@ impl Inner {
     /// Stores a merged object.
     pub(super) fn create_merged(&self, number: u64, parts: &[Bytes]) -> PutResult {
         let path = segment_path(&self.merged_dir, number);
-        let created = create(self.device(), &path, parts);
-        match created {
+        match self.reserve.lend(|| create(self.device(), &path, parts), is_full) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return PutResult::Exists,
             Err(error) => {
                 let error = io_error("write", &path, &error);
@@ -138,6 +140,7 @@ pub(super) fn numbers_in(dir: &Path, ending: &str) -> Result<Vec<u64>, StoreErro
             Some((Some(number), found)) if found == ending => numbers.push(number),
             Some((Some(_), "idx" | "torn" | ACCEPT)) => {}
             _ if name.as_encoded_bytes().starts_with(DRAFT.as_bytes()) => {}
+            _ if name == RESERVE => {}
             // The folders in a journal's.
             _ if dir.join(&name).is_dir() => {}
             _ => foreign.push(name),

@@ -5,6 +5,7 @@
 //! DIR/journal/00000000000000000001.idx             where they are, once the segment is full or of an earlier run
 //! DIR/journal/merged/00000000000000000001.seg      a merged object
 //! DIR/journal/snapshots/00000000000000001001.rws   the state before this object
+//! DIR/journal/reserve                              room for what makes room on a full disk
 //! ```
 //!
 //! The directory has one owner, which holds its lock, so dates mean nothing here: no other writer can have been paused,
@@ -19,6 +20,7 @@ mod frame;
 mod power;
 mod read;
 mod recover;
+mod reserve;
 mod salvage;
 mod seal;
 mod segments;
@@ -40,7 +42,8 @@ use crate::store::disk::Durability;
 use crate::store::lock::DirLock;
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, ready};
-use rawline_journal::{Garbage, Header, Index, Limits, Listing, MergeLimits, Place, PutResult, Source};
+use rawline_journal::{Garbage, Header, Index, Limits, Listing, MergeLimits, Place, PutResult, SharedFile, Source};
+use reserve::Reserve;
 use segments::Stored;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -75,6 +78,8 @@ struct Inner {
     snapshots_dir: PathBuf,
     options: Options,
     files: Arc<OpenFiles>,
+    /// Room for what makes room on a full disk.
+    reserve: Reserve,
     /// Whether zeros are written ahead of the objects.
     fills: bool,
     /// Objects to create.
@@ -124,6 +129,10 @@ impl DiskJournal {
         let (segments, next_number) = recover::recover(&dir, covered, options.durability, files)?;
         let merged = recover::merged(&merged_dir, files)?;
         let is_synced = options.durability == Durability::Fsync;
+        let snapshot_bytes = newest_snapshot.and_then(|newest| {
+            std::fs::metadata(files::snapshot_path(&snapshots_dir, newest)).ok().map(|found| found.len())
+        });
+        let reserve = Reserve::open(&dir, options.segment_bytes, snapshot_bytes.unwrap_or_default(), files)?;
         let in_place = || files.device().writes_in_place(&dir).map_err(|error| io_error("look at", &dir, &error));
         let inner = Inner {
             fills: is_synced && in_place()?,
@@ -135,6 +144,7 @@ impl DiskJournal {
             merged_dir,
             snapshots_dir,
             options,
+            reserve,
             files: files.clone(),
             queue: Mutex::default(),
             writer: Mutex::new(Writer::new(next_number)),
@@ -239,6 +249,7 @@ impl JournalStore for DiskJournal {
         let merge = settings.merge.clone().map(|merge| MergeConfig {
             limits: MergeLimits {
                 keep_piece_bytes: DISK_KEEP_PIECE_BYTES,
+                shares_files: true,
                 objects_max: DISK_MERGE_OBJECTS,
                 ..merge.limits
             },
@@ -359,11 +370,15 @@ impl JournalStore for DiskJournal {
         format!("create the empty file {}", self.inner.path_of(source).with_extension(files::ACCEPT).display())
     }
 
-    fn sparse(&self) -> Vec<Range<u64>> {
-        self.inner.segments().values().filter(|stored| stored.is_sparse()).map(|stored| stored.numbers()).collect()
+    fn shared_files(&self, covered: u64) -> Vec<SharedFile> {
+        self.inner.segments().values().map(|stored| stored.file(covered)).collect()
     }
 
-    fn delete(&self, garbage: Garbage) -> BoxFuture<'static, Result<(), StoreError>> {
+    fn end_file(&self, numbers: Range<u64>, dead_bytes: u64) -> BoxFuture<'static, Result<(), StoreError>> {
+        self.blocking(move |inner| inner.end_segment(numbers.start, dead_bytes))
+    }
+
+    fn delete(&self, garbage: Garbage) -> BoxFuture<'static, Result<u64, StoreError>> {
         self.blocking(move |inner| inner.delete(&garbage))
     }
 }

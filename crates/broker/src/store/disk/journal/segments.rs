@@ -2,6 +2,7 @@
 
 use super::seal::Entry;
 use crate::store::disk::segment::Segment;
+use rawline_journal::SharedFile;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -50,24 +51,21 @@ impl Stored {
         self.is_full.store(true, Ordering::Release);
     }
 
-    /// The numbers of the objects that may be deleted and aren't. The segment that takes new objects keeps its old
-    /// ones.
+    /// The numbers of the objects that may be deleted and aren't.
     pub fn deletable(&self) -> Vec<u64> {
-        if !self.is_full.load(Ordering::Acquire) {
-            return Vec::new();
-        }
         let garbage = self.garbage.lock().unwrap_or_else(PoisonError::into_inner);
         self.numbers().filter(|number| !garbage.contains(number)).collect()
     }
 
-    /// Whether less than half of its bytes are objects that somebody needs, and no more will be appended.
-    pub fn is_sparse(&self) -> bool {
-        let garbage = self.garbage.lock().unwrap_or_else(PoisonError::into_inner);
+    /// It as a file of objects, of which those below the number `covered` are covered by a snapshot.
+    pub fn file(&self, covered: u64) -> SharedFile {
+        let (grows, numbers) = (!self.is_full.load(Ordering::Acquire), self.numbers());
         let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
-        let at = |number: &u64| usize::try_from(number - self.segment.first_offset).ok();
-        let ranges = garbage.iter().filter_map(at).filter_map(|at| entries.get(at)).map(Entry::range);
-        let bytes: u64 = ranges.map(|range| range.end - range.start).sum();
-        self.is_full.load(Ordering::Acquire) && bytes * 2 > self.segment.bytes()
+        let last = covered.clamp(numbers.start, numbers.end) - numbers.start;
+        let last = usize::try_from(last).ok().and_then(|count| entries.get(count.checked_sub(1)?));
+        let covered_bytes = last.map_or(0, |last| last.range().end);
+        let bytes = self.segment.bytes().max(covered_bytes);
+        SharedFile { numbers, bytes, covered_bytes, grows }
     }
 
     /// Notes that nobody needs these objects. Returns whether nobody needs the segment.

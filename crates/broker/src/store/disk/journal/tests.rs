@@ -343,22 +343,36 @@ async fn segments_are_deleted_when_nobody_needs_an_object_of_them() {
     let listed = journal.list().await.unwrap();
     assert_eq!(listed.date, DATE + 1, "everything is old");
     let numbers: Vec<u64> = listed.found.objects.iter().map(|key| key.number).collect();
-    assert!(numbers.iter().copied().eq(1..*all.last().unwrap()), "{numbers:?}");
+    assert!(numbers.iter().copied().eq(1..200), "{numbers:?}");
     let index = journal.index(Source::Journal(2)).await.unwrap().found.unwrap().index;
     let place = index.pieces().next().unwrap().1.place;
     let held = journal.bytes(place, place.batches()).await.unwrap();
 
     let delete = async |objects: Vec<u64>| {
-        journal.delete(Garbage { objects, ..Garbage::default() }).await.unwrap();
-        segments(dir.path())
+        let deleted = journal.delete(Garbage { objects, ..Garbage::default() }).await.unwrap();
+        (segments(dir.path()), deleted)
     };
-    assert_eq!(delete((1..all[1] - 1).collect()).await, all, "one object is needed");
-    assert_eq!(delete(vec![all[1] - 1, all[2]]).await, all[1..]);
+    assert_eq!(delete((1..all[1] - 1).collect()).await, (all.clone(), 0), "one object is needed");
+    assert_eq!(delete(vec![all[1] - 1, all[2]]).await, (all[1..].to_vec(), all[1] - 1));
     assert_eq!(held, batch(2).1, "what a reader holds stays");
     assert!(journal.bytes(place, place.batches()).await.unwrap_err().is_gone);
     assert!(journal.list().await.unwrap().found.objects.iter().all(|key| key.number >= all[1] && key.number != all[2]));
     let last = *all.last().unwrap();
-    assert_eq!(delete((all[1]..last).filter(|number| *number != all[2]).collect()).await, [last]);
+    let others = (all[1]..last).filter(|number| *number != all[2]);
+    assert_eq!(delete(others.collect()).await, (vec![last], last - all[1]));
+
+    let newest = |covered| journal.shared_files(covered).pop().unwrap();
+    let SharedFile { numbers, bytes, covered_bytes, grows } = newest(199);
+    assert!(grows && numbers == (last..200) && 0 < covered_bytes && covered_bytes < bytes, "{numbers:?}");
+    journal.end_file(numbers.clone(), 10).await.unwrap();
+    assert!(newest(200).grows, "that little isn't worth another file");
+    journal.end_file(last - 1..last, bytes).await.unwrap();
+    assert!(newest(200).grows, "another file");
+    journal.end_file(numbers.clone(), bytes).await.unwrap();
+    assert!(!newest(200).grows);
+    create(&journal, 1, 200..202).await;
+    assert_eq!(segments(dir.path()), [last, 200]);
+    assert_eq!(delete(numbers.collect()).await, (vec![200], 200 - last));
     drop(journal);
     let journal = try_open(dir.path(), Durability::Fsync, System);
     assert!(journal.err().unwrap().message.contains("missing"), "no snapshot covers what was deleted");

@@ -5,18 +5,21 @@
 
 use super::ahead::Ahead;
 use super::frame::{ALIGNMENT, FRAME_BYTES, Frame, end_after};
+use super::reserve::full;
 use super::seal::{Entry, Seal};
 use super::segments::Stored;
 use super::{Inner, lock, sync_dir};
-use crate::limits::JOURNAL_RESERVE_BYTES;
+
+use crate::limits::{JOURNAL_RESERVE_BYTES, SEGMENT_DELETED_PART_MIN};
 use crate::store::StoreError;
+use crate::store::disk::Device;
 use crate::store::disk::durability::Durability;
 use crate::store::disk::io_error;
 use crate::store::disk::room::Room;
 use crate::store::disk::segment::Segment;
-use crate::{stage, tasks};
+use crate::{Kind, stage, tasks};
 use bytes::Bytes;
-use rawline_journal::{Header, PutResult};
+use rawline_journal::{Control, Header, Index, PutResult};
 use std::fs::File;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -39,6 +42,18 @@ pub(super) struct Create {
 
 /// The result of an attempt to create an object, and where to send it.
 pub(super) type Ended = (oneshot::Sender<PutResult>, PutResult);
+
+/// How blocks are allocated.
+type Allocate = fn(&mut Room, &dyn Device, &File, u64) -> std::io::Result<()>;
+
+/// What an object needs of the disk.
+#[derive(Clone, Copy)]
+struct Need {
+    /// Bytes that stay for objects that settle failures.
+    reserve: u64,
+    /// Whether it gets room on a full disk.
+    makes_room: bool,
+}
 
 /// The journal's end.
 pub(super) struct Writer {
@@ -128,7 +143,17 @@ impl Inner {
         }
         // An object without content settles what became of another: it is no sign that there is room again.
         let is_empty = header.batches == 0 && header.control_bytes == 0;
-        match self.try_write(writer, header, parts, is_empty) {
+        let need = Need {
+            reserve: if is_empty { 0 } else { JOURNAL_RESERVE_BYTES },
+            makes_room: is_empty || makes_room(header, &parts),
+        };
+        let written = match self.make_room(writer, header, need) {
+            Ok(()) => self.try_write(writer, header, parts, need).map_err(|error| (error, PutResult::Unknown)),
+            // What a sync has left is unknown; without one, nothing is in the file.
+            Err(error) if self.failed.get().is_some() => Err((error, PutResult::Unknown)),
+            Err(error) => Err((error, PutResult::NotStored)),
+        };
+        match written {
             Ok(written) => {
                 writer.next_number += 1;
                 if !is_empty {
@@ -136,28 +161,62 @@ impl Inner {
                 }
                 Ok(written)
             }
-            Err(error) => {
+            Err((error, result)) => {
                 tracing::error!(number, %error, "an object of the journal was not stored");
                 *lock(&self.refusal, &self.failed) = Some(error);
-                Err(PutResult::Unknown)
+                Err(result)
             }
         }
     }
 
+    /// Allocates blocks for an object in a segment. On a full disk, only what makes room gets any.
+    fn make_room(&self, writer: &mut Writer, header: &Header, need: Need) -> Result<(), StoreError> {
+        if writer.active.as_ref().is_some_and(|active| active.has_room_for(header, need.reserve)) {
+            return Ok(());
+        }
+        if !need.makes_room {
+            if !self.reserve.is_whole() {
+                return Err(io_error("write to", &self.dir, &full()));
+            }
+            return self.allocate(writer, header, need.reserve, Room::allocate);
+        }
+        let mut allocate: Allocate = Room::allocate;
+        let work = || {
+            // The second time with the room of the reserve, of which nothing may be left to others.
+            let allocate = std::mem::replace(&mut allocate, Room::allocate_exactly);
+            self.allocate(writer, header, need.reserve, allocate)
+        };
+        self.reserve.lend(work, |error| error.kind == Kind::Wait)
+    }
+
+    fn allocate(
+        &self,
+        writer: &mut Writer,
+        header: &Header,
+        reserve: u64,
+        allocate: Allocate,
+    ) -> Result<(), StoreError> {
+        if !writer.active.as_ref().is_some_and(|active| active.takes(header, reserve)) {
+            return self.begin_segment(writer, header, allocate);
+        }
+        let Some(active) = &mut writer.active else { unreachable!("no segment takes {:?}", header.link) };
+        let segment = &active.stored.segment;
+        let end = active.end_after(header) + reserve;
+        let allocated = allocate(&mut active.room, self.device(), &*segment.file()?, end);
+        allocated.map_err(|error| io_error("write to", &segment.path, &error))
+    }
+
+    /// Writes an object for which there is room.
     fn try_write(
         &self,
         writer: &mut Writer,
         header: &Header,
         parts: Vec<Bytes>,
-        is_empty: bool,
+        need: Need,
     ) -> Result<Written, StoreError> {
-        let reserve = if is_empty { 0 } else { JOURNAL_RESERVE_BYTES };
-        if !writer.active.as_ref().is_some_and(|active| active.takes(header, reserve)) {
-            self.begin_segment(writer, header)?;
-        }
-        let Some(active) = &mut writer.active else { unreachable!("no segment takes {:?}", header.link) };
+        let Some(active) = &mut writer.active else { unreachable!("no segment has room for {:?}", header.link) };
         let is_synced = self.options.durability == Durability::Fsync;
-        let written = active.write(header, parts, reserve, is_synced)?;
+        let written = active.write(header, parts, need.reserve, is_synced)?;
         if active.ahead.begin(header.object_bytes) {
             let (ahead, files, file) = (active.ahead.clone(), self.files.clone(), written.file.clone());
             self.device().run(Box::new(move || ahead.fill(&**files.device(), &file)));
@@ -169,7 +228,7 @@ impl Inner {
     }
 
     /// Begins a segment with this object. If that fails, the one before goes on.
-    fn begin_segment(&self, writer: &mut Writer, header: &Header) -> Result<(), StoreError> {
+    fn begin_segment(&self, writer: &mut Writer, header: &Header, allocate: Allocate) -> Result<(), StoreError> {
         if let Some(active) = &writer.active {
             // That a segment exists shows that the one before is synced.
             self.confirm(&active.all()?)?;
@@ -186,7 +245,8 @@ impl Inner {
         let mut prepare = || {
             // The segment before has room for what settles a failure; this one has to have it too before it takes over.
             let file = segment.file()?;
-            room.allocate(self.device(), &file, length).map_err(|error| io_error("write to", &segment.path, &error))?;
+            allocate(&mut room, self.device(), &file, length)
+                .map_err(|error| io_error("write to", &segment.path, &error))?;
             match self.options.durability {
                 Durability::Fsync => sync_dir(self.device(), &self.dir),
                 Durability::PageCache => Ok(()),
@@ -206,6 +266,20 @@ impl Inner {
         if let Some(full) = before {
             self.seal_later(full);
         }
+        Ok(())
+    }
+
+    /// Ends the segment that takes the next objects if it begins with this one and enough of it isn't needed. The next
+    /// object begins another.
+    pub(super) fn end_segment(&self, first_number: u64, dead_bytes: u64) -> Result<(), StoreError> {
+        if dead_bytes < self.options.segment_bytes / SEGMENT_DELETED_PART_MIN {
+            return Ok(());
+        }
+        let mut writer = lock(&self.writer, &self.failed);
+        let is_meant = |active: &&Active| active.stored.segment.first_offset == first_number;
+        let Some(active) = writer.active.as_ref().filter(is_meant) else { return Ok(()) };
+        self.confirm(&active.all()?)?;
+        writer.active.take().into_iter().for_each(|ended| self.seal_later(ended));
         Ok(())
     }
 
@@ -300,8 +374,16 @@ impl Inner {
 
 impl Active {
     fn takes(&self, header: &Header, reserve: u64) -> bool {
-        let end = end_after(self.written.load(Ordering::Acquire), header.object_bytes);
-        self.run == header.link.id.run && end + reserve <= self.room.capacity()
+        self.run == header.link.id.run && self.end_after(header) + reserve <= self.room.capacity()
+    }
+
+    fn has_room_for(&self, header: &Header, reserve: u64) -> bool {
+        self.takes(header, reserve) && self.end_after(header) + reserve <= self.room.allocated()
+    }
+
+    /// Where an object ends that is written next.
+    fn end_after(&self, header: &Header) -> u64 {
+        end_after(self.written.load(Ordering::Acquire), header.object_bytes)
     }
 
     /// Appends an object, without making it durable or visible. After an error the next object is written in its place.
@@ -317,10 +399,9 @@ impl Active {
         let position = self.written.load(Ordering::Acquire);
         let end = end_after(position, header.object_bytes);
         assert!(position >= segment.bytes(), "writing at {position} below {}", segment.bytes());
-        assert!(end + reserve <= self.room.capacity(), "{position}..{end} in {} bytes", self.room.capacity());
+        assert!(end + reserve <= self.room.allocated(), "{position}..{end} in {} bytes", self.room.allocated());
         let failed = |error| io_error("write to", &segment.path, &error);
         let file = segment.file()?;
-        self.room.allocate(segment.device(), &file, end + reserve).map_err(failed)?;
         self.ahead.claim(end, self.room.allocated());
         let frame = Frame {
             run: self.run,
@@ -367,6 +448,16 @@ impl Active {
         let (file, end) = (self.stored.segment.file()?, self.written.load(Ordering::Acquire));
         Ok(Written { stored: self.stored.clone(), file, written: self.written.clone(), end })
     }
+}
+
+/// Whether an object has nothing but changes that make room.
+fn makes_room(header: &Header, parts: &[Bytes]) -> bool {
+    if header.batches > 0 {
+        return false;
+    }
+    let index = parts.first().map(|index| Index::parse(index));
+    let Some(Ok(index)) = index else { unreachable!("the index of {:?}: {index:?}", header.link) };
+    index.controls().iter().all(Control::makes_room)
 }
 
 /// After a failed sync the kernel takes the pages for clean: what a later sync confirms may not be there. Returns why

@@ -1,0 +1,138 @@
+//! What a writer does with a store that doesn't take objects, for example because it is full.
+
+use super::*;
+use crate::limits::Limits;
+
+const PARTITION: PartitionId = PartitionId { topic: 1, number: 0 };
+
+fn create(name: &str) -> Control {
+    Control::Create { topic: 0, name: name.into(), partitions: 1, settings: [].into() }
+}
+
+fn append(ticket: u8) -> Append<u8> {
+    let content = Content { records: 1, crc32c: 0 };
+    let size = Size { batches: 1, bytes: 10 };
+    Append { ticket, partition: PARTITION, content, size, producer: None, is_transactional: false }
+}
+
+/// A writer on an empty store, and what it has asked for.
+struct Driven {
+    writer: Writer<u8>,
+    actions: Vec<Action<u8>>,
+    now: Duration,
+}
+
+impl Driven {
+    fn new(in_flight_max: usize) -> Driven {
+        let limits =
+            Limits { batch_wait: Duration::ZERO, in_flight_max, give_up_after: Duration::ZERO, ..Limits::default() };
+        let mut actions = Vec::new();
+        let writer = Writer::new(limits, 7, &mut actions);
+        let mut driven = Driven { writer, actions, now: Duration::ZERO };
+        driven.on(Event::Snapshot { state: None, date: 0 });
+        driven.on(Event::Read { number: 1, result: ReadResult::Missing { date: 0 } });
+        driven.on(Event::Change { ticket: 0, control: create("t") });
+        let (link, ..) = driven.put();
+        driven.on(Event::Put { id: link.id, result: PutResult::Created { date: 0 } });
+        assert_eq!(driven.outcomes(), [(0, Outcome::Changed { id: 1 })]);
+        driven
+    }
+
+    fn on(&mut self, event: Event<u8>) {
+        self.actions.clear();
+        self.now += Duration::from_millis(1);
+        self.writer.on(self.now, event, &mut self.actions);
+    }
+
+    /// The objects that are put now: their places, and how many changes and appends they have.
+    fn puts(&self) -> Vec<(Link, usize, usize)> {
+        let put = |action: &Action<u8>| match action {
+            Action::Put { link, changes, .. } => Some((*link, changes.controls.len(), changes.entries.len())),
+            _ => None,
+        };
+        self.actions.iter().filter_map(put).collect()
+    }
+
+    fn put(&self) -> (Link, usize, usize) {
+        let puts = self.puts();
+        assert_eq!(puts.len(), 1, "{puts:?}");
+        puts[0]
+    }
+
+    fn outcomes(&self) -> Vec<(u8, Outcome)> {
+        let outcome = |action: &Action<u8>| match action {
+            Action::Answer { ticket, outcome } => Some((*ticket, *outcome)),
+            _ => None,
+        };
+        self.actions.iter().filter_map(outcome).collect()
+    }
+}
+
+#[test]
+fn what_the_store_does_not_take_is_answered_at_once_and_takes_no_number() {
+    let mut driven = Driven::new(1);
+    driven.on(Event::Append(append(1)));
+    let (link, ..) = driven.put();
+    driven.on(Event::Put { id: link.id, result: PutResult::NotStored });
+    assert_eq!((driven.outcomes(), driven.puts()), (vec![(1, Outcome::NotStored)], vec![]));
+    driven.on(Event::Append(append(2)));
+    let (next, ..) = driven.put();
+    assert_eq!((next.number, next.prev), (link.number, link.prev));
+    driven.on(Event::Put { id: next.id, result: PutResult::Created { date: 0 } });
+    let stored = Outcome::Stored(Answer { first_offset: 0, is_duplicate: false });
+    assert_eq!(driven.outcomes(), [(2, stored)]);
+}
+
+#[test]
+fn what_follows_an_object_that_was_not_taken_is_not_stored_either() {
+    let mut driven = Driven::new(2);
+    driven.on(Event::Append(append(1)));
+    let (first, ..) = driven.put();
+    driven.on(Event::Append(append(2)));
+    let (second, ..) = driven.put();
+    driven.on(Event::Put { id: first.id, result: PutResult::NotStored });
+    let outcomes = driven.outcomes();
+    assert!(outcomes.contains(&(1, Outcome::NotStored)) && outcomes.contains(&(2, Outcome::NotStored)), "{outcomes:?}");
+    driven.on(Event::Append(append(3)));
+    assert_eq!(driven.puts(), [], "the second may still arrive");
+    driven.on(Event::Put { id: second.id, result: PutResult::Unknown });
+    driven.on(Event::Read { number: first.number, result: ReadResult::Missing { date: 0 } });
+    assert_eq!(driven.put().0.number, first.number);
+}
+
+/// An object of both would be refused because of the appends, again and again, and with it what makes room.
+#[test]
+fn changes_are_put_alone_until_the_store_takes_appends_again() {
+    let created = PutResult::Created { date: 0 };
+    let mut driven = Driven::new(1);
+    driven.on(Event::Append(append(1)));
+    driven.writer.enqueue(append(2));
+    driven.writer.enqueue_change(3, create("u"));
+    driven.writer.enqueue_change(4, Control::Alter { topic: 1, partitions: 1, settings: [1].into() });
+    let mut put = |result, expected, outcome| {
+        let (link, changes, appends) = driven.put();
+        assert_eq!((changes, appends), expected);
+        driven.on(Event::Put { id: link.id, result });
+        assert_eq!(driven.outcomes(), [outcome]);
+    };
+    put(PutResult::NotStored, (0, 1), (1, Outcome::NotStored));
+    put(PutResult::NotStored, (1, 0), (3, Outcome::NotStored));
+    put(created, (1, 0), (4, Outcome::Changed { id: 1 }));
+    put(PutResult::NotStored, (0, 1), (2, Outcome::NotStored));
+
+    let mut both = |first: u8| {
+        driven.writer.enqueue(append(first));
+        driven.on(Event::Change { ticket: first + 1, control: create(&first.to_string()) });
+        let (link, changes, appends) = driven.put();
+        driven.on(Event::Put { id: link.id, result: created });
+        (changes, appends)
+    };
+    assert_eq!(both(5), (1, 0), "nothing shows that there is room for appends");
+    let (link, changes, appends) = driven.put();
+    assert_eq!((changes, appends), (0, 1));
+    driven.on(Event::Put { id: link.id, result: created });
+    driven.writer.enqueue(append(7));
+    driven.on(Event::Change { ticket: 8, control: create("x") });
+    let (_, changes, appends) = driven.put();
+    assert_eq!((changes, appends), (1, 1), "together again");
+}
