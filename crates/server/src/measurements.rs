@@ -1,5 +1,5 @@
-//! What the server needs to answer questions about measurements. The server knows neither how they are stored nor how
-//! they are queried: whoever starts it hands over something that does, if the binary has it.
+//! The server's interface to queries of measurements. The server knows neither how they are stored nor how they are
+//! queried: the binary passes an implementation at start, if it has one.
 
 use futures_util::future::LocalBoxFuture;
 use rawline_contract::Kind;

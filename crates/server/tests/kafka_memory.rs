@@ -25,7 +25,7 @@ const CLIENTS: usize = 8;
 const REQUESTS: usize = 24;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 8)]
-async fn responses_that_nobody_reads_are_in_the_pool() {
+async fn unread_responses_are_in_the_pool() {
     let (server, _dir) = served().await;
     let mut reader = Client::connect(&server).await;
     let topic = |number| CreatableTopic {
@@ -63,7 +63,7 @@ async fn responses_that_nobody_reads_are_in_the_pool() {
         }
         stuck.push(client);
     }
-    // Until they fill it. Whoever doesn't read yields its buffers to others after a second.
+    // Until they fill it. A client that doesn't read loses its buffers to others after a second.
     wait_until(|| server.pool.bytes_free() < server.pool.bytes() / 8).await;
     let Response::Metadata(all) = tokio::time::timeout(Duration::from_secs(30), reader.call(12, everything()))
         .await

@@ -54,15 +54,8 @@ const LATER: [(&str, &str); 6] = [
 ];
 
 /// What has still to be rewritten without [`LATER`].
-const PENDING: [&str; 7] = [
-    "ARCHITECTURE.md",
-    "crates/broker/",
-    "crates/cli/",
-    "crates/client/",
-    "crates/journal/",
-    "crates/server/",
-    "java/src/",
-];
+const PENDING: [&str; 6] =
+    ["ARCHITECTURE.md", "crates/broker/", "crates/cli/", "crates/client/", "crates/journal/", "java/src/"];
 
 /// Lines in which such a word has its literal meaning.
 const LITERAL: [&str; 2] =

@@ -1,4 +1,4 @@
-//! Who sends a request: the one value that a protocol's handlers, and whoever passes a request on, get about that.
+//! The sender of a request, as the handlers of every protocol and the code that forwards requests see it.
 
 use super::grants::Grants;
 use super::hashes::Hashes;
@@ -21,14 +21,14 @@ pub(crate) enum Identity {
     Fixed,
     /// By the name of its key in the keys file.
     Named(Arc<str>),
-    /// Not at all, or its key was removed.
-    Nobody,
+    /// Not known: it hasn't authenticated, or its key was removed.
+    Unknown,
 }
 
-/// Who sends a request, and what it may do.
+/// The sender of a request and its grants.
 pub struct Caller {
     identity: Identity,
-    /// What is kept of its key, if that is one of the file.
+    /// The hashes of its key, if the key is in the keys file.
     hashes: Option<Hashes>,
     /// See [`Caller::key_digest`].
     key_digest: Option<[u8; digest::SHA256_OUTPUT_LEN]>,
@@ -73,9 +73,9 @@ impl Caller {
         Arc::new(Caller { hashes: Some(entry.hashes.clone()), key_digest, quota: Quota::new(entry.quota), ..caller })
     }
 
-    /// Who may do nothing.
-    pub(crate) fn nobody() -> Arc<Caller> {
-        Arc::new(Caller::new(Identity::Nobody, Grants::default()))
+    /// A caller without any grant.
+    pub(crate) fn unknown() -> Arc<Caller> {
+        Arc::new(Caller::new(Identity::Unknown, Grants::default()))
     }
 
     /// Whether this is the entry of its key.
@@ -87,8 +87,8 @@ impl Caller {
         &self.identity
     }
 
-    /// The same at two brokers if they know the same key, and at no others: of what is kept of the key. It must not
-    /// leave the process, since it allows to guess weak keys.
+    /// A digest that two brokers share exactly if they know the same key. It must not leave the process: it makes weak
+    /// keys guessable.
     pub(crate) fn key_digest(&self) -> Option<&[u8]> {
         self.key_digest.as_ref().map(|digest| &digest[..])
     }
@@ -96,17 +96,17 @@ impl Caller {
     /// The name of its key, if it has one.
     pub fn name(&self) -> Option<&str> {
         match &self.identity {
-            Identity::Anyone | Identity::Nobody => None,
+            Identity::Anyone | Identity::Unknown => None,
             Identity::Fixed => Some("api-key"),
             Identity::Named(name) => Some(name),
         }
     }
 
-    /// The name that what it keeps in the journal has: its key's, if that is one of the file.
+    /// The owner of its state in the journal: the name of its key, if the key is in the keys file.
     pub(crate) fn owner(&self) -> &str {
         match &self.identity {
             Identity::Named(name) => name,
-            Identity::Anyone | Identity::Fixed | Identity::Nobody => "",
+            Identity::Anyone | Identity::Fixed | Identity::Unknown => "",
         }
     }
 
@@ -152,7 +152,7 @@ impl Caller {
         self.wait(Direction::In)
     }
 
-    /// It has sent so many bytes of an append.
+    /// Counts bytes of an append that it has sent.
     pub(crate) fn appended(&self, bytes: u64) {
         self.take(Direction::In, bytes);
     }
@@ -162,7 +162,7 @@ impl Caller {
         self.wait(Direction::Out)
     }
 
-    /// It gets so many bytes with records.
+    /// Counts bytes with records that it gets.
     pub(crate) fn read(&self, bytes: u64) {
         self.take(Direction::Out, bytes);
     }

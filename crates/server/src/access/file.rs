@@ -43,8 +43,8 @@ pub fn read_keys(path: &Path) -> Result<KeyFile, FileError> {
     KeyFile::parse(&text).map_err(|error| FileError::Text { path: path.to_owned(), error })
 }
 
-/// Replaces a keys file with what `change` makes of its text; a file that doesn't exist has an empty one. Nobody ever
-/// sees a part of the new file, only its owner can read it, and changes at the same time follow each other.
+/// Replaces the text of a keys file with the result of `change`; a missing file counts as empty. The file is replaced
+/// atomically, only its owner can read it, and concurrent changes are serialized.
 pub fn change_keys(path: &Path, change: impl FnOnce(&str) -> Result<String, Change>) -> Result<(), FileError> {
     let io = |error| FileError::Io { path: path.to_owned(), error };
     let folder = match path.parent() {

@@ -1,4 +1,4 @@
-//! A random key, and what is kept of it: hashes, from which nobody gets the key.
+//! A random key and its stored hashes, which don't reveal the key.
 //!
 //! A key is `NAME.SECRET`: the name finds its entry, so that one hash is computed whatever the number of keys. The
 //! secret has 256 random bits, so a salted SHA-256 is enough: there are no words to guess.

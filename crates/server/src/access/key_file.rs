@@ -129,7 +129,7 @@ impl KeyEntry {
     }
 }
 
-/// Bytes that nobody can predict.
+/// Unpredictable bytes.
 #[expect(clippy::disallowed_methods, reason = "a key's secret and its salts")]
 fn random() -> [u8; RANDOM_BYTES] {
     rand::random()

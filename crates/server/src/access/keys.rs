@@ -1,7 +1,7 @@
 //! The keys that a broker knows, and the callers who have them.
 //!
-//! Keys of a file are replaced as a whole. Whoever has a key that stays as it is remains the same caller, with its
-//! connections and its buckets; all other callers of the old keys end.
+//! The keys of a file are replaced as a whole. A client whose key stays as it is remains the same caller, with its
+//! connections and quotas; all other callers of the old keys end.
 
 use super::audit::Audit;
 use super::caller::{Caller, Identity};
@@ -52,7 +52,7 @@ pub(crate) struct Candidates {
 }
 
 impl Default for Access {
-    /// Nobody needs a key.
+    /// No client needs a key.
     fn default() -> Self {
         Access::new(Vec::new(), None, Audit::default())
     }
@@ -67,7 +67,7 @@ impl Access {
             fixed.into_iter().map(|key| (Caller::fixed(&key), key)).map(|(one, key)| (key, one)).collect();
         let full = match fixed.first() {
             Some((_, first)) => first.clone(),
-            None if needs_key => Caller::nobody(),
+            None if needs_key => Caller::unknown(),
             None => Caller::anyone(),
         };
         Access(Arc::new(Shared {
@@ -98,7 +98,7 @@ impl Access {
 
     /// The caller whom a broker without keys serves.
     pub(crate) fn anyone(&self) -> Arc<Caller> {
-        assert!(self.is_open(), "a broker with keys serves nobody without one");
+        assert!(self.is_open(), "a broker with keys serves no client without one");
         self.0.full.clone()
     }
 
@@ -141,7 +141,7 @@ impl Access {
         let has_key = |caller: &Arc<Caller>| caller.key_digest().is_some_and(&is_of);
         match identity {
             _ if self.is_open() => Some(self.anyone()),
-            Identity::Anyone | Identity::Nobody => None,
+            Identity::Anyone | Identity::Unknown => None,
             Identity::Fixed => self.0.fixed.iter().map(|(_, caller)| caller).find(|caller| has_key(caller)).cloned(),
             Identity::Named(name) => self.caller_named(name).filter(has_key),
         }
@@ -157,8 +157,8 @@ impl Access {
         before.has_key(&known.entry).then(|| known.caller.clone())
     }
 
-    /// Whom a client can prove to be that gives this name: with a key of the file, the one with its name, and with keys
-    /// that the broker was started with, anybody.
+    /// The callers as which a client with this name can authenticate: the one whose key in the file has this name, and
+    /// those of the keys that the broker was started with, which accept any name.
     pub(crate) fn candidates(&self, hash: Hash, name: &str, fixed: &Candidates) -> Candidates {
         let named = self.named();
         let credential = named.get(name).and_then(|known| Some((known, known.entry.hashes.scram(hash)?)));
@@ -222,7 +222,7 @@ impl std::fmt::Debug for Access {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "salts of the process that nobody can predict")]
+#[expect(clippy::disallowed_methods, reason = "unpredictable salts of the process")]
 fn secret() -> [u8; 32] {
     rand::random()
 }
@@ -265,7 +265,7 @@ mod tests {
         assert!(check_listen(&open, &Access::default(), true).is_ok());
         assert!(check_listen(&open, &keys, false).is_ok());
         let empty = Access::new(Vec::new(), Some(KeyFile::default()), Audit::default());
-        assert!(check_listen(&open, &empty, false).is_ok(), "nobody gets in");
+        assert!(check_listen(&open, &empty, false).is_ok(), "no client gets in");
         for loopback in ["127.0.0.1:1", "[::1]:1"] {
             assert!(check_listen(&loopback.parse().unwrap(), &Access::default(), false).is_ok());
         }
@@ -321,7 +321,7 @@ mod tests {
         assert_eq!(found(&access("other", None), &fixed), None);
         assert_eq!(found(&access("other", None), &named), None);
         assert_eq!(found(&here, &Access::default().anyone()), None, "whom another broker serves without a key");
-        assert_eq!(found(&here, &Caller::nobody()), None);
+        assert_eq!(found(&here, &Caller::unknown()), None);
     }
 
     #[test]

@@ -85,7 +85,7 @@ impl Quota {
         }
     }
 
-    /// Whether there is a limit: otherwise nobody needs to look at a clock.
+    /// Whether there is a limit. Without one, callers needn't read the clock.
     pub fn has(&self, direction: Direction) -> bool {
         self.bucket(direction).is_some()
     }

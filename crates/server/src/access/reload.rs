@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How often the file is looked at: whoever changes it sees the effect before asking whether there is one.
+/// How often the file is checked. A second is short enough that an administrator sees a change take effect at once.
 const CHECK_EVERY: Duration = Duration::from_secs(1);
 
 /// What is different of a file that has changed. Times have nanoseconds.
@@ -96,6 +96,6 @@ mod tests {
         assert!(!is_known(&one) && is_known(&two));
         std::fs::write(&path, "").unwrap();
         access.reload(&path).await;
-        assert!(!is_known(&two) && !access.is_open(), "an empty file lets nobody in");
+        assert!(!is_known(&two) && !access.is_open(), "an empty file lets no client in");
     }
 }

@@ -7,8 +7,8 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
-/// How often a key is hashed: the least that RFC 7677 and Kafka's clients accept. Keys are random, not words that can
-/// be guessed, so more would cost clients time and protect nobody.
+/// Number of iterations of the hash: the minimum that RFC 7677 and Kafka's clients accept. Keys are random and can't be
+/// guessed, so more iterations would cost clients time without protecting them.
 pub(crate) const ITERATIONS: NonZeroU32 = NonZeroU32::MIN.saturating_add(4095);
 
 /// More would keep clients busy for minutes.

@@ -49,7 +49,7 @@ pub(crate) struct Conversion<'a> {
 impl Unpacked {
     /// A batch that may unpack to at most `limit` bytes.
     pub(super) fn new(first_offset: u64, batch: &Bytes, limit: u32) -> Result<Unpacked, ConvertError> {
-        // The checksum of what is made must not follow from bytes that nobody has checked.
+        // The new batch gets a new checksum, so its source has to be verified first.
         let header = check_stored(batch, first_offset)?;
         let section = match header.codec {
             RecordCodec::None => batch.slice(RECORD_BATCH_HEADER_BYTES..),
@@ -189,7 +189,7 @@ struct Runs<'a> {
 }
 
 impl Runs<'_> {
-    /// Ends the run of the records in the builder. Those that nobody wants are dropped.
+    /// Ends the run of the records in the builder. Records that weren't requested are dropped.
     fn end(&mut self, builder: &mut Builder) {
         let (number_first, delta) = self.begins_at;
         let (first_offset, records) = (self.first_offset + u64::from(delta), u64::from(builder.records()));

@@ -103,7 +103,7 @@ fn unpack_all(read: ReadAnswer, bytes_max: u64, raw_bytes_max: u32) -> Result<(V
 
 /// The first of the batches, its size in bytes, and that of what is made of it.
 fn unpack_one(first_offset: u64, bytes: &Bytes, raw_bytes_max: u32) -> Result<(Unpacked, usize, u32), ConvertError> {
-    // Checked, its checksum too: that of what is made must not follow from bytes that nobody has checked.
+    // Verifies the checksum too: the new batch gets a new checksum, so its source has to be verified first.
     let (batch, _) = Batch::parse_prefix(bytes, &Limits { raw_bytes_max, ..Limits::FORMAT })?;
     let header = *batch.header();
     let data_at = HEADER_BYTES + batch.sizes().len() * 4;

@@ -99,7 +99,7 @@ fn unknown_content_type(content_type: &str) -> ApiError {
     ApiError::new(code::CONTENT_TYPE, message)
 }
 
-/// A body that is encoded would be stored as records that nobody meant to send.
+/// Refuses an encoded body: its encoded bytes would be stored as records.
 fn check_encoding<B>(request: &Request<B>) -> Result<(), ApiError> {
     match request.headers().get(header::CONTENT_ENCODING) {
         Some(encoding) if encoding != "identity" => {

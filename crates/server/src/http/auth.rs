@@ -66,7 +66,7 @@ impl Session {
         let caller = match identity {
             Identity::Anyone | Identity::Fixed => access.full().clone(),
             Identity::Named(name) => access.caller_named(name).ok_or_else(ApiError::ticket_invalid)?,
-            Identity::Nobody => return Err(ApiError::ticket_invalid()),
+            Identity::Unknown => return Err(ApiError::ticket_invalid()),
         };
         let mut memory = self.memory();
         if memory.ticket.as_ref().is_none_or(|(before, _)| !Arc::ptr_eq(before, &caller)) {

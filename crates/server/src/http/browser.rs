@@ -77,7 +77,8 @@ fn is_from_another_site(headers: &HeaderMap) -> bool {
     headers.get_all("sec-fetch-site").iter().any(|site| site == "cross-site" || site == "same-site")
 }
 
-/// Whether a host, with or without a port, is an IP address: no name, which somebody could make resolve to another one.
+/// Whether a host, with or without a port, is an IP address. A name isn't: an attacker could make it resolve to another
+/// address.
 fn is_address(host: &[u8]) -> bool {
     let Ok(host) = std::str::from_utf8(host) else { return false };
     match host.strip_prefix('[') {

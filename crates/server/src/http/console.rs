@@ -11,7 +11,7 @@ use rawline_contract::path;
 use std::hash::{DefaultHasher, Hasher};
 
 /// The page loads its own files and sends requests to its own broker; nothing else, whatever it shows. No other page
-/// may frame it, so nobody is led to click in it unknowingly.
+/// may frame it, which prevents clickjacking.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
                       img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 

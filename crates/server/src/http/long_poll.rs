@@ -22,7 +22,7 @@ pub(crate) fn waits_max(connections_max: usize) -> usize {
 }
 
 /// Waits until the record at `offset` exists, `wait` is over, the caller's key is changed, the client is gone or the
-/// broker shuts down. In each case whoever waits returns what there is, if the caller may still read it: see
+/// broker shuts down. In each case the handler returns the available records, if the caller may still read them: see
 /// [`renewed`](crate::http::auth::renewed).
 pub(crate) async fn wait(
     api: &Api,
@@ -60,7 +60,7 @@ pub(crate) fn connection_permit(api: &Api) -> Result<OwnedSemaphorePermit, ApiEr
 
 /// Waits until the broker shuts down.
 pub(crate) async fn stopped(stopping: &mut watch::Receiver<bool>) {
-    // Nobody sends any more, or the broker stops: the same.
+    // A dropped sender means shutdown too.
     let _ = stopping.wait_for(|&stop| stop).await;
 }
 

@@ -125,7 +125,7 @@ async fn ask<T: Send + 'static>(
                 }
             }
         });
-        // Also of a query that nobody waits for any more.
+        // Also after the client has gone.
         drop(permit);
         answer.map(|answer| (answer, reserved))
     };

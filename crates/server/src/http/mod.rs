@@ -298,7 +298,7 @@ async fn respond(
             }
             forward_or_handle(api, peer, session, caller, endpoint, request).await
         }
-        (None, Ok(endpoint)) => unreachable!("{endpoint:?} is admitted, and for nobody"),
+        (None, Ok(endpoint)) => unreachable!("{endpoint:?} is admitted without a caller"),
         (_, Err(_)) if origin.is_some() && cors::is_preflight(&request) => {
             drop(BodyReader::split(api, request));
             Ok(cors::preflight())
@@ -363,7 +363,7 @@ fn identify(
         return cluster::sender(api, session, route, request);
     }
     match route.map(|route| route.need) {
-        Some(Need::Nothing) => return Ok(Caller::nobody().into()),
+        Some(Need::Nothing) => return Ok(Caller::unknown().into()),
         Some(Need::Broker) if api.broker.cluster().is_some() => return Err(ApiError::peer_unknown()),
         Some(Need::Broker) => return Err(ApiError::path(request.uri().path())),
         _ => {}
@@ -401,7 +401,7 @@ async fn forward_or_handle(
     if endpoint.is_of_groups() && !cluster.is_owned_by_other(journal) && !cluster.acts(journal).await {
         return Err(ApiError::taking_over());
     }
-    // What another broker has forwarded is handled here, whoever owns the journal by now.
+    // A request that another broker has forwarded is handled here, even if the owner has changed since.
     let request = if request.extensions().get::<Via>().is_some() {
         request
     } else {
@@ -421,7 +421,7 @@ async fn forward_or_handle(
     handle(api, peer, session, caller, endpoint, request).await
 }
 
-/// The journal that a request is about. One without a name is refused by whoever handles it.
+/// The journal that a request is about. Its handler refuses a request without a name.
 fn journal_of(api: &Api, endpoint: Endpoint, request: &Request<Incoming>) -> u32 {
     let query = query::Query::of(request);
     let name = match endpoint {

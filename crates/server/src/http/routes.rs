@@ -287,7 +287,7 @@ pub(crate) static ROUTES: [Route; 31] = [
     open(path::WELCOME, Endpoint::Welcome),
 ];
 
-/// The files of the console. Not part of the API: nobody but the page that they are asks for them.
+/// The files of the console. Not part of the API: only the console's page requests them.
 static CONSOLE: Route = open(path::CONSOLE, Endpoint::Console);
 
 /// Between brokers, and not part of the API: how they recognize each other, and what they ask for themselves.

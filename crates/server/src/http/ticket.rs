@@ -36,7 +36,7 @@ pub(crate) struct Tickets {
 }
 
 impl Tickets {
-    /// Tickets that nobody can forge who doesn't know the secret.
+    /// Tickets that can't be forged without the secret.
     pub fn new(secret: [u8; 32]) -> Tickets {
         Tickets { key: hmac::Key::new(hmac::HMAC_SHA256, &secret), started: Instant::now() }
     }
@@ -50,7 +50,7 @@ impl Tickets {
     fn issue(&self, identity: &Identity) -> String {
         let expiry = self.now_ms() + LIFETIME.as_millis() as u64;
         let name = match identity {
-            Identity::Anyone | Identity::Fixed | Identity::Nobody => "",
+            Identity::Anyone | Identity::Fixed | Identity::Unknown => "",
             Identity::Named(name) => name,
         };
         let content = [&expiry.to_le_bytes(), name.as_bytes()].concat();

@@ -13,7 +13,7 @@ use rawline_kafka::{Api, ErrorCode};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// The epoch of each partition's leader: logs are never truncated, whoever leads.
+/// The epoch of each partition's leader. It never changes, because a change of the leader never truncates a log.
 pub(super) const EPOCH: i32 = 0;
 
 /// What a client asks for, and what was found.

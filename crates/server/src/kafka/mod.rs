@@ -183,7 +183,7 @@ pub async fn serve(
             match local {
                 Ok(local) => {
                     let access = &kafka.config.access;
-                    let session = Session::new(if access.is_open() { access.anyone() } else { Caller::nobody() });
+                    let session = Session::new(if access.is_open() { access.anyone() } else { Caller::unknown() });
                     let client = Client { kafka, peer, local, session, fetches: fetch::Kept::default() };
                     connection::serve(Arc::new(client), place, stream, address).await;
                 }

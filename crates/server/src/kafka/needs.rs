@@ -51,7 +51,7 @@ const fn need(api: Api) -> Need {
         Api::ApiVersions | Api::SaslHandshake | Api::SaslAuthenticate | Api::DescribeCluster => NOTHING,
         // What they list is limited to what the client may see.
         Api::ListGroups | Api::ListTransactions => NOTHING,
-        // There are none, whoever asks.
+        // There are no ACLs to see or to change.
         Api::DescribeAcls | Api::CreateAcls | Api::DeleteAcls => NOTHING,
         Api::Produce => Need { producer: true, ..topics(Operation::Write) },
         Api::Fetch | Api::DescribeProducers => topics(Operation::Read),

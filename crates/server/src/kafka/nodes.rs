@@ -65,8 +65,8 @@ impl Client {
         })
     }
 
-    /// Whether this broker coordinates these groups, or all of the journals that nobody else leads, and knows what was
-    /// committed before it did.
+    /// Whether this broker coordinates these groups, or without groups all journals that no other broker leads, and has
+    /// caught up with earlier commits.
     pub(super) async fn coordinates(&self, groups: &[&str]) -> bool {
         let Some(cluster) = self.cluster() else { return true };
         let journals: BTreeSet<u32> = match groups {

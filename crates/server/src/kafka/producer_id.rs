@@ -13,7 +13,7 @@ const TRANSACTIONS_FROM: i16 = 5;
 
 /// An id that no other producer has: of 63 random bits. A producer that had to give up gets a new one too. A producer
 /// with a transactional id gets the next instance of that name.
-#[expect(clippy::disallowed_methods, reason = "an id that nobody else draws")]
+#[expect(clippy::disallowed_methods, reason = "a unique id")]
 pub(super) async fn respond(client: &Client, version: i16, request: &InitProducerIdRequest) -> InitProducerIdResponse {
     if (request.producer_id < 0) != (request.producer_epoch < 0) {
         // The id of a former instance without its epoch, or the other way round.

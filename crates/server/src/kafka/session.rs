@@ -58,14 +58,14 @@ impl Session {
 }
 
 impl Client {
-    /// Who the client is: nobody before it has authenticated, and after its key was removed.
+    /// The caller; unknown until the client has authenticated, and after its key was removed.
     pub(super) fn caller(&self) -> Arc<Caller> {
         let access = &self.kafka.config.access;
         let mut session = self.session.inner();
         let generation = access.generation();
         if session.generation != generation {
             // If there is no place for it among the connections of its changed key, it keeps the one it has.
-            session.caller = access.renewed(&session.caller).unwrap_or_else(Caller::nobody);
+            session.caller = access.renewed(&session.caller).unwrap_or_else(Caller::unknown);
             session.generation = generation;
         }
         session.caller.clone()
@@ -95,7 +95,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_muted_connection_waits_as_long_as_its_response_says() {
-        let session = Session::new(Caller::nobody());
+        let session = Session::new(Caller::unknown());
         assert_eq!(session.mute(Duration::ZERO), 0);
         assert_eq!(session.unmuted().await, Duration::ZERO);
         assert_eq!(session.mute(Duration::from_millis(700)), 700);

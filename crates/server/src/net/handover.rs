@@ -1,4 +1,4 @@
-//! A connection that the HTTP library serves until a request arrives that somebody else serves.
+//! A connection that the HTTP library serves until a request for another handler arrives.
 
 use crate::net::activity::Activity;
 use bytes::{Buf, Bytes};
@@ -12,11 +12,11 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 pub(crate) struct Handover<S> {
     stream: S,
     activity: Arc<Activity>,
-    /// Has arrived before the library began.
+    /// Bytes received before the library began.
     front: Bytes,
-    /// Whether a request is for somebody else.
+    /// Whether a request is for the other handler.
     is_for_other: fn(&[u8]) -> bool,
-    /// The beginning of a request for somebody else.
+    /// The beginning of a request for the other handler.
     kept: Vec<u8>,
 }
 
@@ -25,8 +25,8 @@ impl<S> Handover<S> {
         Handover { stream, activity, front: front.into(), is_for_other, kept: Vec::new() }
     }
 
-    /// The connection and the beginning of the request for somebody else; `None` if the connection has really ended.
-    /// `unread` is what the library was given and has not used: the beginning of a head that it waited for.
+    /// The connection and the beginning of the request for the other handler; `None` if the connection was closed.
+    /// `unread` are the bytes that the library received and didn't use: the beginning of an incomplete head.
     pub fn end(self, unread: &[u8]) -> Option<(S, Vec<u8>)> {
         (!self.kept.is_empty()).then(|| (self.stream, [unread, &self.kept].concat()))
     }

@@ -115,7 +115,7 @@ pub(crate) struct Paced<S> {
     activity: Arc<Activity>,
     pool: Arc<Pool>,
     crowd: Arc<Crowd>,
-    /// `None` if whoever reads limits its buffer.
+    /// `None` if the reader limits its buffer itself.
     read_size: Option<ReadSize>,
     /// Since when the current response is being written, and how many of its bytes have been.
     response: Option<(Instant, u64)>,
@@ -146,7 +146,7 @@ impl<S> Paced<S> {
         Paced { stream, waits, activity, pool, crowd, read_size, response: None, stalled: None, head: None }
     }
 
-    /// A message is written next, of a connection on which messages follow each other: it has time of its own.
+    /// Begins the next message of a connection that sends several: each message has its own deadline.
     pub fn begin_message(&mut self, holds_buffers: bool) {
         self.response = None;
         self.activity.responds(holds_buffers);
@@ -288,7 +288,7 @@ mod tests {
         )
     }
 
-    /// A body at the minimum rate goes on as long as nobody needs what it holds.
+    /// A body at the minimum rate goes on while no other request needs its buffers.
     #[tokio::test(start_paused = true)]
     async fn a_body_at_the_minimum_rate_is_too_slow_while_others_wait() {
         let mut pace = BodyPace::new(Waits::default());

@@ -17,8 +17,8 @@ use tokio::net::TcpStream;
 /// How often it is checked: a place is lost to a client that is gone for about this long.
 const CHECK_EVERY: Duration = Duration::from_secs(1);
 
-/// A socket that a connection and those who watch its client share. All of them belong to the connection's one task, so
-/// nobody ever waits for the lock.
+/// A socket that a connection shares with the code that watches its client. Both run in the connection's one task, so
+/// the lock is never contended.
 #[derive(Debug, Clone)]
 pub(crate) struct SharedStream(Arc<Mutex<TcpStream>>);
 

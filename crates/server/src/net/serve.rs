@@ -31,14 +31,14 @@ pub(crate) async fn serve<C: Future<Output = ()> + Send + 'static>(
             drop(alive);
         });
     }
-    // Whoever finds its connection closed finds that it can't open another.
+    // Stop listening first: a client whose connection was closed can't open another one.
     let close_idle = listener.close();
     close.send_replace(true);
     drop(alive);
     let all_ended = async {
         close_idle();
-        // Nobody sends: this ends when the last connection has ended. One that completes a request meanwhile is idle
-        // after it.
+        // Nothing is ever sent: `recv` returns when the last connection has ended. A connection that completes a
+        // request meanwhile becomes idle.
         while tokio::time::timeout(IDLE_CHECK, ended.recv()).await.is_err() {
             close_idle();
         }

@@ -75,7 +75,7 @@ async fn slow_bodies_make_room_when_connections_are_refused() {
         uploads.push(stream);
     }
     wait_until(|| server.pool.bytes() - server.pool.bytes_free() >= (CONNECTIONS_MAX * sent.len()) as u64).await;
-    // Nobody waits for buffers, so they may take their time until a connection is refused.
+    // No request waits for buffers, so slow bodies are allowed until a connection is refused.
     let served = async {
         while append(&mut connect(&server).await).await.is_none_or(|(status, _)| status != 201) {
             tokio::time::sleep(Duration::from_millis(20)).await;

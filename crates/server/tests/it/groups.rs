@@ -85,7 +85,7 @@ async fn members_share_partitions() {
     let (_, groups) = send(&server, "GET", "/groups", &Value::Null).await;
     assert_eq!(groups, json!({"groups": [{"name": "readers", "state": "stable", "members": 2}]}));
 
-    // More partitions to divide: whoever leads learns it from its next sign.
+    // More partitions to divide: the leader learns it from its next heartbeat.
     assert_eq!(send(&server, "PUT", "/topic?topic-name=later", &json!({"partitions": 2})).await.0, 200);
     let (leader, other) = if one["divided"].is_u64() { (one, two) } else { (two, one) };
     assert_eq!(send(&server, "PUT", &heartbeat(&other), &Value::Null).await.0, 204);

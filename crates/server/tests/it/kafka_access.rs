@@ -134,9 +134,9 @@ async fn groups_and_transactional_ids_need_their_grants() {
     assert_eq!((found.error_code, found.groups.len()), (0, 0));
 }
 
-/// A producer's id is that of its transactional id and of nobody else.
+/// Only the transactional id that a producer's id belongs to can use it.
 #[tokio::test]
-async fn nobody_uses_the_id_of_anothers_producer() {
+async fn a_producers_id_is_refused_with_another_transactional_id() {
     let grants = Grants { write: patterns(&["w"]), read: patterns(&["w"]), groups: patterns(&["g"]), ..Grants::all() };
     let grants = Grants { producers: patterns(&["mine"]), ..grants };
     let (server, key, _folder) = served(grants, QuotaLimits::default()).await;

@@ -417,7 +417,7 @@ async fn some_settings_are_changed() {
     assert_eq!(change(&mut client, 1, (TOPIC, "t"), &both, false).await, (0, None));
     assert_eq!(setting(&mut client, "t", "retention.bytes").await, (MAX.to_owned(), FROM_TOPIC));
     assert_eq!(setting(&mut client, "t", "retention.ms").await, ("-1".to_owned(), FROM_DEFAULT));
-    // An age that nobody lives to see is no limit.
+    // An age beyond the maximum isn't a limit.
     assert_eq!(change(&mut client, 1, (TOPIC, "t"), &age(MAX), false).await, (0, None));
     assert_eq!(setting(&mut client, "t", "retention.ms").await, ("-1".to_owned(), FROM_DEFAULT));
     // What changes nothing is allowed.

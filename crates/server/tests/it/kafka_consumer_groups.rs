@@ -180,7 +180,7 @@ async fn members_share_partitions() {
     assert_eq!(delete_offsets(&mut client, "t").await, (0, code(ErrorCode::GroupSubscribedToTopic)));
     assert_eq!(delete_offsets(&mut client, "u").await, (0, 0));
 
-    // A topic that is created later is read, and whoever leaves leaves its share to the other.
+    // A topic that is created later is read, and a member that leaves frees its partitions for the other one.
     create(&mut client, "later", 1).await;
     assert_eq!(beat(&mut client, sign("x", 2, None)).await.1.unwrap().len(), 2);
     assert_eq!(beat(&mut client, sign("y", -1, None)).await, (-1, None));

@@ -74,7 +74,7 @@ async fn of_many_partitions_those_with_records_end_the_wait_however_they_are_ord
         let found = with_records[0];
         ends[chosen as usize] += 1;
         assert_eq!((&found.topic[..], found.partition, found.error), ("a", chosen, 0), "round {round}");
-        // Those that were left out have more than one record, which nobody has read.
+        // The partitions that were left out have more than one unread record.
         assert!(found.next_offset >= ends[chosen as usize], "round {round}: {found:?}");
     }
 }

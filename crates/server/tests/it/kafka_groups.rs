@@ -135,7 +135,7 @@ async fn members_share_a_group() {
     assert_eq!((one_joined.error_code, one_joined.generation_id), (0, 1));
     assert_eq!((two_joined.error_code, two_joined.generation_id), (0, 1));
     assert_eq!((&one_joined.leader, one_joined.protocol_name.as_deref()), (&two_joined.leader, Some("range")));
-    // Whoever came first leads.
+    // The first member leads.
     let one_leads = one_joined.leader == one_joined.member_id;
     let (leader, follower) = if one_leads { (&one_joined, &two_joined) } else { (&two_joined, &one_joined) };
     assert_eq!((leader.members.len(), follower.members.len()), (2, 0));
@@ -170,7 +170,7 @@ async fn members_share_a_group() {
     assert_eq!(deleted.results[0].error_code, code(ErrorCode::NonEmptyGroup));
 
     let leaving = LeavingMember { member_id: leader.member_id.clone(), ..LeavingMember::default() };
-    let unknown = LeavingMember { member_id: "nobody".to_owned(), ..LeavingMember::default() };
+    let unknown = LeavingMember { member_id: "unknown".to_owned(), ..LeavingMember::default() };
     let members = vec![leaving, unknown];
     let request = LeaveGroupRequest { group_id: GROUP.to_owned(), members, ..LeaveGroupRequest::default() };
     let left = call!(leads, LeaveGroup, 5, request);

@@ -76,7 +76,7 @@ impl Source for Random<'_> {
     }
 }
 
-/// Members of a group wait for each other, so each has a group of its own.
+/// Members of a group wait for each other, so each request gets its own group.
 fn alone(request: Request, number: u64) -> Request {
     match request {
         Request::JoinGroup(join) => {

@@ -108,7 +108,7 @@ const BARE: &str = "n=user,r=client-nonce";
 async fn whoever_has_a_key_gets_in() {
     let server = served(&KEYS).await;
     for key in KEYS {
-        for user in ["me", "anybody else"] {
+        for user in ["me", "another user"] {
             let mut client = Client::connect(&server).await;
             // Clients ask for versions before, or don't.
             client.call(3, ApiVersionsRequest::default()).await;
@@ -208,7 +208,7 @@ async fn requests_out_of_order_close_the_connection() {
 }
 
 #[tokio::test]
-async fn a_broker_without_keys_authenticates_nobody() {
+async fn a_broker_without_keys_authenticates_no_client() {
     let server = served(&[]).await;
     let mut client = Client::connect(&server).await;
     let response = handshake(&mut client, 1, "PLAIN").await;

@@ -121,7 +121,7 @@ async fn an_error_is_the_response_to_its_request_only(server: Served) {
         small("topic-name=t", b""),
         small("topic-name=t&partition=1", &one("elsewhere")),
         small("topic-name=", &one("nowhere")),
-        small("topic-name=t&producer-epoch=0", &one("of nobody")),
+        small("topic-name=t&producer-epoch=0", &one("no producer")),
         small("topic-name=t", &one("second")),
     ];
     stream.write_all(&requests.concat()).await.unwrap();
@@ -133,7 +133,7 @@ async fn an_error_is_the_response_to_its_request_only(server: Served) {
     assert_eq!(records(&mut stream).await, ["first", "second"]);
 }
 
-/// Wherever a request is cut, and whoever serves its neighbours, its response is the same.
+/// A request's response depends neither on where its bytes are split nor on which handler serves its neighbours.
 async fn requests_are_cut_and_mixed_anywhere(server: Served) {
     let mut stream = connect(&server).await;
     let append = small("topic-name=t", &one("r"));

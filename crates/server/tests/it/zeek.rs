@@ -89,7 +89,7 @@ async fn a_session_goes_as_with_the_original() {
     send(&mut second, &count("/bar", 1)).await;
     send(&mut second, &count("/foobar", 2)).await;
     assert_eq!(receive(&mut first).await["data"], 2);
-    // Nobody gets its own messages back.
+    // A client doesn't get its own messages back.
     send(&mut first, &count("/test/self", 3)).await;
     for (input, wrong, context) in [
         (5, "How is it going?", "contained malformed JSON -> caf::pec::unexpected_character(1, 1)"),

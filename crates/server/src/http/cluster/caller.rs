@@ -14,7 +14,7 @@ const NAMED: &str = "key";
 pub(super) fn text(caller: &Caller, address: IpAddr, key: &ConnectionKey) -> String {
     let code = || key.code_of_key(caller.key_digest().unwrap_or_default());
     match caller.identity() {
-        Identity::Anyone | Identity::Nobody => format!("{address} {ANYONE}"),
+        Identity::Anyone | Identity::Unknown => format!("{address} {ANYONE}"),
         Identity::Fixed => format!("{address} {FIXED} {}", code()),
         Identity::Named(name) => format!("{address} {NAMED} {} {name}", code()),
     }

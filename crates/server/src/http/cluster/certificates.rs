@@ -25,8 +25,8 @@ pub(crate) async fn present(api: Arc<Api>, certificates: Vec<Fingerprint>) {
     }
 }
 
-/// Accepts the certificates of the other brokers as those of clients, and looks for new brokers when a client presents
-/// one that nobody knows. Never returns.
+/// Accepts the certificates of the other brokers as client certificates, and looks for new brokers when a client
+/// presents an unknown certificate. Never returns.
 pub(crate) async fn follow_certificates(tls: &Tls, cluster: &Cluster) {
     let mut brokers = cluster.watch();
     let mut next_look = Instant::now();

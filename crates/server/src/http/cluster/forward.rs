@@ -43,7 +43,7 @@ pub(crate) async fn forward(
     let sending = cluster.forward(journal, request, |owner, request| send(api, owner, target.clone(), &asker, request));
     let forwarded = sending.await.map_err(|lost| ApiError::new(code::OWNER_LOST, lost.to_string()))?;
     if matches!(forwarded, Forwarded::Response(..)) && endpoint.changes_topics() {
-        // Whoever asks this broker next sees the change.
+        // The next request to this broker sees the change.
         cluster.catch_up_in(journal).await?;
     }
     Ok(forwarded)

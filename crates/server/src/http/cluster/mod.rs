@@ -1,8 +1,8 @@
 //! Several brokers on one storage, over HTTP: requests that change something reach the owner of their journal, brokers
 //! tell each other what they have stored, and clients learn who there is.
 //!
-//! Who the owner is, the broker decides (`rawline_broker::cluster`). A request is forwarded at most once: the broker
-//! that receives it from another one handles it, whoever owns the journal by then. That is always safe, because a
+//! The broker chooses the owner (`rawline_broker::cluster`). A request is forwarded at most once: the broker that
+//! receives it from another one handles it, even if the owner has changed since. That is always safe, because a
 //! broker that isn't the owner can append too. So there are no loops, and a dead owner costs one attempt to connect.
 //!
 //! Brokers prove to each other who they are, once for each connection (`handshake.rs`). A forwarded request names its

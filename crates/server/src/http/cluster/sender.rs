@@ -104,7 +104,7 @@ pub(crate) fn sender<B>(
     let need = route.map(|route| route.need);
     if !has_caller {
         let is_right = need == Some(Need::Broker);
-        let own = Sender { caller: Caller::nobody(), via: Some(Via { broker, client: None }) };
+        let own = Sender { caller: Caller::unknown(), via: Some(Via { broker, client: None }) };
         return if is_right { Ok(own) } else { Err(ApiError::not_for_brokers()) };
     }
     if !route.is_some_and(|route| route.endpoint.is_forwarded()) {

@@ -68,7 +68,7 @@ pub(crate) async fn join(
     let mut stopping = api.stopping.clone();
     let membership = tokio::select! {
         membership = pending.membership() => membership?,
-        () = peer.gone() => return Ok(nobody_reads()),
+        () = peer.gone() => return Ok(client_gone()),
         _ = stopping.wait_for(|&stop| stop) => {
             return Err(ApiError::new(code::SHUTTING_DOWN, "the broker is shutting down; join again"));
         }
@@ -77,12 +77,13 @@ pub(crate) async fn join(
     let allowed = may_join();
     if is_new && peer.is_gone() || allowed.is_err() {
         let _ = api.broker.leave_group(&group, &membership.member, instance.as_deref()).await;
-        return allowed.map(|()| nobody_reads());
+        return allowed.map(|()| client_gone());
     }
     render::value(api, peer, &membership).await
 }
 
-fn nobody_reads() -> ApiResponse {
+/// The response to a client that doesn't read it.
+fn client_gone() -> ApiResponse {
     response::no_content()
 }
 
@@ -91,7 +92,7 @@ fn nobody_reads() -> ApiResponse {
 struct PendingJoin {
     broker: Arc<Broker>,
     group: Arc<str>,
-    /// Whether nobody but the broker knows the member's id.
+    /// Whether only the broker knows the member's id.
     is_new: bool,
     joining: Option<JoinHandle<Result<rawline_contract::Membership, ApiError>>>,
 }
@@ -161,7 +162,7 @@ impl Joining {
                 Membership { member: joined.member, instance: instance.clone(), generation: joined.generation };
             match self.broker.sync_group(&self.group, &membership, shares).await {
                 Outcome::Synced { assignment, .. } => return self.share(membership, &assignment, divided).await,
-                // Somebody has come or gone meanwhile.
+                // A member has joined or left meanwhile.
                 Outcome::Refused(GroupError::Rebalancing | GroupError::Generation { .. }) => {}
                 Outcome::Refused(error) => return Err(error.into()),
                 Outcome::Joined(_) => unreachable!("a member joins that asks for its share"),

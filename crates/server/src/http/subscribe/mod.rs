@@ -25,8 +25,7 @@ use rawline_value::Filter;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// After this time without anything to deliver, something is sent all the same, so that nobody takes the connection for
-/// broken.
+/// After this time without a delivery, a keep-alive is sent, so that the connection isn't taken for broken.
 const SILENCE_MAX: Duration = Duration::from_secs(15);
 
 /// What a subscriber wants.

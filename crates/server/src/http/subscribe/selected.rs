@@ -49,7 +49,7 @@ pub(super) async fn find(
     let read_end = read.end_offset;
     let selected = select::select(api, read, &deliver::all(records.offset, unpacked_bytes_max)).await?;
     let topic = &*records.topic;
-    // Each record may be a message of its own.
+    // Each record may become its own message.
     let around = AROUND_BYTES + topic.len() as u64;
     let bytes_max = selected.parts.iter().map(|part| part.bytes() + part.records() * around).sum();
     let mut frames = Buffer(Gathered::new(render::reserve(api, peer, bytes_max).await?));

@@ -34,8 +34,8 @@ const DELIVER_BYTES_MAX: u64 = 64 << 10;
 /// A larger record isn't delivered: its JSON would take [`JSON_FACTOR`] times as much.
 const RECORD_BYTES_MAX: usize = 1 << 20;
 
-/// A value's JSON has at most so many times its bytes: a none in a table, the worst, has one byte, `{"key":` or
-/// `,"value":`, and 31 of its own.
+/// Maximum size of a value's JSON as a multiple of its bytes. The worst case is a none in a table: it has one byte, and
+/// its JSON is `{"key":` or `,"value":` and 31 more.
 const JSON_FACTOR: u64 = 48;
 
 /// The response to the upgrade.

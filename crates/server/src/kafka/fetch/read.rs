@@ -73,7 +73,7 @@ pub(super) async fn read_one(
             aborted = partition.aborted_among(read.first_offset..read.end_offset);
         }
         if read.kind == BatchKind::Kafka {
-            // In a list of its own: the read's is larger.
+            // In a new list: the read's list is larger.
             records.reserve_exact(pieces);
             records.extend(read.pieces.into_iter().map(whole));
         } else if !read.pieces.is_empty() {

@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn what_is_kept_has_room_and_is_for_one_caller() {
         let (kept, watching) = (Kept::default(), Arc::new(Semaphore::new(100)));
-        let (one, other) = (Caller::nobody(), Caller::nobody());
+        let (one, other) = (Caller::unknown(), Caller::unknown());
         kept.keep(kept.take(&one), &watching, 70);
         assert_eq!(watching.available_permits(), 30);
         let mut watched = kept.take(&one);

@@ -324,7 +324,7 @@ pub(super) async fn delete(client: &Client, request: OffsetDeleteRequest) -> Off
                 (*code).into()
             } else {
                 let number = u64::try_from(partition.partition_index).unwrap_or(u64::MAX);
-                // Whoever deletes what isn't there has what it wants.
+                // Deleting a missing offset succeeds.
                 let wants = |says: &[u8]| wants(says, &topic.name);
                 let deleted = match broker.delete_unread_offset(&group, &topic.name, number, wants).await {
                     Err(OffsetError::NotCommitted) => Ok(()),

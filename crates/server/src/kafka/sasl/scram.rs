@@ -102,7 +102,7 @@ mod tests {
     fn candidates(hash: Hash, keys: &[&str]) -> Candidates {
         let salt = BASE64_STANDARD.decode("W22ZaJ0SNY7soEsUEjb6gQ==").unwrap();
         let credential = |key: &&str| Arc::new(Credential::derive(hash, key, &salt, ITERATIONS));
-        let all = keys.iter().map(|key| (Caller::nobody(), credential(key))).collect();
+        let all = keys.iter().map(|key| (Caller::unknown(), credential(key))).collect();
         Candidates { salt: salt.clone(), iterations: ITERATIONS, all }
     }
 

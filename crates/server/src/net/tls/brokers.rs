@@ -26,7 +26,7 @@ pub(super) fn fingerprint(certificate: &CertificateDer<'_>) -> Fingerprint {
 #[derive(Debug, Default)]
 pub(super) struct Known {
     certificates: RwLock<HashSet<Fingerprint>>,
-    /// A client has presented a certificate that nobody knows: it may be a broker that has just started.
+    /// A client has presented an unknown certificate: it may be a broker that has just started.
     pub stranger: Notify,
 }
 

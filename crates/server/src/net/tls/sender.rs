@@ -73,8 +73,8 @@ impl AsyncWrite for TlsSender {
 }
 
 impl Drop for TlsSender {
-    /// Says that nothing more comes, so that the client can tell this end from one that somebody in between has made.
-    /// Best effort: nobody waits for a client that doesn't read.
+    /// Sends `close_notify`, so that the client can distinguish this end from a truncation by an attacker. Best effort:
+    /// doesn't wait for a client that doesn't read.
     fn drop(&mut self) {
         let (socket, session) = self.stream.get_mut();
         session.send_close_notify();

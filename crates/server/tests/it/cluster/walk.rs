@@ -134,9 +134,9 @@ async fn every_route_refuses_at_another_broker_what_it_refuses_at_the_owner() {
     let routes = routes(&two.owner).await;
     assert!(routes.len() > 30, "{routes:?}");
     let unknown = Holder { key: "wrong".to_owned(), ..Holder::new("unknown", Grants::default()).0 };
-    let nobody = Holder { key: String::new(), ..Holder::new("nobody", Grants::default()).0 };
+    let anonymous = Holder { key: String::new(), ..Holder::new("anonymous", Grants::default()).0 };
     let (mut refused, mut number) = (0, 0);
-    for holder in [&nobody, &unknown].into_iter().chain(&holders) {
+    for holder in [&anonymous, &unknown].into_iter().chain(&holders) {
         for names in combinations() {
             furnish(&two.owner).await;
             for route in &routes {
