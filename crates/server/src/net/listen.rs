@@ -163,7 +163,8 @@ impl Listener {
             self.crowd.waiting.store(self.lobby.ready(), Ordering::Relaxed);
             // A place that is free is for connections with a whole request if few others are.
             let wants_place = self.lobby.has_whole() || self.lobby.len() > 0 && self.has_place_for_any();
-            let (has_guests, has_room) = (self.lobby.len() > 0, self.lobby.len() < self.lobby_max);
+            let has_guests = self.lobby.len() > 0;
+            let has_room = self.lobby.ready() < self.lobby_max;
             let check_at = self.lobby.refused_at().map_or(self.check_at, |at| at.min(self.check_at));
             let permits = self.regular.permits.clone();
             tokio::select! {
@@ -195,6 +196,10 @@ impl Listener {
                         if !has_guests && self.has_place_for_any() && let Some(place) = self.regular.try_take(false) {
                             self.gave_place();
                             return Some(Accepted { stream, address, place });
+                        }
+                        // A client that sends its request at once is looked at, however many slow ones came before.
+                        if self.lobby.len() >= self.lobby_max {
+                            self.lobby.turn_away();
                         }
                         self.lobby.enter(stream, address);
                     }

@@ -53,7 +53,7 @@ pub(super) enum Sent {
 
 /// How the wait of a connection that had sent less has ended.
 pub(super) enum Looked {
-    /// It is closed, or has taken too long.
+    /// It is closed, has taken too long, or is turned away.
     Gone,
     /// It has sent enough.
     Ready(Guest, Sent),
@@ -68,8 +68,8 @@ pub(super) struct Lobby {
     full: VecDeque<Guest>,
     /// Those that have sent less: each is looked at until it has sent enough, or gets a place.
     looks: FuturesUnordered<BoxFuture<'static, Looked>>,
-    /// For the places of these. Of one whose look has ended, the receiver is gone.
-    partial: VecDeque<oneshot::Sender<OwnedSemaphorePermit>>,
+    /// For the places of these; none for one that is turned away. Of one whose look has ended, the receiver is gone.
+    partial: VecDeque<oneshot::Sender<Option<OwnedSemaphorePermit>>>,
 }
 
 impl Lobby {
@@ -149,22 +149,33 @@ impl Lobby {
         if let Some(guest) = self.full.pop_front() {
             return Some((guest, permit));
         }
-        let mut permit = permit;
+        self.end_partial(Some(permit));
+        None
+    }
+
+    /// Turns the connection away that has sent less than a request for the longest time. False if there is none.
+    pub fn turn_away(&mut self) -> bool {
+        self.end_partial(None)
+    }
+
+    /// Ends the wait of the first connection that has sent less. False if there is none.
+    fn end_partial(&mut self, place: Option<OwnedSemaphorePermit>) -> bool {
+        let mut place = place;
         while let Some(sender) = self.partial.pop_front() {
-            match sender.send(permit) {
-                Ok(()) => break,
-                Err(unused) => permit = unused,
+            match sender.send(place) {
+                Ok(()) => return true,
+                Err(unused) => place = unused,
             }
         }
-        None
+        false
     }
 }
 
 /// Looks at a connection until it has sent enough, or gets a place.
-async fn look(guest: Guest, place: oneshot::Receiver<OwnedSemaphorePermit>, manners: Manners) -> Looked {
+async fn look(guest: Guest, place: oneshot::Receiver<Option<OwnedSemaphorePermit>>, manners: Manners) -> Looked {
     tokio::select! {
         biased;
-        Ok(permit) = place => Looked::Admitted(guest, permit),
+        Ok(place) = place => place.map_or(Looked::Gone, |permit| Looked::Admitted(guest, permit)),
         sent = sent(&guest.stream, manners.is_whole) => sent.map_or(Looked::Gone, |sent| Looked::Ready(guest, sent)),
         () = sleep(manners.wait) => Looked::Gone,
     }
@@ -198,7 +209,7 @@ async fn sent(stream: &TcpStream, is_whole: fn(&[u8]) -> bool) -> Option<Sent> {
 mod tests {
     use super::*;
     use std::sync::Arc;
-    use tokio::io::AsyncWriteExt;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
     use tokio::sync::Semaphore;
 
@@ -240,9 +251,17 @@ mod tests {
         assert!(lobby.admit(place(), true).is_none());
         let Some(Looked::Admitted(guest, _)) = lobby.looked().await else { panic!("it has a place") };
         assert_eq!(guest.address, silent.local_addr().unwrap());
+        assert!(!lobby.turn_away(), "no connection has sent less than a request");
+        let mut first = enter(&mut lobby, &listener, b"GET").await;
+        let _second = enter(&mut lobby, &listener, b"GET").await;
+        assert!(lobby.turn_away());
+        assert!(matches!(lobby.looked().await, Some(Looked::Gone)));
+        let closed = first.read(&mut [0]).await;
+        assert!(closed.is_err() || closed.is_ok_and(|count| count == 0), "the first is turned away");
+        assert_eq!(lobby.len(), 1);
         let gone = enter(&mut lobby, &listener, b"GET").await;
         drop(gone);
         assert!(matches!(lobby.looked().await, Some(Looked::Gone)));
-        assert_eq!(lobby.len(), 0);
+        assert_eq!(lobby.len(), 1);
     }
 }
