@@ -200,7 +200,7 @@ check-java: ## Java: formatter and linter (mvn -f java/pom.xml spotless:apply fo
 LAB_CARGO := --locked --target-dir target --manifest-path lab/rust/Cargo.toml
 LAB_PROFILE ?= release
 
-lab: ## Measure the wire formats in three languages: about an hour; updates docs/wire-formats.md
+lab: ## Measure the wire formats in three languages: about 45 minutes; updates docs/wire-formats.md
 	$(MAKE) lab-build LAB_PROFILE=measured
 	lab/run.sh full
 

@@ -34,11 +34,11 @@ const SNAPSHOTS: &str = ".journal/0000/snapshots";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Snapshots {
-    /// Those that the broker has stored: one for every thousand commits, and some more.
+    /// All snapshots that the broker has stored: one for every thousand commits, and some more.
     All,
-    /// The oldest, after the first thousand commits. With some topics it has them all, and a start reads what follows.
+    /// The oldest snapshot, after the first thousand commits. A start reads all later commits.
     First,
-    /// None: a start reads all commits.
+    /// No snapshot: a start reads all commits.
     None,
 }
 

@@ -143,12 +143,12 @@ async fn a_delay_needs_a_plain_endpoint() {
         variables
     };
     // Bound and closed again, so nothing listens there.
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for command in ["limits", "write", "latency", "read", "start"] {
         for (endpoint, code, word) in [
             ("https://s3.example".to_owned(), 2, "without TLS"),
             (String::new(), 2, "set AWS_ENDPOINT_URL"),
-            (format!("http://{nobody}"), 1, "start the S3 server"),
+            (format!("http://{closed}"), 1, "start the S3 server"),
         ] {
             let output = bench(&bucket, &folder, &[command, "--store-delay=1ms"], with(&endpoint));
             let said = String::from_utf8_lossy(&output.stderr);

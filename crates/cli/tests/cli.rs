@@ -153,7 +153,7 @@ fn keys_and_headers_are_stored_and_shown() {
         output.split_inclusive(|&byte| byte == b'\n').map(|line| serde_json::from_slice(line).unwrap()).collect()
     };
     broker.run(&["produce", "t", "-K", "\\t", "-H", "source=shell", "-H", "none"], b"ada\tlogged in\t\n\xff\t\n");
-    let said = broker.run(&["produce", "t", "--key-separator", ": "], b"grace: out\nnobody\n").stderr;
+    let said = broker.run(&["produce", "t", "--key-separator", ": "], b"grace: out\nkeyless\n").stderr;
     let said = String::from_utf8(said).unwrap();
     assert!(said.contains("without the key separator \": \": 1; they have no key"), "{said}");
     broker.run(&["produce", "t", "--key", "k", "--partition", "0", "--codec", "zstd"], "x\n".repeat(100).as_bytes());
@@ -164,7 +164,7 @@ fn keys_and_headers_are_stored_and_shown() {
         serde_json::json!({"offset": 0, "key": "ada", "headers": headers, "record": "logged in\t"}),
         serde_json::json!({"offset": 1, "key_base64": "/w==", "headers": headers, "record": ""}),
         serde_json::json!({"offset": 2, "key": "grace", "record": "out"}),
-        serde_json::json!({"offset": 3, "record": "nobody"}),
+        serde_json::json!({"offset": 3, "record": "keyless"}),
     ];
     expected.extend((4..104).map(|offset| serde_json::json!({"offset": offset, "key": "k", "record": "x"})));
     expected.push(serde_json::json!({"offset": 104, "record": "plain"}));

@@ -342,7 +342,7 @@ fn stored(bucket: &Bucket) -> BTreeMap<PathBuf, Vec<u8>> {
     files
 }
 
-/// Expects that an append is refused since nobody is there who stores it.
+/// Expects that an append is refused, since no broker is running that can store it.
 async fn expect_read_only(broker: &Broker) {
     let client = Client::new(ClientConfig { retries: RetryPolicy::NONE, ..ClientConfig::new(broker.url()) }).unwrap();
     let settings = Settings::default();
@@ -392,7 +392,7 @@ async fn a_read_only_broker_needs_no_credentials_that_can_write() {
         "AWS_ENDPOINT_URL" => (name, format!("http://{address}")),
         _ => (name, value),
     });
-    // Nobody reaches it, and it reaches nobody but the bucket and, for appends, the owner.
+    // Other brokers can't reach it. It reaches only the bucket and, for appends, the owner.
     let follower = start_with(&bucket, &["--read-only"], variables.collect());
     assert!(follower.printed.contains("this broker's card can't be stored"), "{}", follower.printed);
     assert_eq!(read_all(&client(&follower), "t", 1).await, [vec![7]]);

@@ -69,12 +69,12 @@ pub struct Args {
     #[arg(short, long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
     workers: u32,
 
-    /// Length of the run before the measured ones, in seconds
+    /// Length of the warm-up in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 1)]
     warmup_seconds: u64,
 
-    /// Print when an append reaches each of its stages, and on which thread, with one run of one sender and a broker in
-    /// this process
+    /// Print the time and the thread of each stage of an append, with one run of one sender and a broker in this
+    /// process
     #[arg(long, conflicts_with_all = ["workers", "runs", "memory"])]
     trace: bool,
 

@@ -31,11 +31,11 @@ use std::time::{Duration, Instant};
   rawline bench measurements --set article --stage 5 --rounds 21 --json measurements.json
   rawline bench measurements --append history.jsonl")]
 pub struct Args {
-    /// Only this set; repeatable [default: all]
+    /// Set of messages to measure; repeatable [default: all]
     #[arg(long, value_enum, value_name = "SET")]
     set: Vec<Set>,
 
-    /// Only stages and libraries whose names begin with this
+    /// Prefix of the names of the stages and libraries to measure [default: all]
     #[arg(long, value_name = "PREFIX", default_value = "", hide_default_value = true)]
     stage: String,
 
@@ -43,7 +43,7 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(2..=64))]
     threads: u32,
 
-    /// Number of turns of each stage; the figure is their median
+    /// Number of turns of each stage; their median is reported
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 

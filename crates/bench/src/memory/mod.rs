@@ -85,7 +85,7 @@ pub struct Args {
     #[arg(long, value_name = "BYTES", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..))]
     record_size: u32,
 
-    /// How long the load lasts, in seconds
+    /// Length of the load in seconds
     #[arg(long, value_name = "N", default_value_t = 120, value_parser = clap::value_parser!(u32).range(1..))]
     seconds: u32,
 

@@ -53,7 +53,7 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["requests", "records_per_request", "with_limit"])]
     sequential: bool,
 
-    /// With --sequential, how often a run reads the topic
+    /// With --sequential, number of times that a run reads the topic
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     passes: u64,
 

@@ -70,7 +70,7 @@ pub struct Args {
     #[arg(long, value_name = "BYTES", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     record_size: u32,
 
-    /// Number of requests per second that are due on each connection, spread evenly [default: as many as possible]
+    /// Number of requests per second on each connection, evenly spaced [default: as many as possible]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     rate: Option<u64>,
 
@@ -86,7 +86,7 @@ pub struct Args {
     #[arg(long, value_name = "N", conflicts_with = "seconds", value_parser = clap::value_parser!(u64).range(1..))]
     requests: Option<u64>,
 
-    /// Length of the part before each run that isn't measured, in seconds
+    /// Length of the warm-up before each run in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 1)]
     warmup_seconds: u64,
 
@@ -98,7 +98,7 @@ pub struct Args {
     #[arg(long, conflicts_with = "durability")]
     synced: bool,
 
-    /// Measure, as one more side, a bare loop that appends what is due to a file and syncs it, without a server
+    /// Measure also a loop that appends the records to a file and syncs it, without a server
     #[arg(long)]
     with_limit: bool,
 

@@ -48,11 +48,11 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 50_000, value_parser = clap::value_parser!(u64).range(1..))]
     events: u64,
 
-    /// Number of records per second while the time to their delivery is measured
+    /// Number of records per second while their delivery time is measured
     #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     rate: u64,
 
-    /// How long that takes in seconds
+    /// Length of the measurement of delivery times in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
     seconds: u64,
 

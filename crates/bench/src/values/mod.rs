@@ -43,7 +43,7 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..))]
     count: u32,
 
-    /// Number of turns of each contender; the figure is their median
+    /// Number of turns of each contender; their median is reported
     #[arg(long, value_name = "N", default_value_t = 31, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 

@@ -53,7 +53,7 @@ const LIST_PRICE: f64 = 5.0;
 const GET_PRICE: f64 = 0.4;
 const DELETE_PRICE: f64 = 0.0;
 
-/// Whose list prices to take. They differ in what stored bytes cost only.
+/// The service whose list prices apply. They differ only in the price of stored bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 enum Prices {
     /// Amazon S3
@@ -73,7 +73,7 @@ impl Prices {
     }
 }
 
-/// A broker that has run for less says nothing about a day: its start alone sends as many requests as some minutes do.
+/// Minimum running time for an estimate per day: the start alone sends as many requests as some minutes do.
 const SINCE_START_SECONDS_MIN: f64 = 600.0;
 
 const DAY_SECONDS: f64 = 86_400.0;
@@ -112,7 +112,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     }
     if !is_long {
         eprintln!(
-            "rawline: the broker was started {seconds:.0} s ago, and its start sends requests of its own: no costs per \
+            "rawline: the broker was started {seconds:.0} s ago, and its start sends additional requests: no costs per \
              day are estimated; run `rawline cost --for 1m`, or wait until it has run for 10 minutes"
         );
     }

@@ -48,7 +48,7 @@ Examples:
   # Read a topic from its beginning again
   rawline group reset nightly dns --offset earliest
 
-  # Skip what is there
+  # Skip the existing records
   rawline group reset nightly dns --offset latest
 
   # Begin with the first record appended at or after a time
@@ -69,7 +69,7 @@ Examples:
 
 Exit codes: 0 deleted, 1 not deleted, 2 --yes is missing and no terminal can be asked.";
 
-/// List groups of consumers, show how far they are, reset or delete their offsets
+/// List consumer groups, show their members and offsets, reset or delete their offsets
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -90,7 +90,7 @@ enum Command {
         broker: BrokerArgs,
     },
 
-    /// Show the members of a group, and how far it is in each partition
+    /// Show the members of a group, and its offset and lag in each partition
     #[command(after_help = SHOW_EXAMPLES)]
     Show {
         /// Group to show
@@ -111,11 +111,11 @@ enum Command {
         group = ArgGroup::new("to").args(["offset", "since"]).required(true)
     )]
     Reset {
-        /// Group to reset; it need not exist
+        /// Group to reset; created if it doesn't exist
         #[arg(value_name = "GROUP")]
         group: String,
 
-        /// Topic in which it begins elsewhere
+        /// Topic whose offsets are set
         #[arg(value_name = "TOPIC")]
         topic: String,
 

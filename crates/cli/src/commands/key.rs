@@ -9,30 +9,30 @@ use std::sync::Arc;
 /// The flags.
 #[derive(Debug, clap::Args)]
 pub struct KeyArgs {
-    /// Partition to append to [default: that of the key, or any, a batch at a time]
+    /// Partition to append to [default: that of the key; without a key, any partition, a batch at a time]
     #[arg(long, value_name = "N", conflicts_with = "key_field")]
     partition: Option<u32>,
 
-    /// Key of all records, stored with each; they go to its partition, where Kafka's Java client puts it
+    /// Key of all records, stored with each; it chooses the partition as Kafka's Java client does
     #[arg(long, short, value_name = "TEXT", conflicts_with_all = ["key_field", "key_separator"])]
     key: Option<String>,
 
-    /// Text between the key and the record in each line, as in `kcat -K`; \t is a tab
+    /// Separator of key and record in each line, as in `kcat -K`; \t is a tab
     ///
-    /// The key is stored with the record, which goes to its partition. A line without the text is a record without a
+    /// The key is stored with the record and chooses its partition. A line without the separator is a record without a
     /// key.
     #[arg(long, short = 'K', value_name = "TEXT", conflicts_with = "key_field", value_parser = parse_separator)]
     key_separator: Option<Arc<str>>,
 
-    /// Field of each line of JSON by which its partition is chosen; a record without it goes to any partition
+    /// JSON field that chooses the partition of each record; a record without it goes to any partition
     ///
-    /// A member of an object in the record is named by both names with a dot between them, as in id.orig_h. A key that
-    /// is text is its UTF-8 bytes, and any other value its JSON text. The key chooses the partition, and isn't stored a
-    /// second time: to have it as a key for Kafka's clients, use --key-separator.
+    /// A dot separates the names of nested fields, as in id.orig_h. The key is the UTF-8 bytes of a text, or the JSON
+    /// text of another value. It chooses the partition and isn't stored separately: Kafka's clients see no key. For one
+    /// that they see, use --key-separator.
     #[arg(long, value_name = "FIELD")]
     key_field: Option<String>,
 
-    /// Header of all records; without =VALUE its value is null; repeatable
+    /// Header of all records; null without =VALUE; repeatable
     #[arg(long = "header", short = 'H', value_name = "NAME=VALUE", conflicts_with = "key_field")]
     headers: Vec<Header>,
 }

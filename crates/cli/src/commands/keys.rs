@@ -13,10 +13,10 @@ Examples:
   # Make a key that may append to the topics whose names begin with zeek., and print it
   rawline key add collector --write 'zeek.*'
 
-  # One that may read all topics, in groups whose names begin with dash-
+  # Make a key that may read all topics, in groups whose names begin with dash-
   rawline key add dashboard --read '*' --groups 'dash-*'
 
-  # One that may do everything
+  # Make a key that may do everything
   rawline key add admin --all
 
   # List the keys, and remove one
@@ -35,12 +35,12 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Make a random key, add it to the file, and print it: the file has its hash only
+    /// Make a random key, add its hash to the file, and print the key
     ///
-    /// A topic, group or producer is granted by its name, or by a prefix with * after it, such as zeek.*; * alone is
-    /// all of them. Each flag takes any number of them.
+    /// A pattern is a name, or a prefix and *, such as zeek.*; * alone matches every name. Each flag takes one or more
+    /// patterns.
     Add(Box<Add>),
-    /// List the keys with what they grant
+    /// List the keys and their grants
     List {
         #[command(flatten)]
         file: FileArgs,
@@ -69,43 +69,43 @@ struct Add {
     #[arg(value_name = "NAME")]
     name: String,
 
-    /// Topics whose records it may read
+    /// Topics that the key may read
     #[arg(long, value_name = "PATTERN", num_args = 1..)]
     read: Vec<String>,
 
-    /// Topics that it may append to
+    /// Topics that the key may append to
     #[arg(long, value_name = "PATTERN", num_args = 1..)]
     write: Vec<String>,
 
-    /// Topics that it may create, change, truncate and delete
+    /// Topics that the key may create, change, truncate and delete
     #[arg(long, value_name = "PATTERN", num_args = 1..)]
     admin: Vec<String>,
 
-    /// Groups of consumers that it may use
+    /// Consumer groups that the key may use
     #[arg(long, value_name = "PATTERN", num_args = 1..)]
     groups: Vec<String>,
 
-    /// Named producers and transactional ids that it may use
+    /// Named producers and transactional ids that the key may use
     #[arg(long, value_name = "PATTERN", num_args = 1..)]
     producers: Vec<String>,
 
-    /// Let it see metrics and statistics
+    /// Grant access to metrics and statistics
     #[arg(long)]
     monitor: bool,
 
-    /// Let it do everything
+    /// Grant everything
     #[arg(long, conflicts_with_all = ["read", "write", "admin", "groups", "producers", "monitor"])]
     all: bool,
 
-    /// Maximum of bytes per second that it may append [default: none]
+    /// Maximum append rate in bytes per second [default: unlimited]
     #[arg(long, value_name = "BYTES", value_parser = parse_rate)]
     bytes_in: Option<NonZeroU64>,
 
-    /// Maximum of bytes per second that it may read [default: none]
+    /// Maximum read rate in bytes per second [default: unlimited]
     #[arg(long, value_name = "BYTES", value_parser = parse_rate)]
     bytes_out: Option<NonZeroU64>,
 
-    /// Maximum number of its connections [default: none]
+    /// Maximum number of connections [default: unlimited]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     connections: Option<u32>,
 

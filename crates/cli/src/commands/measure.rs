@@ -62,7 +62,7 @@ pub struct Args {
     #[arg(long, short)]
     follow: bool,
 
-    /// Where the first run starts: an offset, earliest, or latest; later runs continue at the last commit
+    /// Start of the first run: an offset, earliest, or latest; later runs continue at the last commit
     #[arg(long, value_name = "N|earliest|latest", default_value = "earliest", value_parser = parse_start)]
     from: Start,
 
@@ -70,7 +70,7 @@ pub struct Args {
     #[arg(long)]
     start_over: bool,
 
-    /// Commit even if nearly all of the first records are not measurements
+    /// Commit even if nearly all of the first records aren't measurements
     #[arg(long)]
     accept_bad: bool,
 
@@ -83,8 +83,8 @@ pub struct Args {
     #[arg(long, value_name = "FRAMING", default_value = "single-object")]
     framing: FramingArg,
 
-    /// Schema of records that the log has none for: a file or `measurement`, after its number in a registry and = where
-    /// there are several; repeatable [default: measurement, or what the log has for a record's fingerprint]
+    /// Schema of records whose schema isn't in the log: a file or `measurement`, with its number in the registry if
+    /// there are several (N=FILE); repeatable [default: the log's schema with the record's fingerprint, or measurement]
     #[arg(long = "schema", value_name = "[N=]FILE")]
     schemas: Vec<WriterSchema>,
 
@@ -100,15 +100,15 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..))]
     series_max: u32,
 
-    /// How long to keep raw measurements, by their own times [default: forever]
+    /// Time to keep raw measurements, by their timestamps [default: forever]
     #[arg(long, value_name = "TIME", value_parser = length)]
     retain_raw: Option<Duration>,
 
-    /// How long to keep windows of a minute [default: forever]
+    /// Time to keep windows of a minute [default: forever]
     #[arg(long, value_name = "TIME", value_parser = length)]
     retain_minute: Option<Duration>,
 
-    /// How long to keep windows of an hour [default: forever]
+    /// Time to keep windows of an hour [default: forever]
     #[arg(long, value_name = "TIME", value_parser = length)]
     retain_hour: Option<Duration>,
 }

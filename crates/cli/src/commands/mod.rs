@@ -51,7 +51,7 @@ use std::path::PathBuf;
 /// The broker's address and key; the same for every command that talks to a broker.
 #[derive(Debug, Clone, Args)]
 pub struct BrokerArgs {
-    /// Address of the broker; of several that share a storage, separated by commas, any that can be reached
+    /// URL of the broker; several, separated by commas, if they share a storage: the first reachable one is used
     #[arg(long, value_name = "URL", env = "RAWLINE_BROKER", default_value = "http://127.0.0.1:51313")]
     pub broker: String,
 
@@ -59,15 +59,15 @@ pub struct BrokerArgs {
     #[arg(long, value_name = "KEY", env = "RAWLINE_API_KEY", hide_env_values = true)]
     pub api_key: Option<String>,
 
-    /// Certificates of authorities in PEM to trust for https:// instead of the system's
+    /// Authorities' certificates (PEM) to trust for https:// instead of the system's
     #[arg(long, value_name = "FILE", env = "RAWLINE_CA")]
     pub ca: Option<PathBuf>,
 
-    /// Client's certificate in PEM, for a broker that asks for one
+    /// Client's certificate (PEM), for a broker that requires one
     #[arg(long, value_name = "FILE", env = "RAWLINE_CLIENT_CERT", requires = "client_key")]
     pub client_cert: Option<PathBuf>,
 
-    /// Private key of --client-cert in PEM
+    /// Private key of --client-cert (PEM)
     #[arg(long, value_name = "FILE", env = "RAWLINE_CLIENT_KEY", requires = "client_cert")]
     pub client_key: Option<PathBuf>,
 }

@@ -43,7 +43,7 @@ impl<T: Send + 'static> Ordered<T> {
         self.jobs.pop_front();
         Some(result.unwrap_or_else(|error| match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
-            Err(error) => unreachable!("nobody cancels a job: {error}"),
+            Err(error) => unreachable!("a job is never cancelled: {error}"),
         }))
     }
 

@@ -38,7 +38,7 @@ Examples:
   rawline produce dns dns.json --key-field id.orig_h
   rawline produce dns dns.json --partition 2
 
-  # Append as a producer of which only the newest instance can append (needs a journal)
+  # Append as a named producer; only its newest instance can append (needs a journal)
   rawline produce orders orders.json --producer-name orders-1
 
   # Append structured values, with types that JSON lacks
@@ -82,8 +82,7 @@ pub struct Args {
           value_parser = parse_bytes)]
     batch_bytes: u64,
 
-    /// Maximum time that a record waits for others to fill its batch [default: none, or up to 5ms while records arrive
-    /// fast enough to fill it]
+    /// Maximum time that a record waits for its batch to fill [default: 0; up to 5ms while records arrive fast enough]
     #[arg(long, value_name = "TIME", env = "RAWLINE_LINGER", value_parser = parse_duration)]
     linger: Option<Duration>,
 
@@ -92,7 +91,7 @@ pub struct Args {
           value_parser = codec())]
     compression: Codec,
 
-    /// Name of the producer: fences an earlier `rawline produce` with this name that may still run; needs a journal
+    /// Name of the producer; fences earlier producers with this name; needs a journal
     #[arg(long, value_name = "NAME", env = "RAWLINE_PRODUCER_NAME")]
     producer_name: Option<String>,
 
@@ -120,7 +119,7 @@ enum InputFormat {
     File,
     /// Each record follows its length (u32, little-endian)
     LengthPrefixed,
-    /// Each line is JSON and becomes a structured value; a topic that is created is one of values
+    /// Each line is JSON and becomes a structured value; a new topic is marked as one of structured values
     Value,
     /// Each line of JSON or CSV, or each value of an Avro object container file, becomes an Avro record
     Avro,
@@ -326,7 +325,7 @@ impl Sending<'_> {
         }
     }
 
-    /// Sends what lines become: reads, converts and sends at the same time.
+    /// Sends converted lines: reads, converts and sends at the same time.
     async fn send_converted(
         &mut self,
         mut input: Box<dyn AsyncRead + Send + Unpin>,

@@ -35,7 +35,7 @@ Examples:
   # The same over TLS
   rawline serve --listen 0.0.0.0:51313 --api-key SECRET --tls-cert cert.pem --tls-key key.pem
 
-  # The same with keys that may do different things, which `rawline key add` makes
+  # The same, with keys that have different grants, from `rawline key add`
   rawline serve --storage /var/lib/rawline --listen 0.0.0.0:51313 --keys keys.toml
 
   # For Kafka's clients too
@@ -63,22 +63,21 @@ pub struct Args {
     #[arg(long, value_name = "DIR|URL", env = "RAWLINE_STORAGE", default_value = "rawline-data")]
     storage: StorageArg,
 
-    /// Maximum size in bytes of what --storage memory: holds; appends beyond it get 503 until records are deleted
-    /// [default: 1GiB]
+    /// Maximum number of bytes in --storage memory:, beyond which appends get 503 [default: 1GiB]
     #[arg(long, value_name = "BYTES", env = "RAWLINE_STORAGE_BYTES", value_parser = parse_bytes)]
     storage_bytes: Option<u64>,
 
-    /// Address or host name, and port, to listen on; port 0 chooses a free port
+    /// Address to listen on; port 0 chooses a free port
     #[arg(long, value_name = "HOST:PORT", env = "RAWLINE_LISTEN", default_value = "127.0.0.1:51313",
           value_parser = parse_listen)]
     listen: SocketAddr,
 
-    /// URL at which the other brokers on the storage reach this one, and clients that they send here [default: that of
+    /// URL at which the storage's other brokers, and clients that they redirect, reach this one [default: that of
     /// --listen, if it is one address]
     #[arg(long, value_name = "URL", env = "RAWLINE_ADVERTISE", value_parser = parse_advertise)]
     advertise: Option<String>,
 
-    /// In a bucket: store nothing but this broker's card, and follow what other brokers store; they get the appends
+    /// Follow the other brokers on a bucket and forward appends to them; store only this broker's card
     #[arg(long, env = "RAWLINE_READ_ONLY")]
     read_only: bool,
 
@@ -91,7 +90,7 @@ pub struct Args {
           requires = "kafka")]
     kafka_advertise: Option<HostPort>,
 
-    /// File with keys and what each may do, which `rawline key` edits; read again when it changes
+    /// File of API keys and their grants, edited by `rawline key`; reloaded when it changes
     #[arg(long, value_name = "FILE", env = "RAWLINE_KEYS")]
     keys: Option<PathBuf>,
 
@@ -99,7 +98,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE", env = "RAWLINE_AUDIT_LOG")]
     audit_log: Option<PathBuf>,
 
-    /// API key that grants everything; requests must carry a key, Kafka's clients as their password; repeatable, or
+    /// API key that grants everything and makes keys mandatory (for Kafka's clients, the password); repeatable, or
     /// separated by commas
     #[arg(
         long = "api-key",
@@ -110,19 +109,19 @@ pub struct Args {
     )]
     api_keys: Vec<String>,
 
-    /// Allow an address that other machines can reach without an API key
+    /// Allow listening for other machines without an API key
     #[arg(long, env = "RAWLINE_INSECURE")]
     insecure: bool,
 
-    /// Certificate of the broker in PEM, with those between it and its authority: connections, also Kafka's, use TLS
+    /// Broker's certificate chain (PEM); enables TLS for HTTP and Kafka; reloaded when it changes
     #[arg(long, value_name = "FILE", env = "RAWLINE_TLS_CERT", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
 
-    /// Private key of --tls-cert in PEM. The broker loads both again when they change
+    /// Private key of --tls-cert (PEM); reloaded when it changes
     #[arg(long, value_name = "FILE", env = "RAWLINE_TLS_KEY", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
 
-    /// Certificates of authorities in PEM: clients must present a certificate that one of them has signed
+    /// Authorities' certificates (PEM); clients must present a certificate that one of them signed
     #[arg(long, value_name = "FILE", env = "RAWLINE_TLS_CLIENT_CA", requires = "tls_cert")]
     tls_client_ca: Option<PathBuf>,
 
@@ -131,7 +130,7 @@ pub struct Args {
     #[arg(long = "allow-origin", value_name = "ORIGIN", env = "RAWLINE_ALLOW_ORIGIN", value_delimiter = ',')]
     allowed_origins: Vec<AllowedOrigin>,
 
-    /// Memory for connections and buffers, in bytes; requests wait for buffers up to 5 s, then get 503
+    /// Memory for connections and buffers in bytes; when it is used up, requests wait up to 5 s, then get 503
     #[arg(long, value_name = "BYTES", env = "RAWLINE_MEMORY", default_value = "512MiB", value_parser = parse_bytes)]
     memory: u64,
 
@@ -156,7 +155,7 @@ pub struct Args {
     #[arg(long, value_name = "N", env = "RAWLINE_BATCH_RECORDS_MAX", default_value_t = 1 << 20)]
     batch_records_max: u32,
 
-    /// Directory of the cache of objects in a bucket
+    /// Directory of the cache for objects in a bucket
     #[arg(long, value_name = "DIR", env = "RAWLINE_CACHE_DIR", default_value = "rawline-cache")]
     cache_dir: PathBuf,
 
@@ -164,13 +163,13 @@ pub struct Args {
     #[arg(long, value_name = "BYTES", env = "RAWLINE_CACHE_BYTES", default_value = "10GiB", value_parser = parse_bytes)]
     cache_bytes: u64,
 
-    /// How long objects in a bucket stay at least when nobody needs them any more: whole seconds, decided when the
-    /// storage is created. A broker that was paused for half of it looks again before it acknowledges [default: 1h]
+    /// Minimum time to keep unreferenced objects in a bucket, in whole seconds; fixed when the storage is created
+    /// [default: 1h]
     #[arg(long, value_name = "TIME", env = "RAWLINE_DELETION_DELAY", value_parser = parse_duration)]
     deletion_delay: Option<Duration>,
 
-    /// Number of journals in a bucket, 1 to 64, decided when the storage is created: so many brokers can write at the
-    /// same time, each to the topics of its journals [default: that of the storage, 1 for a new one]
+    /// Number of journals in a bucket (1 to 64), which is the maximum number of brokers that write at the same time;
+    /// fixed when the storage is created [default: that of the storage, 1 for a new one]
     #[arg(long, value_name = "N", env = "RAWLINE_JOURNALS", value_parser = clap::value_parser!(u32).range(1..=64))]
     journals: Option<u32>,
 
@@ -178,14 +177,14 @@ pub struct Args {
     #[arg(long, env = "RAWLINE_NO_CREATE_TOPICS")]
     no_create_topics: bool,
 
-    /// Time after which a silent member of a group of Kafka's consumer protocol is gone, 1s to 1h; it gives a sign 15
-    /// times in it. Members of other groups choose their own
+    /// Session timeout of Kafka's consumer protocol, 1s to 1h; members send 15 heartbeats in it. Members of other
+    /// groups choose their own timeout
     #[arg(long, value_name = "TIME", env = "RAWLINE_GROUP_SESSION", default_value = "45s",
           value_parser = parse_group_session)]
     group_session: Duration,
 
-    /// Maximum number of connections, to each address; each takes 24 KiB of --memory, 40 KiB with TLS, but all
-    /// at most a quarter
+    /// Maximum number of connections per address; each takes 24 KiB of --memory (40 KiB with TLS), all at most a
+    /// quarter
     #[arg(long, value_name = "N", env = "RAWLINE_CONNECTIONS_MAX", default_value_t = 1024)]
     connections_max: usize,
 
@@ -217,8 +216,7 @@ fn parse_host_port(text: &str) -> Result<HostPort, String> {
     Ok((host.to_owned(), port.parse().map_err(|_| wrong())?))
 }
 
-/// An address to listen on. Of a name's addresses, the first of version 4, as programs that connect to `localhost`
-/// expect.
+/// An address to listen on: the first IPv4 address of a name, as programs that connect to `localhost` expect.
 fn parse_listen(text: &str) -> Result<SocketAddr, String> {
     parse_host_port(text)?;
     let found = text.to_socket_addrs().map_err(|error| {
@@ -280,7 +278,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     let describe = |card| described(&args, Card { public_key, ..card }, address, kafka_address, tls);
     let joined = broker.join(describe).await;
     joined.map_err(|error| explain::storage(&error, &args.storage.name))?;
-    // From here on a signal stops the broker gracefully. Whoever has read its address may rely on that.
+    // From here on a signal stops the broker gracefully. A program that has read the printed address relies on that.
     let interrupt = Interrupt::new()?;
     let topics = broker.statuses().len();
     let plural = if topics == 1 { "" } else { "s" };
@@ -300,7 +298,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         Some(listener) => kafka::serve(listener, broker.clone(), pool.clone(), kafka_config, stop.clone()).boxed(),
         None => std::future::ready(()).boxed(),
     };
-    // Each on tasks of its own.
+    // Each server runs on its own tasks.
     let serving_http = http::serve(listener, broker.clone(), pool, clock, http_config, stop);
     tokio::select! {
         _ = async { tokio::join!(serving_http, serving_kafka) } => {}
@@ -313,14 +311,14 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// What the URLs of this broker begin with.
+/// The scheme of this broker's URLs.
 fn scheme(args: &Args) -> &'static str {
     if args.tls_cert.is_some() { "https" } else { "http" }
 }
 
-/// The card that this broker has for the others on the storage.
+/// The card that describes this broker to the others on the storage.
 fn described(args: &Args, card: Card, http: SocketAddr, kafka: Option<SocketAddr>, tls: Option<&Tls>) -> Card {
-    // Of an address that stands for all of this machine's, nobody knows which one the others reach.
+    // An unspecified address stands for all addresses of this machine, and not all are reachable for other brokers.
     let is_one = |address: &SocketAddr| !address.ip().is_unspecified();
     let own = |address: SocketAddr| Endpoint { host: address.ip().to_string(), port: address.port() };
     let kafka = match &args.kafka_advertise {
@@ -334,7 +332,7 @@ fn described(args: &Args, card: Card, http: SocketAddr, kafka: Option<SocketAddr
     Card { url, kafka, certificates, machine, listen, ..card }
 }
 
-/// Says who else is on the storage.
+/// Reports the other brokers on the storage.
 fn report_others(cluster: &Cluster, scheme: &str) {
     let brokers = cluster.brokers();
     if brokers.card(brokers.me).is_none_or(|card| card.url.is_none()) {
@@ -420,7 +418,7 @@ fn tls(args: &Args) -> Result<Option<Tls>, CommandError> {
     Ok(Some(tls))
 }
 
-/// The keys, and where refusals are noted.
+/// The keys and the audit log.
 fn access(args: &Args) -> Result<Access, CommandError> {
     let advice = "correct the file, or name another one with --keys; `rawline key add` makes one";
     let file = args.keys.as_deref().map(read_keys).transpose();
@@ -489,12 +487,12 @@ fn batch_limits(args: &Args) -> Result<rawline_batch::Limits, CommandError> {
     Ok(limits)
 }
 
-/// What the largest request needs, in bytes.
+/// Size of the buffers for the largest request in bytes.
 fn memory_min(limits: &rawline_batch::Limits) -> u64 {
     http::request_buffers_max(limits, u64::from(limits.batch_bytes_max) * 2)
 }
 
-/// What of `--memory` is the pool, in bytes. The rest is for connections, at most a quarter.
+/// Size of the pool in bytes: `--memory` without the share for connections, which is at most a quarter.
 fn pool_bytes(args: &Args, limits: &rawline_batch::Limits) -> u64 {
     let listeners = 1 + u64::from(args.kafka.is_some());
     let tls = if args.tls_cert.is_some() { TLS_CONNECTION_BYTES } else { 0 };
@@ -539,7 +537,7 @@ async fn open_store(args: &Args) -> Result<Arc<dyn Store>, CommandError> {
     }
     if args.storage_bytes.is_some() {
         return Err(CommandError::Usage(format!(
-            "--storage-bytes limits --storage memory:, and {} has no limit of its own: omit it",
+            "--storage-bytes limits --storage memory:, and {} has no such limit: omit it",
             args.storage
         )));
     }

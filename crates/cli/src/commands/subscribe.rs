@@ -49,8 +49,7 @@ pub struct Args {
     #[command(flatten)]
     broker: BrokerArgs,
 
-    /// Subscribe to all topics whose names begin with this, also those that are created later; repeatable. '' is every
-    /// topic
+    /// Subscribe to all topics with this prefix, also later ones; '' is every topic; repeatable
     #[arg(long = "prefix", value_name = "PREFIX")]
     prefixes: Vec<String>,
 
@@ -64,21 +63,20 @@ pub struct Args {
           allow_hyphen_values = true)]
     from: Start,
 
-    /// Write only records with this field, of topics with structured values: FIELD=VALUE, such as id.resp_p=53/udp
+    /// Filter for structured values: write only records with this field, such as id.resp_p=53/udp
     #[arg(long = "where", value_name = "FILTER")]
     filter: Option<String>,
 
-    /// What happens when the subscription lags more than --max-lag records in a partition
+    /// Action when the subscription lags more than --max-lag records in a partition
     #[arg(long, value_enum, default_value_t = SlowPolicy::Disconnect)]
     slow: SlowPolicy,
 
-    /// Maximum number of records between the position and the end of a partition [default: unlimited; 65536 with
-    /// --slow skip]
+    /// Maximum lag in records, per partition [default: unlimited; 65536 with --slow skip]
     #[arg(long, value_name = "N")]
     max_lag: Option<u64>,
 
-    /// Leave out records that --format value, value-typed or avro can't show, and report their number on stderr
-    /// [default: the first one ends the command]
+    /// Skip records that --format value, value-typed or avro can't show, and report their number on stderr
+    /// [default: fail at the first one]
     #[arg(long)]
     skip_bad: bool,
 
@@ -86,8 +84,8 @@ pub struct Args {
     #[arg(long, value_name = "N")]
     max_records: Option<u64>,
 
-    /// File with the position: read at the start if it exists, where it wins over --from, and written every second and
-    /// at the end. After a crash, records of the last second are written again
+    /// File of the position, which overrides --from if it exists; written every second and at the end. After a crash,
+    /// the records of the last second are written again
     #[arg(long, value_name = "FILE")]
     cursor_file: Option<PathBuf>,
 

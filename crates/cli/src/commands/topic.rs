@@ -164,7 +164,7 @@ enum Command {
         #[arg(value_name = "TOPIC")]
         topic: String,
 
-        /// Offset that becomes the partition's first one; at most its next offset
+        /// First offset to keep; at most the partition's next offset
         #[arg(long, value_name = "OFFSET")]
         before: u64,
 
@@ -179,23 +179,23 @@ enum Command {
 
 #[derive(Debug, clap::Args)]
 struct Values {
-    /// Type of the records, for programs that show them: any bytes, or structured values
+    /// Type of the records, for programs that display them: any bytes, or structured values
     #[arg(long, value_name = "TYPE", value_parser = payload())]
     payload: Option<Payload>,
 
-    /// Age in hours at which records are deleted, such as 24 or 0.5; none keeps records of any age
+    /// Maximum age of records in hours, such as 24 or 0.5; none is unlimited
     #[arg(long, value_name = "HOURS|none", value_parser = parse_hours)]
     retain_hours: Option<Limit<Hours>>,
 
-    /// Size of the topic, such as 10GiB, from which on its oldest records are deleted; none keeps any amount
+    /// Maximum size of the topic in bytes, such as 10GiB; none is unlimited
     #[arg(long, value_name = "BYTES|none", value_parser = parse_retain_bytes)]
     retain_bytes: Option<Limit<NonZeroU64>>,
 
-    /// What becomes of old records: delete those beyond the limits, compact (keep the newest of each key), or both
+    /// Cleanup of old records: delete those beyond the limits, compact (keep the newest of each key), or both
     #[arg(long, value_name = "POLICY", value_parser = cleanup_policy())]
     cleanup_policy: Option<CleanupPolicy>,
 
-    /// Hours for which tombstones stay once they are compacted, such as 24; none keeps them for a day
+    /// Time in hours to keep tombstones after they are compacted, such as 24; none is a day
     #[arg(long, value_name = "HOURS|none", value_parser = parse_hours)]
     tombstone_hours: Option<Limit<Hours>>,
 

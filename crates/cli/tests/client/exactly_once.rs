@@ -229,7 +229,7 @@ async fn a_new_instance_of_a_named_producer_fences_the_older_ones_everywhere() {
     is(&append(0, 1, numbered(id, 0, 1)).await, "201", r#""first_offset":1"#);
     is(&append(1, 0, numbered(other, 0, 1)).await, "201", r#""first_offset":1"#);
     assert_eq!(opened(2, &open("orders%201").await), id);
-    // Nobody guesses one, and a producer that chooses its id chooses another.
+    // An id can't be guessed, and a producer that chooses its id must not choose this one.
     is(&append(1, 0, numbered(id ^ 1, 0, 1)).await, "409", "producer_fenced");
     is(&open("").await, "400", "producer_name");
     is(&open(&"x".repeat(201)).await, "400", "producer_name");

@@ -49,7 +49,7 @@ async fn consumed(client: &Client, partitions: &[u32]) -> BTreeMap<u32, Vec<Stri
     found
 }
 
-/// The producer has found no topic, and somebody else creates it before the producer's first append.
+/// The producer has found no topic, and another client creates it before the producer's first append.
 #[tokio::test]
 async fn a_topic_that_is_created_late_has_all_its_partitions_after_the_first_append() {
     let broker = broker(&[]);

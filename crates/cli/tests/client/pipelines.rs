@@ -116,7 +116,7 @@ async fn callers_that_give_up_do_not_disturb_the_others() {
     assert_eq!(proxy.opened(), 1);
 }
 
-/// As ever, a caller that gives up closes the connection if nobody else uses it.
+/// A caller that gives up closes the connection if no other caller uses it.
 #[tokio::test]
 async fn a_caller_that_is_alone_takes_its_connection_along() {
     let broker = broker();

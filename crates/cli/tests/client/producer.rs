@@ -130,7 +130,7 @@ async fn a_producer_that_failed_sends_nothing_more() {
 }
 
 #[tokio::test]
-async fn a_dropped_producer_leaves_nobody_waiting() {
+async fn a_dropped_producer_leaves_no_caller_waiting() {
     let broker = support::broker(&[]);
     let config =
         ProducerConfig { linger: Some(Duration::from_secs(3600)), batch_bytes: 4, ..ProducerConfig::default() };

@@ -201,7 +201,7 @@ async fn the_journal_of_a_broker_that_is_killed_moves_and_no_other() {
     for (_, numbers) in &numbers {
         numbers.more(100).await;
     }
-    // Whoever reads as a group gets all topics' records, whichever brokers are there.
+    // A group gets all topics' records, independent of which brokers are running.
     let mut seen: BTreeSet<String> = BTreeSet::new();
     let reading = async {
         while seen.len() < 3 {
@@ -233,7 +233,7 @@ async fn the_number_of_journals_is_the_storages() {
     assert!(other.contains("created with 2 journals") && other.contains("--journals"), "{other}");
     assert!(refused("memory:", "2").contains("only a bucket can have several; omit --journals"));
     assert!(refused(&storage, "65").contains("--journals"));
-    // Whoever doesn't ask gets what the storage has.
+    // Without --journals, a broker takes the storage's number.
     let second = start_with(&bucket, &[], bucket.variables());
     let client = client(&second);
     let owned = eventually("two brokers own two journals", || async {

@@ -130,7 +130,7 @@ fn silent_connections_are_closed() {
 }
 
 #[test]
-fn a_reader_that_stalls_is_disconnected_and_blocks_nobody() {
+fn a_reader_that_stalls_is_disconnected_and_blocks_no_client() {
     let mut config = HttpConfig {
         waits: Waits { answer_piece: Duration::from_secs(1), ..patient().waits },
         ..HttpConfig::default()

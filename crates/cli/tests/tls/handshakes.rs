@@ -9,7 +9,7 @@ use support::{rawline, run};
 #[tokio::test]
 async fn a_broker_that_asks_for_certificates_serves_only_clients_that_have_one() {
     let (authority, clients, strangers) = (Authority::new(), Authority::new(), Authority::new());
-    // Whoever has a certificate needs no key, also on an address that other machines reach.
+    // A client with a certificate needs no key, also on an address that other machines reach.
     let flags = ["--tls-client-ca", clients.file.to_str().unwrap(), "--listen", "0.0.0.0:0"];
     let broker = broker(&authority, &flags);
     let url = format!("https://localhost:{}", broker.address.port());

@@ -11,7 +11,7 @@ pub struct Cells {
 }
 
 impl Clone for Cells {
-    /// With a reader of its own: a copy of a reader that has read nothing returned empty cells.
+    /// Creates a new reader: a copy of a reader that has read nothing returned empty cells.
     fn clone(&self) -> Cells {
         Cells::new()
     }

@@ -22,11 +22,11 @@ pub struct EncodeArgs {
     #[arg(long, value_enum, value_name = "KIND")]
     pub input: Option<Input>,
 
-    /// Constant value of a field, such as tags.region=eu-west-1, whatever the input has there; repeatable
+    /// Constant value of a field, such as tags.region=eu-west-1; replaces that of the input; repeatable
     #[arg(long = "set", value_name = "FIELD=VALUE")]
     pub constants: Vec<Assignment>,
 
-    /// Name of a field in the input, such as logtime=timestamp; repeatable
+    /// Source of a field: a column or JSON field, such as logtime=timestamp; repeatable
     #[arg(long = "column", value_name = "FIELD=COLUMN")]
     pub columns: Vec<Assignment>,
 
@@ -34,8 +34,7 @@ pub struct EncodeArgs {
     #[arg(long = "skip", value_name = "COLUMN")]
     pub skipped: Vec<String>,
 
-    /// Header before each record, which identifies its schema: single-object (10 bytes), registry:N (5 bytes), or bare
-    /// (none)
+    /// Header that identifies the schema of each record: single-object (10 bytes), registry:N (5 bytes), or bare (none)
     #[arg(long, value_name = "FRAMING", default_value = "single-object", value_parser = framing_to_write)]
     pub framing: FramingArg,
 }

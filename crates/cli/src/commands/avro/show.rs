@@ -15,8 +15,8 @@ pub struct DecodeArgs {
     #[arg(long, value_name = "FILE|measurement")]
     pub schema: Option<String>,
 
-    /// Schema of the records: a file or `measurement`, after its number in a registry and = where there are several;
-    /// repeatable [default: --schema, or what the log has for the record's fingerprint]
+    /// Schema of the records: a file or `measurement`, with its number in the registry if there are several (N=FILE);
+    /// repeatable [default: --schema, or the log's schema with the record's fingerprint]
     #[arg(long = "writer-schema", value_name = "[N=]FILE")]
     pub writer_schemas: Vec<WriterSchema>,
 
@@ -45,7 +45,7 @@ pub struct LineShower {
 }
 
 impl Clone for LineShower {
-    /// A copy has memory of its own for its rows.
+    /// A copy allocates its own row buffer.
     fn clone(&self) -> LineShower {
         LineShower { reader: self.reader.clone(), row: RowBuffer::new() }
     }

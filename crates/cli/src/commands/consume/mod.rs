@@ -30,13 +30,13 @@ Examples:
   # Write 10 records with their offsets, times, keys and headers
   rawline consume dns --offset 1000 --max-records 10 --format json
 
-  # Write the records of partitions 1 and 3; without --partition, those of all
+  # Write the records of partitions 1 and 3 only
   rawline consume dns --partition 1 --partition 3
 
   # Count the records since a time
   rawline consume dns --since 2026-11-21T09:00:00Z | wc -l
 
-  # Write what the group hasn't read yet, and commit how far it has come; others of the group read other partitions
+  # Write the records that the group hasn't read yet, and commit the offsets; members share the partitions
   rawline consume dns --group nightly
 
   # Write records that contain newlines
@@ -49,7 +49,7 @@ Examples:
   # Write an Avro object container file
   rawline consume cpu --format avro --output avro > cpu.avro
 
-  # Go on after records that --format can't show
+  # Skip records that --format can't show
   rawline consume events --group nightly --format value --skip-bad
 
 Exit codes: 0 all records were written, or skipped by --skip-bad; 1 a request, the broker or a record failed: with
@@ -83,17 +83,17 @@ pub struct Args {
     #[arg(long, value_name = "TIME", conflicts_with = "offset", value_parser = parse_time, allow_hyphen_values = true)]
     since: Option<Timestamp>,
 
-    /// Read as a member of this group: its members share the partitions, and the offsets after what they have written
-    /// are committed. --offset and --since say where the group begins
+    /// Read as a member of this group, whose members share the partitions; offsets are committed after the records are
+    /// written. --offset and --since apply to partitions without a committed offset
     #[arg(long, value_name = "GROUP", conflicts_with = "partitions")]
     group: Option<String>,
 
-    /// Name under which this member comes back to its partitions after a restart; no other member has it
+    /// Unique name of this member, with which it gets its partitions back after a restart
     #[arg(long, value_name = "NAME", requires = "group")]
     instance: Option<String>,
 
-    /// Leave out records that --format value, value-typed or avro can't show, and report their number on stderr
-    /// [default: the first one ends the command]
+    /// Skip records that --format value, value-typed or avro can't show, and report their number on stderr
+    /// [default: fail at the first one]
     #[arg(long)]
     skip_bad: bool,
 
@@ -101,7 +101,7 @@ pub struct Args {
     #[arg(long, value_name = "N")]
     max_records: Option<u64>,
 
-    /// Wait for new records, and new partitions, instead of stopping at the topic's current end
+    /// Wait for new records and partitions instead of stopping at the topic's current end
     #[arg(long, short)]
     follow: bool,
 
@@ -180,7 +180,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     failed(copied.and(flushed))
 }
 
-/// It isn't a failure that nobody reads the rest.
+/// A closed stdout isn't a failure.
 pub fn failed(stopped: Result<(), Stop>) -> Result<(), CommandError> {
     match stopped {
         Ok(()) | Err(Stop::Enough) => Ok(()),
