@@ -153,12 +153,12 @@ impl Lobby {
         None
     }
 
-    /// Turns the connection away that has sent less than a request for the longest time. False if there is none.
+    /// Refuses the oldest connection that has sent less than a request. False without such a connection.
     pub fn turn_away(&mut self) -> bool {
         self.end_partial(None)
     }
 
-    /// Ends the wait of the first connection that has sent less. False if there is none.
+    /// Ends the wait of the oldest connection that has sent less than a request. False without such a connection.
     fn end_partial(&mut self, place: Option<OwnedSemaphorePermit>) -> bool {
         let mut place = place;
         while let Some(sender) = self.partial.pop_front() {
