@@ -28,7 +28,7 @@ pub(crate) struct Address {
     pub(crate) path: String,
     /// The value of the header `Host`.
     pub(crate) host_header: HeaderValue,
-    /// Whether another broker can take over its requests. If not, nobody asks whether it lives.
+    /// Whether another broker can take over its requests. If not, its liveness isn't checked.
     pub(crate) is_replaceable: bool,
     pub(crate) liveness: Arc<Liveness>,
 }

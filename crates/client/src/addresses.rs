@@ -28,7 +28,7 @@ pub(crate) struct Common {
 
 impl Addresses {
     /// The brokers in a list of URLs, separated by commas. `others` are brokers to which requests can go instead, if
-    /// there are any. What is found out of one that is in both lists counts in both: nobody has to wait for it twice.
+    /// there are any. A broker in both lists has one state, so that a failed one is waited for only once.
     pub(crate) fn parse(config: &ClientConfig, others: Option<&Addresses>) -> Result<(Addresses, Common), ClientError> {
         let is_replaceable = others.is_some() || config.broker.contains(',');
         let mut common: Option<Common> = None;

@@ -45,7 +45,7 @@ pub(crate) struct Inner {
     pub(crate) pipelines: Arc<Pipelines>,
     pub(crate) small_head: SmallHead,
     environment: Arc<dyn Environment>,
-    /// `None` for the client of an owner: whoever uses it learns from the responses.
+    /// `None` for the client of an owner: its user reads the owner from the responses.
     pub(crate) owners: Option<Owners>,
 }
 

@@ -281,7 +281,7 @@ impl<'a> Record<'a> {
         self.kafka.as_ref().and_then(|record| record.key)
     }
 
-    /// The headers: names and values, which can be null. Names are UTF-8 in most clients, which nobody checks.
+    /// The headers: names and values, which can be null. Most clients send names in UTF-8, but this isn't checked.
     pub fn headers(&self) -> Headers<'a> {
         self.kafka.as_ref().map(|record| record.headers).unwrap_or_default()
     }

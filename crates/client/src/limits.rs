@@ -18,12 +18,12 @@ pub(crate) const CONNECTIONS_IDLE_MAX: usize = 64;
 /// request, the system would soon run out of ports, because it keeps the port of a closed connection for a minute.
 pub(crate) const CONNECTION_UNUSED_MAX: Duration = Duration::from_secs(1);
 
-/// Maximum time to open a connection to the owner of a journal: until then, an append waits that another broker would
-/// forward. A network that drops what is sent to the owner costs so much, once in [`OWNER_UNREACHABLE_FOR`].
+/// Maximum time to open a connection to the owner of a journal. If the network drops packets to the owner, an append
+/// waits this long, once in [`OWNER_UNREACHABLE_FOR`]. Afterwards another broker forwards appends.
 pub(crate) const OWNER_CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How long the owner of a journal is left alone after nobody could connect to it: the address that it gives other
-/// brokers may be one that doesn't lead there from here.
+/// Time without attempts to connect to the owner of a journal after one has failed: the address that it advertises to
+/// other brokers may be unreachable from here.
 pub(crate) const OWNER_UNREACHABLE_FOR: Duration = Duration::from_secs(30);
 
 /// How long a request is without a response before the broker is asked whether it lives, in addition to the time that a

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn nobody_is_asked_before_a_request_has_waited_for_long() {
+    async fn no_broker_is_asked_before_a_request_has_waited_for_long() {
         let liveness = Arc::new(Liveness::default());
         assert_eq!(wait(&liveness, 1, |_| Answer::Silent).await, (None, 0));
         assert!(!liveness.is_avoided());

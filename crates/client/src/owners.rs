@@ -21,7 +21,7 @@ struct State {
     of_topics: HashMap<String, Owner>,
     /// By URL.
     brokers: HashMap<String, Client>,
-    /// Until when nobody tries a URL again.
+    /// The time before which a URL isn't retried.
     unreachable: HashMap<String, Instant>,
 }
 

@@ -130,9 +130,9 @@ async fn what_is_no_response_fails_its_append_and_breaks_those_that_follow() {
     }
 }
 
-/// A response that nobody waits for is not the response to the next append.
+/// A response without a request isn't the response to the next append.
 #[tokio::test]
-async fn a_response_too_many_is_nobodys() {
+async fn an_extra_response_is_not_given_to_the_next_request() {
     for appends in [1, 3] {
         let more = all_stored(0..u64::from(appends) + 1);
         let (config, served) = serve(vec![(appends.into(), more), (1, all_stored(100..101))]);

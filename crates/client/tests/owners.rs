@@ -29,8 +29,8 @@ async fn append(client: &Client, topic: &str, bytes: usize, last: u8) -> Result<
     Ok(appended.first_offset)
 }
 
-/// A URL at which nobody listens.
-fn nobody() -> String {
+/// A URL at which no server listens.
+fn unreachable() -> String {
     let free = TcpListener::bind("127.0.0.1:0").unwrap();
     format!("http://{}", free.local_addr().unwrap())
 }
@@ -61,7 +61,7 @@ async fn an_owner_that_has_moved_is_followed() {
 #[tokio::test]
 async fn appends_go_on_where_they_were_if_the_owner_cannot_be_reached() {
     let log = Log::default();
-    let client = client(&broker('a', &log, nobody(), Duration::ZERO));
+    let client = client(&broker('a', &log, unreachable(), Duration::ZERO));
     for bytes in [1, 1, 100_000, 1] {
         append(&client, "t", bytes, b'x').await.unwrap();
     }
@@ -146,6 +146,6 @@ async fn a_producer_keeps_its_order_when_it_goes_to_the_owner() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_producer_keeps_its_order_if_the_owner_cannot_be_reached() {
     let log = Log::default();
-    let names = produce(client(&broker('a', &log, nobody(), Duration::from_millis(1))), &log).await;
+    let names = produce(client(&broker('a', &log, unreachable(), Duration::from_millis(1))), &log).await;
     assert!(names.chars().all(|name| name == 'a'), "{names}");
 }

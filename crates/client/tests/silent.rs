@@ -48,7 +48,7 @@ async fn a_request_to_a_silent_broker_has_an_unknown_outcome_and_the_next_goes_e
         for error in [one.unwrap_err(), other.unwrap_err()] {
             assert!(matches!(&error, ClientError::Broken { broker, .. } if *broker == first.url), "{error}");
         }
-        // It stays there: nobody waits for the silent one again.
+        // It stays there and doesn't wait for the silent one again.
         append(&client, bytes).await.unwrap();
         assert_eq!(names(&log), "ab");
         assert_eq!(questions(&second), 0);
@@ -115,7 +115,7 @@ async fn a_broker_that_is_slow_is_asked_and_keeps_its_requests() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_asks_a_broker_that_responds_or_that_none_can_replace() {
+async fn a_broker_is_not_asked_if_it_responds_or_no_other_can_replace_it() {
     let log = Log::default();
     let (first, second) = (broker('a', &log, "", Duration::ZERO), broker('b', &log, "", Duration::ZERO));
     let several = client(&[&first, &second]);

@@ -26,7 +26,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-/// Errors of a commit whose partitions others read now, or nobody: they are read again from the last commit on.
+/// Errors of a commit whose partitions another member or no member reads now. They are read again from the last commit.
 const LAPSED: [Code; 5] = [GROUP_REBALANCING, MEMBER_NOT_FOUND, MEMBER_FENCED, TOPIC_NOT_FOUND, PARTITION_NOT_FOUND];
 
 /// Errors of a read after which the offsets of the partitions are looked up again.

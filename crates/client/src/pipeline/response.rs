@@ -112,7 +112,7 @@ fn head(bytes: &[u8]) -> Result<Option<(Head, usize)>, String> {
     let code = parsed.code.unwrap_or_default();
     let status = StatusCode::from_u16(code).map_err(|_| format!("the status {code}"))?;
     if status == StatusCode::SWITCHING_PROTOCOLS {
-        return Err("the status 101, for which nobody asked".to_owned());
+        return Err("the status 101, which wasn't requested".to_owned());
     }
     let version = if parsed.version == Some(1) { Version::HTTP_11 } else { Version::HTTP_10 };
     let is_closing = closes(version, parsed.headers);

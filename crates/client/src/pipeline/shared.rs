@@ -1,9 +1,9 @@
 //! A connection that several requests share: they are written in order, those that wait with one call, and each gets
 //! the response that belongs to it.
 //!
-//! Somebody has to move the bytes. A caller that is alone does it itself, as if the connection were its own: no
-//! other task has to be woken for its request. When a second request joins, a task takes over, since a caller
-//! may stop polling at any time and others must not wait for it.
+//! A driver moves the bytes. A single caller drives the connection itself, so that its request wakes no other task.
+//! When a second request joins, a task takes over, since a caller may stop polling at any time and others must not
+//! wait for it.
 
 use super::link::{Link, Opening};
 use super::queue::{Left, Queue};
@@ -42,8 +42,8 @@ struct Requests {
 
 /// Who moves the bytes.
 enum Driver {
-    /// Nobody: nothing is in flight.
-    Nobody,
+    /// Nothing is in flight.
+    Idle,
     /// The caller whose request is the only one.
     Caller(Arc<Slot>),
     /// The task, with its waker if it waits.
@@ -89,7 +89,7 @@ enum End {
 
 impl Shared {
     pub(super) fn new(pipelines: Weak<Pipelines>, broker: String, timeout: Duration, opening: Opening) -> Shared {
-        let requests = Requests { queue: Queue::new(), driver: Driver::Nobody };
+        let requests = Requests { queue: Queue::new(), driver: Driver::Idle };
         let link = Mutex::new(Link::new(opening));
         Shared { requests: Mutex::new(requests), link, peer: OnceLock::new(), pipelines, broker, timeout }
     }
@@ -106,7 +106,7 @@ impl Shared {
         let slot = Arc::new(Slot::default());
         requests.queue.push(request, now, slot.clone());
         let next = match &mut requests.driver {
-            driver @ Driver::Nobody => {
+            driver @ Driver::Idle => {
                 *driver = Driver::Caller(slot.clone());
                 Next::Nothing
             }
@@ -234,7 +234,7 @@ impl Shared {
             if !is_mine(&requests.driver) || !requests.queue.is_empty() {
                 return false;
             }
-            requests.driver = Driver::Nobody;
+            requests.driver = Driver::Idle;
             !requests.queue.is_closing()
         };
         busy.retain(|other| !Arc::ptr_eq(other, self));
@@ -351,7 +351,7 @@ impl Shared {
         results.extend(unsent.into_iter().map(|caller| (caller, Outcome::Unsent)));
     }
 
-    /// Whether nobody else has a request here.
+    /// Whether no other caller has a request here.
     fn is_alone(&self, caller: &Arc<Slot>) -> bool {
         self.requests().driver.is(caller)
     }

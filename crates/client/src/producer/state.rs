@@ -37,7 +37,7 @@ pub(super) struct Shared {
 pub(super) struct State {
     /// The topic's partitions, once their number is known.
     partitions: Option<Known>,
-    /// Whether somebody waits for their number.
+    /// Whether a caller waits for their number.
     pub(super) wants_partitions: bool,
     /// The partition to which records without a key go until their batch is complete. While the number of partitions
     /// isn't known, this is 0, and it is chosen when it is.
@@ -59,7 +59,7 @@ pub(super) struct State {
 struct Known {
     partitions: u32,
     at: Instant,
-    /// Whether the topic didn't exist: it gets one partition, unless somebody else creates it first.
+    /// Whether the topic didn't exist: it gets one partition, unless another client creates it first.
     is_guess: bool,
 }
 
@@ -346,8 +346,8 @@ impl State {
         }
     }
 
-    /// Whether the number of partitions is to be read: somebody waits for it, or there are records to send, and it
-    /// isn't known or was read long ago.
+    /// Whether to read the number of partitions: a caller waits for it, or records are pending and the number is
+    /// unknown or old.
     pub(super) fn needs_partitions(&self, now: Instant) -> bool {
         let is_fresh = self.partitions.is_some_and(|known| now < known.at + PARTITIONS_READ_INTERVAL);
         self.wants_partitions || !is_fresh && !self.is_empty()

@@ -33,7 +33,7 @@ fn first_sealed(shared: &Shared) -> SealedBatch {
 }
 
 #[tokio::test]
-async fn a_task_that_panics_leaves_nobody_waiting() {
+async fn a_task_that_panics_leaves_no_caller_waiting() {
     let shared = shared();
     let in_flight = take(&shared, b"in flight").unwrap();
     seal(&shared);

@@ -289,7 +289,7 @@ impl Subscription {
         self.link = Link::Closed;
         let attempts = self.attempts.get_or_insert_with(|| self.client.attempts());
         let now = Instant::now();
-        // Whoever has set a limit wants to know; without one, the subscriber didn't read for a while, and reads now.
+        // A limit that the user has set is final. Without one, the subscriber was idle for a while and reads again now.
         let is_final = error.code() == Some(SUBSCRIBER_SLOW.name) && self.config.lag_max.is_some();
         match attempts.wait_after(&error, now).filter(|_| !is_final) {
             Some(wait) => {

@@ -14,7 +14,7 @@ pub struct Fake {
     pub url: String,
     /// While it is set, connections are open and nothing responds.
     pub is_paused: AtomicBool,
-    /// How often somebody asked whether it lives.
+    /// Number of liveness checks received.
     pub questions: AtomicUsize,
 }
 
