@@ -10,8 +10,8 @@ pub const JOURNALS_MAX: u32 = 64;
 /// Number of the ids that a journal can give to topics.
 const TOPIC_IDS: u64 = 1 << 40;
 
-/// The journal to which a topic or a group with this name belongs, of so many. It never changes: whoever looks
-/// elsewhere finds nothing.
+/// The journal, among `journals`, to which a topic or a group with this name belongs. It never changes, because its
+/// records are in no other journal.
 pub fn journal_of(name: &str, journals: u32) -> u32 {
     assert!((1..=JOURNALS_MAX).contains(&journals), "{journals} journals");
     if journals == 1 {

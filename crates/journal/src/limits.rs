@@ -51,7 +51,7 @@ pub const CLOCK_BACK_US: u64 = 30 * 1_000_000;
 /// must not make everything old. Where nothing is appended for longer than a day, what is remembered stays for longer.
 pub const AGE_STEP_MAX_US: u64 = 24 * 3600 * 1_000_000;
 
-const _: () = assert!(AGE_STEP_MAX_US * 2 < PRODUCER_AGE_US, "one wrong time, and an idle day, forget nobody");
+const _: () = assert!(AGE_STEP_MAX_US * 2 < PRODUCER_AGE_US, "one wrong time and an idle day forget no producer");
 
 /// Maximum number of producers' names. With names of 36 bytes they take 600 KB of a snapshot.
 pub const PRODUCER_NAMES_MAX: usize = 10_000;

@@ -56,8 +56,8 @@ const TARGET_BYTES: u64 = 96 << 20;
 const _: () = assert!(TARGET_BYTES * 2 <= OBJECT_BYTES_MAX / 4, "the last object that is added may be half a target");
 
 impl MergeLimits {
-    /// Whether the object of this piece may be chosen because of this piece. An object of which this is true for no
-    /// piece is never chosen, so that nobody has to add up its pieces.
+    /// Whether the object of this piece may be chosen because of this piece. An object without such a piece is never
+    /// chosen, so that its pieces needn't be added up.
     pub fn may_choose(&self, piece: &Piece, sparse: &[Range<u64>]) -> bool {
         let Place { source, bytes, object_bytes, .. } = piece.place;
         let is_large_and_dead =
@@ -177,8 +177,8 @@ pub fn choose(uses: &Uses, sparse: &[Range<u64>], limits: &MergeLimits) -> Vec<S
     chosen.sources
 }
 
-/// Whether [`choose`] finds objects that are files of their own and are merged because most of them is dead, by what a
-/// snapshot refers to.
+/// Whether [`choose`] finds objects in separate files that are merged because most of their bytes are dead, according
+/// to a snapshot.
 pub fn has_dead(snapshot: &Snapshot, limits: &MergeLimits) -> bool {
     let mut uses = Uses::default();
     for (partition, pieces) in &snapshot.pieces {

@@ -23,7 +23,7 @@ pub(crate) struct Named {
     pub ended: Option<Ended>,
 }
 
-/// A transaction that has ended: whoever asks again gets the same answer.
+/// A transaction that has ended. A repeated request to end it gets the same response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Ended {
     /// The producer's id and epoch until then.

@@ -87,7 +87,7 @@ pub enum Rejected {
     /// The producer has a name, and this isn't its newest instance.
     #[error(
         "no instance of producer {id} with epoch {found} is open: a newer one was opened, or its name was forgotten \
-         because nobody used it; stop this instance, or open a new one"
+         because it was unused; stop this instance, or open a new one"
     )]
     NotOpen {
         /// The producer's id.
@@ -193,7 +193,7 @@ pub(crate) struct Before {
 
 impl Producers {
     /// What to do with an append at the journal's age `now_us`. It is a duplicate only if it has the same content: an
-    /// append by somebody else that uses the producer's id must not pass for the producer's own.
+    /// append by another client that uses the producer's id must not pass for the producer's own.
     pub fn judge(&self, producer: Producer, content: Content, now_us: u64) -> Verdict {
         let known = self.0.get(&producer.id).filter(|history| !is_old(history.appended_us, now_us));
         let Some(history) = known else { return Verdict::Unknown };
@@ -244,7 +244,7 @@ impl Producers {
         self.0.remove_entry(&idlest)
     }
 
-    /// Drops those that are too old. Nobody can tell whether this happens, or when.
+    /// Drops producers that are too old. No response depends on whether or when this happens.
     pub fn forget_old(&mut self, now_us: u64) {
         self.0.retain(|_, history| !is_old(history.appended_us, now_us));
     }

@@ -16,7 +16,7 @@ pub(crate) enum Broken {
     VoidObjects,
     /// An object is acknowledged when its own PUT is confirmed.
     AcknowledgeInOrder,
-    /// "Already exists" counts as success, whoever made the object.
+    /// "Already exists" counts as success, even if another writer made the object.
     LoseRaces,
     /// A number is given up without putting anything there.
     Settle,

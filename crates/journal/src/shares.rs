@@ -80,7 +80,7 @@ mod tests {
         let all = [("a", 5, Some(NOW)), ("b", 3, Some(NOW)), ("b", 7, Some(NOW - 1)), ("c", 9, Some(0))];
         assert_eq!([forgotten(&all, "a", 1), forgotten(&all, "new", 1)], [Some(2), Some(2)], "b's idlest");
         assert_eq!([forgotten(&all, "a", 4), forgotten(&all, "a", 5)], [Some(2), None], "a would have as much");
-        assert_eq!(forgotten(&all, "b", 1), None, "nobody has more, and what c has is old but its own");
+        assert_eq!(forgotten(&all, "b", 1), None, "no owner has more, and c's old names are its own");
         assert_eq!(forgotten(&[("", 5, Some(NOW)), ("", 6, Some(NOW))], "", 1), None, "one owner");
     }
 

@@ -28,7 +28,7 @@ pub struct SparseFile {
 }
 
 impl SparseFile {
-    /// Size of what nobody needs in bytes.
+    /// Size of the unreferenced bytes.
     pub fn dead_bytes(&self) -> u64 {
         self.file.covered_bytes.saturating_sub(self.alive_bytes)
     }
@@ -53,7 +53,7 @@ impl Snapshot {
     }
 }
 
-/// About what a piece takes in an object of its own: more than in one that it shares.
+/// Approximate size of a piece in a separate object, which is more than in a shared one.
 fn needed_bytes(piece: &Piece) -> u64 {
     index_bytes(1, piece.place.batches.count(), 0) + u64::from(piece.place.bytes)
 }

@@ -665,7 +665,7 @@ impl State {
 
     /// Opens a name's next instance, and ends the transaction of the one before it.
     fn instance(&mut self, id: u64, opened: Named, ends: u64, end: TransactionEnd) -> Result<Undo, Refused> {
-        // Nobody could end the transaction of a name that is forgotten.
+        // The transaction of a forgotten name could never be ended.
         let open = &self.transactions.open;
         let names = Box::new(self.names.open_next(id, opened, |id| open.contains_key(&id))?);
         let ended = self.transactions.open.remove_entry(&ends);

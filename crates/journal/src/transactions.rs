@@ -1,8 +1,8 @@
 //! Transactions of named producers: which are open and where they write, and which records were aborted.
 //!
 //! A transaction begins with a producer's first transactional append, or the first offset that it commits in one. One
-//! object ends it everywhere: a control record, and a marker in each partition that it wrote to. So nobody ever sees a
-//! part of it, and there is no state between open and ended.
+//! object ends it everywhere: a control record, and a marker in each partition that it wrote to. So a part of
+//! it is never visible, and there is no state between open and ended.
 
 use crate::state::PartitionId;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

@@ -23,7 +23,7 @@ struct Needed<'a> {
     /// `None` for the name's first instance.
     epoch: Option<u16>,
     timeout_ms: u32,
-    /// The name's owner; of a transaction's end, which doesn't say, nobody.
+    /// The name's owner; empty for a transaction's end, which doesn't name it.
     owner: Arc<str>,
 }
 

@@ -97,7 +97,7 @@ fn instances() -> Bounds {
     Bounds { opens: true, sequences: true, ..small() }
 }
 
-/// A writer merges, its merge may be abandoned, and what nobody needs is deleted.
+/// A writer merges, its merge may be abandoned, and unreferenced objects are deleted.
 fn merges() -> Bounds {
     Bounds { appends: &[1], merges: &[true], abandons: 1, clock: DELETION_DELAY + 2, snapshots: 1, ..small() }
 }

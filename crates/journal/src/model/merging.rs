@@ -23,7 +23,7 @@ type Records = Vec<((PartitionId, u64), Ticket)>;
 /// The PUT of a merged object that has not reached the store yet, or whose response has not reached the writer.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MergePut {
-    /// The writer that waits for the response; `None` once nobody does.
+    /// The writer that waits for the response; `None` if none does.
     from: Option<usize>,
     merge: u64,
     records: Records,
@@ -103,7 +103,7 @@ impl World {
         self.ask(at, BEGIN + at as Ticket, control);
     }
 
-    /// Abandons the merge that is open, whoever began it, if the writer knows one.
+    /// Abandons the open merge of any writer, if this writer knows one.
     pub fn abandon(&mut self, at: usize, merge: u64) {
         self.merging.abandons -= 1;
         self.ask(at, ABANDON + at as Ticket, Control::AbandonMerge { merge });
@@ -168,13 +168,13 @@ impl World {
 
     pub fn merge_confirmed(&mut self, n: usize) {
         let put = self.merging.puts.remove(n);
-        let Some(at) = put.from else { unreachable!("a response to nobody") };
+        let Some(at) = put.from else { unreachable!("a response without a writer") };
         if self.rules().broken != Some(Broken::StoredMerges) {
             self.ask(at, END + at as Ticket, end_of(put.merge, &put.records));
         }
     }
 
-    /// Nobody waits for the responses to a writer that has died.
+    /// Drops the responses to a writer that has died.
     pub fn forget_merge_puts(&mut self, at: usize) {
         self.merging.puts.retain(|put| put.from != Some(at) || !put.has_arrived);
         for put in &mut self.merging.puts {

@@ -38,7 +38,7 @@ pub struct Bounds {
     pub creates: bool,
     /// Whether each writer opens an instance of one named producer before it appends, with the instance's epoch.
     pub opens: bool,
-    /// Whether producers number their appends, and send again what nobody knows the outcome of.
+    /// Whether producers number their appends, and retry those with an unknown outcome.
     pub sequences: bool,
     pub in_flight_max: usize,
     /// Responses that are lost, before or after the request has arrived.
@@ -76,7 +76,7 @@ pub type Log = BTreeMap<(PartitionId, u64), Ticket>;
 /// that worlds which differ only in their order count as one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Request {
-    /// The writer that waits for the response; `None` once nobody does.
+    /// The writer that waits for the response; `None` if none does.
     from: Option<usize>,
     link: Link,
     changes: Changes,
@@ -127,7 +127,7 @@ pub struct World {
     truth: State,
     pub log: Log,
     places: Places,
-    /// Whether writers merge: then objects are deleted only if nobody needs them.
+    /// Whether writers merge: then only unreferenced objects are deleted.
     is_merging: bool,
     rules: Rules,
     pub merging: Merging,
@@ -505,7 +505,7 @@ impl Model for Bounds {
             match (request.response, request.from) {
                 (None, _) => actions.push(Step::Arrive(n)),
                 (Some(_), Some(_)) => actions.push(Step::Respond(n)),
-                (Some(_), None) => unreachable!("a response to nobody"),
+                (Some(_), None) => unreachable!("a response without a writer"),
             }
             if world.lost > 0 && request.from.is_some() {
                 actions.push(Step::Lose(n));

@@ -106,7 +106,10 @@ fn raw_entry(batch: &Batch) -> RawEntry {
         Some(TransactionPart::Commit) => FLAG_COMMIT,
         Some(TransactionPart::Abort) => FLAG_ABORT,
     };
-    assert!(transaction == 0 || batch.producer.is_some() && can_wrap, "{batch:?} is in nobody's transaction");
+    assert!(
+        transaction == 0 || batch.producer.is_some() && can_wrap,
+        "{batch:?} is in a transaction without a producer"
+    );
     RawEntry {
         records: U32::new(batch.records),
         bytes: U32::new(batch.bytes),

@@ -1,7 +1,7 @@
 //! The bytes of a journal object: what one PUT commits, for any number of partitions.
 //!
 //! All numbers are little-endian and unsigned. The index comes first, so that one small ranged GET returns it, and says
-//! everything that [`State`](crate::State) needs: nobody reads batches to learn what is stored.
+//! everything that [`State`](crate::State) needs: batches needn't be read.
 //!
 //! ```text
 //! header (80) │ section (24) × sections │ entry (40) × batches │ control records │ batches, verbatim

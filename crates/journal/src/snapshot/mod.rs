@@ -1,5 +1,5 @@
-//! The bytes of a snapshot: the state after a journal object, so that nobody has to read the journal from its
-//! beginning, and where the records are.
+//! The bytes of a snapshot: the places of the records, and the state after a journal object, so that a start needn't
+//! read the journal from its beginning.
 //!
 //! All numbers are little-endian and unsigned. Every part has a length that is a multiple of 8.
 //!

@@ -121,7 +121,8 @@ fn read(header: &RawHeader, mut parts: Parts<'_>) -> Result<Snapshot, SnapshotEr
     if parts.rest.is_empty() { Ok(snapshot) } else { Err(SnapshotError::Content("bytes after the last part")) }
 }
 
-/// Version 1 has no times of producers. They count as those of the newest piece: nobody is forgotten too early.
+/// Version 1 has no times of producers. The time of the newest piece stands for them, so that no producer is forgotten
+/// too early.
 fn stamp(snapshot: &mut Snapshot) {
     let times = snapshot.pieces.values().flatten().map(|piece| piece.appended_us);
     let time_us = times.max().unwrap_or(0);

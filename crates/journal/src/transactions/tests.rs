@@ -319,7 +319,7 @@ fn whoever_ends_a_transaction_again_gets_the_same_answer_and_zombies_none() {
     assert_eq!(unknown, Err(Refused::NotOpen { id: FIRST, found: 0 }));
 }
 
-/// Whoever goes on from a checkpoint after a failure ends its transaction, which may have ended before.
+/// A producer that continues from a checkpoint after a failure ends its transaction, which may have ended before.
 #[test]
 fn an_end_is_judged_alike_after_a_restart() {
     let mut world = World::new();

@@ -299,7 +299,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         while let Some(Put::Created { date }) = self.flights.front().map(|flight| flight.put) {
             let age = date.saturating_sub(self.end_seen);
             if age > self.limits.acknowledge_within() && self.rules.acknowledge_within() {
-                // While nobody looked, others may have gone on, and deleted what was at this number.
+                // Meanwhile other writers may have gone on, and deleted the object with this number.
                 self.take_out();
                 return self.load(actions);
             }

@@ -12,7 +12,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Queued<T> {
     pub append: Append<T>,
-    /// It was in an object that nobody can find any more.
+    /// It was in an object that can't be found any more.
     pub maybe_stored: bool,
 }
 
@@ -166,7 +166,7 @@ impl<T: Copy> Flight<T> {
         self.put == Put::Exists && self.unknown_since.is_none()
     }
 
-    /// Whether anybody waits for it.
+    /// Whether a caller waits for it.
     pub fn is_awaited(&self) -> bool {
         !self.tickets.is_empty() || !self.judged.is_empty()
     }

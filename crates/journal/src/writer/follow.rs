@@ -21,7 +21,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
 
     /// The newest snapshot is known. Goes on with it if it is newer than what this writer has seen.
     pub(super) fn loaded(&mut self, state: Option<Box<State>>, date: u64, actions: &mut Vec<Action<T>>) {
-        assert_eq!(self.phase, Phase::Loading { at: None }, "a snapshot was loaded that nobody asked for");
+        assert_eq!(self.phase, Phase::Loading { at: None }, "a snapshot was loaded without a request");
         self.end_seen = self.end_seen.max(date);
         if let Some(state) = state
             && state.chain().next() > self.state.chain().next()
@@ -74,13 +74,13 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
 
     /// A read ended.
     pub(super) fn read_ended(&mut self, now: Duration, number: u64, result: ReadResult, actions: &mut Vec<Action<T>>) {
-        assert_eq!(self.phase, Phase::Following { at: None }, "object {number} was read, which nobody asked for");
+        assert_eq!(self.phase, Phase::Following { at: None }, "object {number} was read without a request");
         assert_eq!(number, self.state.chain().next(), "the wrong object was read");
         match result {
             ReadResult::Failed => self.phase = Phase::Following { at: Some(now + self.limits.retry_after) },
             ReadResult::Covered => self.load(actions),
             // Since the end was seen, others may have deleted this number, and a writer that was paused may have put
-            // something there that nobody else will ever read.
+            // an object there that no other writer will ever read.
             ReadResult::Found { date, .. } | ReadResult::Missing { date } if self.is_outdated(date) => {
                 self.load(actions);
             }

@@ -199,9 +199,9 @@ pub enum Outcome {
     Rejected(Rejected),
     /// The change is not stored and never will be.
     Refused(Refused),
-    /// The store didn't take it. It is not stored and never will be.
+    /// The store didn't take it. It isn't stored and never will be.
     NotStored,
-    /// It may be stored or not: nobody can tell any more.
+    /// It may be stored or not, which can't be determined any more.
     Unknown,
 }
 
@@ -251,12 +251,12 @@ pub struct Writer<T> {
     window: usize,
     /// Since when the end isn't known and nothing is found.
     stalled_since: Option<Duration>,
-    /// Since when somebody waits while the end isn't known. What others store may be found all the time.
+    /// Since when a caller waits while the end isn't known. Meanwhile objects of other writers may be found.
     awaited_since: Option<Duration>,
     /// The store's time at which the chain's end was last observed. Objects after the last one that is known now are
     /// deleted at `end_seen + D` at the earliest.
     end_seen: u64,
-    /// The chain goes on to before this number, as another writer has said. 0 if nobody has.
+    /// Another writer has reported that the chain reaches to before this number; 0 without a report.
     told: u64,
     /// The local time in microseconds since the Unix epoch.
     clock_us: u64,
@@ -338,7 +338,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         self.told = self.told.max(next);
     }
 
-    /// The number before which the chain goes on, as another writer has said; 0 if nobody has.
+    /// The number before which the chain ends at the earliest, as another writer has reported; 0 without a report.
     pub fn told(&self) -> u64 {
         self.told
     }
@@ -418,7 +418,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         Some(self.stalled_since.map_or(since, |stalled| stalled.min(since)) + self.limits.wait_max)
     }
 
-    /// Whether anybody waits for an answer.
+    /// Whether a caller waits for a response.
     fn is_awaited(&self) -> bool {
         !self.group.is_empty() || !self.suspects.is_empty() || self.flights.iter().any(Flight::is_awaited)
     }
