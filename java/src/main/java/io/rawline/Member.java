@@ -178,7 +178,7 @@ final class Member {
     }
 
     private Membership request(Call call, String id) {
-        // Not cancelled: a member could be left that nobody knows. Only the waits between the requests are.
+        // A request isn't cancelled: it could leave a member whose id is lost. Only the waits between requests are.
         return Attempts.retry(call, config.retries, () -> requests.join(new Call(), group, topics, config, id));
     }
 

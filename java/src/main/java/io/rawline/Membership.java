@@ -12,7 +12,7 @@ import java.util.OptionalLong;
  * @param partitions what the member reads, with the offset that the group has committed, if it has one there
  */
 record Membership(String member, long generation, OptionalLong divided, Map<TopicPartition, OptionalLong> partitions) {
-    /** Whether the member keeps partitions that it has in both: nobody else had them in between. */
+    /** Whether the member keeps the partitions that it has in both: no other member had them in between. */
     boolean follows(Membership before) {
         long generations = generation - before.generation;
         return member.equals(before.member) && (generations == 0 || generations == 1);

@@ -246,7 +246,7 @@ final class Outbox {
         return bytes + 4L;
     }
 
-    /** Gives the next batch of a partition this number. For tests: nobody sends so many records. */
+    /** Gives the next batch of a partition this number. For tests: no producer sends this many records. */
     void startAt(int partition, long sequence) {
         lane(partition).nextSequence = sequence;
     }

@@ -25,8 +25,8 @@ final class Owners {
     /** Maximum number of owners, each of which has connections. */
     static final int OWNERS_MAX = 64;
     /**
-     * How long nobody connects to an owner that couldn't be connected to: the URL that it gives other brokers may be
-     * one that doesn't lead there from here.
+     * Time without attempts to connect to an owner after one has failed: the URL that it advertises to other brokers
+     * may be unreachable from here.
      */
     static final long AVOIDED_NS = 30_000_000_000L;
 
@@ -42,7 +42,7 @@ final class Owners {
     // All below is guarded by the lock.
     /** By URL. */
     private final Map<String, Endpoint> owners = new HashMap<>();
-    /** Until when nobody connects to a URL. */
+    /** The time before which a URL isn't retried. */
     private final Map<String, Long> avoided = new HashMap<>();
 
     private boolean closed;

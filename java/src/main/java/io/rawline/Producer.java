@@ -86,7 +86,7 @@ public final class Producer implements AutoCloseable {
     /** It is to be read until it was read this often. */
     private long partitionsReadsWanted;
 
-    /** Whether the topic didn't exist when the number was read: the first append creates it, or somebody else does. */
+    /** Whether the topic didn't exist when the number was read: the first append creates it, or another client. */
     private boolean partitionsGuessed;
 
     private boolean closing;
@@ -371,7 +371,7 @@ public final class Producer implements AutoCloseable {
         }
     }
 
-    /** Drops what is not in flight. Whoever waits for a request in flight gets that request's own outcome. */
+    /** Drops the records that aren't in flight. Callers that wait for a request in flight get its own outcome. */
     private void stop(RawlineException error) {
         RawlineException notSent = error instanceof StoppedException
                 ? error
@@ -523,7 +523,7 @@ public final class Producer implements AutoCloseable {
         }
     }
 
-    /** The number of partitions; 0 if it isn't known, or if somebody waits for it. */
+    /** The number of partitions; 0 if it isn't known, or if a caller waits for it. */
     private int knownPartitions() {
         lock.lock();
         try {

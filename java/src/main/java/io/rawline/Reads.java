@@ -112,7 +112,7 @@ final class Reads {
         return fetched;
     }
 
-    /** Takes back the memory of a read that nobody needs any more. */
+    /** Takes back the memory of an abandoned read. */
     void drop(Arrivals.Arrival<Result> arrival) {
         if (arrival.result() instanceof Read read) {
             free.addLast(read.fetched());

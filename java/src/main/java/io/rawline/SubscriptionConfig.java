@@ -157,10 +157,10 @@ public final class SubscriptionConfig {
     }
 
     /**
-     * What learns of skipped records and deleted topics, in order with the records: within the call of {@code next}
-     * that comes upon them.
+     * Sets the listener for notices of skipped records and deleted topics. It is called in order with the records, in
+     * the call of {@code next} that finds them.
      *
-     * @param listener takes the notices; by default nobody does
+     * @param listener takes the notices; by default they are dropped
      * @return this
      */
     public SubscriptionConfig onNotice(Consumer<Notice> listener) {

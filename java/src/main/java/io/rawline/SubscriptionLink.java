@@ -109,7 +109,7 @@ final class SubscriptionLink {
                 if (System.nanoTime() - beganNs >= config.retries.waitMax().toNanos()) {
                     attempts = new Attempts(config.retries);
                 }
-                // Whoever has set a limit wants to know; without one, the subscriber didn't read for a while.
+                // A limit that the user has set is final. Without one, the subscriber was idle for a while.
                 boolean isFinal = Subscription.isSlow(error) && config.lagMax >= 0;
                 long wait = isFinal ? Attempts.GIVE_UP : attempts.waitAfter(error, System.nanoTime());
                 if (wait == Attempts.GIVE_UP) {

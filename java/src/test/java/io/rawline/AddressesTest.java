@@ -20,8 +20,8 @@ import org.junit.jupiter.api.Test;
 
 /** Clients with the addresses of several brokers. */
 class AddressesTest {
-    /** Nobody listens there: the port is reserved for no use. */
-    private static final String NOBODY = "http://127.0.0.1:1";
+    /** No server listens there: the port is reserved for no use. */
+    private static final String UNREACHABLE = "http://127.0.0.1:1";
 
     private static List<String> all(Client client, String topic, long end) {
         List<String> found = new ArrayList<>();
@@ -67,7 +67,8 @@ class AddressesTest {
                         peer.answer("{\"first_offset\":" + number + ",\"next_offset\":1}");
                     }
                 });
-                Client client = new Client(new ClientConfig(NOBODY + "," + there.url()).retries(RetryPolicy.NONE))) {
+                Client client =
+                        new Client(new ClientConfig(UNREACHABLE + "," + there.url()).retries(RetryPolicy.NONE))) {
             for (int i = 0; i < 2; i++) {
                 assertEquals(
                         0,
@@ -86,9 +87,10 @@ class AddressesTest {
         for (String wrong : List.of("http://a:1,", ",http://a:1", "http://a:1,b:1")) {
             assertThrows(ConfigException.class, () -> new Client(wrong).close(), wrong);
         }
-        try (Client client = new Client(new ClientConfig(NOBODY + ",http://127.0.0.1:2").retries(RetryPolicy.NONE))) {
-            UnreachableException nobody = assertThrows(UnreachableException.class, client::topics);
-            assertTrue(nobody.getMessage().contains(NOBODY), nobody.getMessage());
+        ClientConfig both = new ClientConfig(UNREACHABLE + ",http://127.0.0.1:2").retries(RetryPolicy.NONE);
+        try (Client client = new Client(both)) {
+            UnreachableException unreachable = assertThrows(UnreachableException.class, client::topics);
+            assertTrue(unreachable.getMessage().contains(UNREACHABLE), unreachable.getMessage());
         }
     }
 }

@@ -38,7 +38,7 @@ class AssignmentTest {
     }
 
     @Test
-    void partitionsAreKeptIfNobodyElseCanHaveHadThem() {
+    void partitionsAreKeptIfNoOtherMemberCanHaveHadThem() {
         Membership before = membership("a", 5);
         assertTrue(membership("a", 6).follows(before));
         assertTrue(membership("a", 5).follows(before));

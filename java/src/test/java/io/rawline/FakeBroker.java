@@ -90,7 +90,7 @@ final class FakeBroker implements AutoCloseable {
         return heads;
     }
 
-    /** How often somebody asked whether it lives. */
+    /** Number of liveness checks received. */
     int questions() {
         return questions.get();
     }

@@ -35,8 +35,8 @@ import org.junit.jupiter.api.Test;
 
 /** Appends that go to the owner of a topic's journal directly. */
 class OwnerAppendsTest {
-    /** Nobody listens there: the port is reserved for no use. */
-    private static final String NOBODY = "http://127.0.0.1:1";
+    /** No server listens there: the port is reserved for no use. */
+    private static final String UNREACHABLE = "http://127.0.0.1:1";
 
     private static final Pattern RECORD = Pattern.compile("r[0-9]{4}");
 
@@ -100,7 +100,7 @@ class OwnerAppendsTest {
     void anAppendGoesOnElsewhereIfTheOwnerCannotBeConnectedTo() throws Exception {
         try (FakeBroker any = new FakeBroker();
                 Client client = new Client(new ClientConfig(any.url()).retries(RetryPolicy.NONE))) {
-            any.owner(NOBODY);
+            any.owner(UNREACHABLE);
             for (int i = 0; i < 3; i++) {
                 append(client, "t" + i, 1);
                 append(client, "t" + i, 20_000);
@@ -200,7 +200,7 @@ class OwnerAppendsTest {
     void aProducersRequestsStayInOrderIfTheOwnerCannotBeConnectedTo() throws Exception {
         List<String> stored = Collections.synchronizedList(new ArrayList<>());
         try (FakeBroker any = forwarding(stored)) {
-            any.owner(NOBODY);
+            any.owner(UNREACHABLE);
             assertEquals(records(20), produce(any, stored, 20));
         }
     }

@@ -57,7 +57,7 @@ class SilentBrokerTest {
             first.pause(true);
             RuntimeException error = assertThrows(ConnectionBrokenException.class, () -> append(client, 1));
             assertTrue(error.getMessage().contains("/health"), error.getMessage());
-            // It stays there: nobody waits for the silent one again.
+            // It stays there and doesn't wait for the silent one again.
             append(client, 1);
             append(client, 20_000);
             assertEquals(List.of(1, 2, 0), List.of(first.appends(), second.appends(), second.questions()));
@@ -120,7 +120,7 @@ class SilentBrokerTest {
     }
 
     @Test
-    void nobodyAsksABrokerThatRespondsOrThatNoneCanReplace() throws Exception {
+    void aBrokerIsNotAskedIfItRespondsOrNoOtherCanReplaceIt() throws Exception {
         try (FakeBroker first = new FakeBroker();
                 FakeBroker second = new FakeBroker();
                 FakeBroker alone = slow();

@@ -29,7 +29,7 @@ final class Lz4Frame {
     private static final int SIZE_MIN = 4;
 
     private static final int BLOCK_BYTES_MIN = 64 << 10;
-    /** No block unpacks to more bytes for each of its own. */
+    /** Maximum number of bytes that a byte of a block unpacks to. */
     private static final long RATIO_MAX = 255;
 
     private Lz4Frame() {}

@@ -71,7 +71,7 @@ public final class RecordBatchBuilder {
     public static long recordBytesMax(byte[] key, int valueBytes, List<RecordHeader> headers) {
         long bytes = FRONT_BYTES_MAX + (long) valueBytes + (key == null ? 0 : key.length);
         for (RecordHeader header : headers) {
-            // A character takes up to three bytes for each of its own in UTF-16.
+            // A UTF-16 code unit takes up to three bytes.
             bytes += HEADER_FRONT_BYTES_MAX + 3L * header.name().length();
             bytes += header.value() == null ? 0 : header.value().length;
         }

@@ -27,8 +27,8 @@ final class Addresses {
     /**
      * The brokers in a list of URLs, separated by commas.
      *
-     * @param others null, or other brokers that requests can go to. What is found out of one that is in both lists
-     *     counts in both: nobody has to wait for it twice.
+     * @param others null, or other brokers that requests can go to. A broker in both lists has one state, so that a
+     *     failed one is waited for only once.
      * @param watch to find out whether the broker at an address lives
      */
     static Addresses parse(String urls, Addresses others, Function<Address, Liveness> watch) {
@@ -96,7 +96,7 @@ final class Addresses {
      * Connects to the broker that was used last, or to the next one that can be reached. Brokers that have not
      * responded lately come last.
      *
-     * @throws NotConnectedException none can be reached, and why that which was used last can't: it says most
+     * @throws NotConnectedException no broker is reachable; has the reason for the one that was used last
      */
     Connection connect(Opener opener) throws NotConnectedException {
         NotConnectedException failed = null;

@@ -10,7 +10,7 @@ import javax.net.ssl.SSLContext;
  * @param apiKey the key that the broker asks for; null for none
  * @param connectTimeout maximum time to establish a connection
  * @param requestTimeout maximum time from a request's first byte to the response's last
- * @param connectionsIdleMax number of connections kept open while nobody uses them
+ * @param connectionsIdleMax maximum number of idle connections that are kept open
  * @param sslContext whom to trust; null for {@link SSLContext#getDefault}
  */
 public record HttpConfig(

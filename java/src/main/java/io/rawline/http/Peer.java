@@ -3,7 +3,7 @@ package io.rawline.http;
 /**
  * The broker at the other end of a connection.
  *
- * @param liveness what is known of it; null if no other broker can take its place: then nobody asks whether it lives
+ * @param liveness its liveness; null if no other broker can replace it, so that it isn't checked
  * @param silences how often it had been found silent before the connection was opened
  */
 record Peer(Liveness liveness, long silences) {

@@ -65,7 +65,7 @@ final class PipelinedConnection implements Liveness.Waiting {
         signalWriter();
     }
 
-    /** Nobody waits for this request any more. */
+    /** The caller doesn't wait for this request any more. */
     void giveUp(QueuedRequest request) {
         if (!pipeline.remove(request)) {
             closeIfOverdue(System.nanoTime());
@@ -194,7 +194,7 @@ final class PipelinedConnection implements Liveness.Waiting {
         try {
             work.awaitNanos(waitNs);
         } catch (InterruptedException error) {
-            throw new IllegalStateException("a thread that nobody knows was interrupted", error);
+            throw new IllegalStateException("the writer's thread was interrupted", error);
         } finally {
             writerWaits = false;
         }
@@ -233,7 +233,7 @@ final class PipelinedConnection implements Liveness.Waiting {
             for (Replies.Reply reply : replies) {
                 QueuedRequest request = pipeline.answered();
                 if (request == null) {
-                    throw new NotHttpException("a response that nobody has asked for");
+                    throw new NotHttpException("a response without a request");
                 }
                 request.complete(reply);
                 done.add(request);

@@ -101,7 +101,7 @@ final class Pipelines {
         connections.remove(connection);
         for (QueuedRequest request : waited) {
             if (request.isDone()) {
-                // Nobody waits for it any more.
+                // Its caller doesn't wait any more.
                 continue;
             }
             if (request.move() > MOVES_MAX) {

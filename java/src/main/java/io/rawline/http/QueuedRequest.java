@@ -68,17 +68,17 @@ public final class QueuedRequest implements Call.Blocking {
         return deadlineNs - nowNs;
     }
 
-    /** Whether its outcome is known, or nobody waits for it any more. */
+    /** Whether its outcome is known, or its caller doesn't wait any more. */
     boolean isDone() {
         return outcome != null;
     }
 
-    /** Its response has arrived. Without effect if nobody waits for it any more. */
+    /** Its response has arrived. Has no effect if its caller doesn't wait any more. */
     void complete(Replies.Reply reply) {
         resolve(new Outcome(reply, null));
     }
 
-    /** It gets no response. Without effect if nobody waits for one any more. */
+    /** It gets no response. Has no effect if its caller doesn't wait any more. */
     void fail(Throwable failure) {
         resolve(new Outcome(null, failure));
     }
@@ -124,7 +124,7 @@ public final class QueuedRequest implements Call.Blocking {
         Throwable failure = outcome.failure;
         if (failure instanceof IOException broken) {
             if (isOverdue(System.nanoTime())) {
-                // Whoever closed the connection for that was faster.
+                // The connection was closed because this request is overdue.
                 call.expire();
             }
             throw broken;

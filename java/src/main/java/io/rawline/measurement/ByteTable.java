@@ -14,7 +14,7 @@ import java.util.concurrent.locks.ReentrantLock;
  *   <li><b>Insertions are atomic</b>: an entry is written and counted before its slot is stored with release.
  *   <li><b>A full table still works</b>: entries, bytes and probes are limited, and all known bytes are still found.
  *   <li><b>Collisions are harmless</b>: a hash only proposes an entry; all bytes are compared. The hash is seeded, so
- *       that nobody without the seed can choose strings that collide.
+ *       that colliding strings can't be chosen without the seed.
  * </ul>
  *
  * <p>A slot is 0 while empty, else the upper half of the hash and the entry's position in units of 8 bytes. An entry is

@@ -33,7 +33,7 @@ class AddressesTest {
     }
 
     @Test
-    void nobodyAsksABrokerThatNoOtherCanReplace() {
+    void aBrokerThatNoOtherCanReplaceIsNotAsked() {
         Addresses alone = parse("http://a:1", null);
         assertEquals("a", alone.first().host());
         assertNull(liveness(alone, "http://a:1"));

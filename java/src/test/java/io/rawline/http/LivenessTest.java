@@ -52,7 +52,7 @@ class LivenessTest {
     }
 
     @Test
-    void nobodyIsAskedBeforeARequestHasWaitedForLong() {
+    void noBrokerIsAskedBeforeARequestHasWaitedForLong() {
         answer = Liveness.Answer.SILENT;
         for (int i = 0; i < 10; i++) {
             Liveness.Waiting waiting = waiting();

@@ -64,7 +64,7 @@ class PipelineTest {
     }
 
     @Test
-    void nobodyJoinsARequestThatIsSlow() {
+    void noCallerJoinsARequestThatIsSlow() {
         Pipeline pipeline = new Pipeline();
         add(pipeline, 1, 100);
         pipeline.take(5);

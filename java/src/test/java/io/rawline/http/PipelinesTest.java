@@ -280,7 +280,7 @@ class PipelinesTest {
     }
 
     @Test
-    void aResponseThatNobodyAskedForIsNobodys() throws IOException {
+    void aResponseWithoutARequestEndsTheConnection() throws IOException {
         CountDownLatch closed = new CountDownLatch(1);
         try (Scripted server = new Scripted((number, peer) -> {
             if (number > 0) {
@@ -333,7 +333,7 @@ class PipelinesTest {
     }
 
     @Test
-    void aRequestNobodyWaitsForEndsTheConnectionWhenItIsOverdue() throws Exception {
+    void anAbandonedRequestEndsTheConnectionWhenItIsOverdue() throws Exception {
         CountDownLatch closed = new CountDownLatch(1);
         try (Scripted server = new Scripted((number, peer) -> {
             peer.next();
@@ -348,7 +348,7 @@ class PipelinesTest {
     }
 
     @Test
-    void aCallerThatStopsWaitingDisturbsNobody() throws Exception {
+    void aCallerThatStopsWaitingDisturbsNoOther() throws Exception {
         CountDownLatch gone = new CountDownLatch(1);
         try (Scripted server = new Scripted((number, peer) -> {
             String first = peer.next();
