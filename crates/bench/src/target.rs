@@ -25,7 +25,7 @@ pub struct TargetArgs {
           default_missing_value = "true", action = clap::ArgAction::Set)]
     pub local_broker: bool,
 
-    /// Remote broker: its address; the topics of the benchmark stay there
+    /// Remote broker: its URL; the benchmark doesn't delete its topics there
     #[arg(long, value_name = "URL", default_value = "http://localhost:51313")]
     pub remote_broker_address: String,
 
@@ -47,8 +47,7 @@ pub struct TargetArgs {
     #[arg(long, value_name = "BYTES")]
     pub batcher_max_bytes: Option<u64>,
 
-    /// Local broker: directory to create its directory in, or a bucket such as s3://BUCKET/PREFIX, where
-    /// objects stay
+    /// Local broker: parent directory of its storage, or a bucket such as s3://BUCKET/PREFIX, where objects stay
     /// [default: the system's directory for temporary files]
     #[arg(long, value_name = "DIR|URL")]
     pub storage: Option<String>,
