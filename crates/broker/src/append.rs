@@ -1,14 +1,12 @@
-//! Append: hands received batches to the task that owns the partition's end, and waits until they are stored.
+//! Append: hands received batches to the journal, and waits until they are stored.
 
 use crate::Kind;
-use crate::end::End;
 use crate::limits::{OBJECT_BATCHES_MAX, RECORD_AHEAD_MAX};
 use crate::partition::Partition;
 use crate::received::Received;
 use crate::store::StoreError;
 use rawline_journal::BatchKind;
 use thiserror::Error;
-use tokio::sync::{mpsc, oneshot};
 
 /// The offsets that an append's records got: `first_offset..next_offset`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,12 +39,6 @@ pub enum AppendError {
         /// The topic's limit.
         limit: u64,
     },
-    /// Kafka's batches, and the storage has no journal.
-    #[error(
-        "this storage was written by an earlier version, or is memory, and stores no batches of Kafka's; send batches \
-         or records, or begin a new storage"
-    )]
-    NoJournal,
     /// One of Kafka's batches has a record of the future.
     #[error(
         "a record is of {newest_ms} ms after 1970, more than an hour after the broker's time ({now_ms} ms); correct \
@@ -64,7 +56,7 @@ pub enum AppendError {
     /// Too many requests wait for this partition's next commit.
     #[error("too many pending appends to this topic; wait, then retry")]
     Busy,
-    /// The topic's task has ended, because the broker is shutting down.
+    /// The journal's task has ended, because the broker is shutting down.
     #[error("the broker is shutting down; retry when it is running again")]
     Closed,
     /// The topic's deletion has begun.
@@ -76,7 +68,7 @@ pub enum AppendError {
         /// The topic.
         topic: String,
     },
-    /// The topic's task has panicked: a bug. Its stored records can still be read.
+    /// The journal's task has panicked: a bug. Its stored records can still be read.
     #[error(
         "topic {topic:?} has stopped after an internal error ({reason}); its records can be read, but appends need a \
          restart of the broker; please report the error"
@@ -162,7 +154,6 @@ impl AppendError {
         match self {
             AppendError::TooLarge { .. }
             | AppendError::BatchTooLarge { .. }
-            | AppendError::NoJournal
             | AppendError::Future { .. }
             | AppendError::NoKeys
             | AppendError::TopicDeleted { .. }
@@ -186,19 +177,6 @@ fn is_future(newest_ms: i64, now_ms: u64) -> bool {
     u64::try_from(newest_ms).is_ok_and(|newest_ms| newest_ms > now_ms + RECORD_AHEAD_MAX.as_millis() as u64)
 }
 
-/// An append that waits for its commit.
-pub(crate) struct Append {
-    pub received: Received,
-    pub answer: oneshot::Sender<Result<Appended, AppendError>>,
-}
-
-/// What the task that owns a partition's end is sent.
-pub(crate) enum Message {
-    Append(Append),
-    /// Nothing after this is stored: the topic is being deleted.
-    Stop,
-}
-
 impl Partition {
     /// Appends batches. Returns when the store has confirmed them. They are stored even if the caller stops waiting.
     pub async fn append(&self, received: Received) -> Result<Appended, AppendError> {
@@ -220,39 +198,21 @@ impl Partition {
         {
             return Err(AppendError::BatchTooLarge { bytes, limit });
         }
-        let records = received.records();
-        let inbox = match &self.end {
-            End::Own(_) if received.batches.kind() != BatchKind::Rawline => return Err(AppendError::NoJournal),
-            End::Own(own) => self.inbox(own),
-            End::Journal(end) => {
-                let bytes = received.bytes();
-                let appended = match end.append(received).await {
-                    Ok(Some(appended)) => appended,
-                    Ok(None) => return Err(self.why_ended().await),
-                    Err(AppendError::Store(error)) => {
-                        self.topic.metrics.failed();
-                        let failed = |reason| AppendError::Failed { topic: self.log.clone(), reason };
-                        // One for a human has its reason already.
-                        let failure = self.failure().filter(|_| error.kind != Kind::TellHuman);
-                        return Err(failure.map_or(AppendError::Store(error), failed));
-                    }
-                    Err(error) => return Err(error),
-                };
-                self.topic.metrics.appended(records, bytes);
-                return Ok(self.checked(appended, records));
+        let (records, bytes) = (received.records(), received.bytes());
+        let appended = match self.end.append(received).await {
+            Ok(Some(appended)) => appended,
+            Ok(None) => return Err(self.why_ended().await),
+            Err(AppendError::Store(error)) => {
+                self.topic.metrics.failed();
+                let failed = |reason| AppendError::Failed { topic: self.log.clone(), reason };
+                // One for a human has its reason already.
+                let failure = self.failure().filter(|_| error.kind != Kind::TellHuman);
+                return Err(failure.map_or(AppendError::Store(error), failed));
             }
+            Err(error) => return Err(error),
         };
-        let (answer, answered) = oneshot::channel();
-        match inbox.try_send(Message::Append(Append { received, answer })) {
-            Err(mpsc::error::TrySendError::Full(_)) => return Err(AppendError::Busy),
-            Err(mpsc::error::TrySendError::Closed(_)) => return Err(self.why_ended().await),
-            Ok(()) => {}
-        }
-        match answered.await {
-            Ok(Ok(appended)) => Ok(self.checked(appended, records)),
-            Ok(Err(error)) => Err(error),
-            Err(_) => Err(self.why_ended().await),
-        }
+        self.topic.metrics.appended(records, bytes);
+        Ok(self.checked(appended, records))
     }
 
     /// The offsets that `records` records got, which readers can see.
@@ -266,7 +226,7 @@ impl Partition {
 
     /// Why nothing can be appended any more.
     async fn why_ended(&self) -> AppendError {
-        match self.end.ended().await {
+        match self.end.journal().ended().await {
             Some(reason) => AppendError::Failed { topic: self.log.clone(), reason },
             None if !self.is_live() => AppendError::TopicDeleted { topic: self.topic.name.clone() },
             None => AppendError::Closed,

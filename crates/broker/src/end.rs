@@ -1,9 +1,8 @@
-//! What extends a partition: its own task, or the journal that it shares with others.
+//! What extends a partition: the journal that it shares with others.
 
 use crate::append::{AppendError, Appended};
 use crate::journal::{Journal, JournalError, JournalTopic};
 use crate::limits::JOURNAL_PARTITIONS_MAX;
-use crate::own::Own;
 use crate::received::Received;
 use crate::settings::Settings;
 use crate::store::StoreError;
@@ -12,58 +11,23 @@ use crate::trim::TrimError;
 use rawline_journal::{Control, PartitionId, Refused, Rejected};
 use std::sync::Arc;
 
-/// What extends a partition.
-pub(crate) enum End {
-    /// Its own task.
-    Own(Own),
-    /// A journal.
-    Journal(InJournal),
-}
-
-/// A partition in a journal.
-pub(crate) struct InJournal {
+/// What extends a partition: the journal that has its topic.
+pub(crate) struct End {
     journal: Journal,
     topic: Arc<JournalTopic>,
     partition: PartitionId,
 }
 
 impl End {
-    /// The message of the panic because of which nothing can be appended any more.
-    pub fn failure(&self) -> Option<String> {
-        match self {
-            End::Own(own) => own.failure(),
-            End::Journal(end) => end.journal.failure(),
-        }
-    }
-
-    /// After an object was gone that was to be read: learns where its records are now. Returns the error if nobody else
-    /// moves records.
-    pub async fn catch_up(&self, gone: StoreError) -> Result<(), StoreError> {
-        match self {
-            End::Own(_) => Err(gone),
-            End::Journal(end) => end.journal.catch_up().await.map_err(|error| in_store(&error)),
-        }
-    }
-
-    /// Waits until nothing can be appended any more; then returns the message of the panic that was the reason.
-    pub async fn ended(&self) -> Option<String> {
-        match self {
-            End::Own(own) => own.ended().await,
-            End::Journal(end) => end.journal.ended().await,
-        }
-    }
-}
-
-impl InJournal {
     /// The partition with this number.
-    pub fn new(journal: Journal, topic: Arc<JournalTopic>, number: u32) -> InJournal {
+    pub fn new(journal: Journal, topic: Arc<JournalTopic>, number: u32) -> End {
         let partition = PartitionId { topic: topic.id, number };
-        InJournal { journal, topic, partition }
+        End { journal, topic, partition }
     }
 
     /// Another partition of the topic.
-    pub fn other(&self, number: u32) -> InJournal {
-        InJournal::new(self.journal.clone(), self.topic.clone(), number)
+    pub fn other(&self, number: u32) -> End {
+        End::new(self.journal.clone(), self.topic.clone(), number)
     }
 
     /// The journal.

@@ -1,9 +1,8 @@
 //! Where a topic's objects are: one small entry for each, in order of offset.
 
 use crate::limits::{OBJECT_BYTES_MAX, PIECES_PER_VISIT};
-use crate::object::index_bytes;
-use crate::store::{Known, Listed, Location, ObjectAt};
-use rawline_journal::{Batch, BatchKind, CLOCK_BACK_US, PartitionTransactions, Piece};
+use crate::store::ObjectAt;
+use rawline_journal::{Batch, BatchKind, CLOCK_BACK_US, PartitionTransactions, Piece, Place};
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
 use std::ops::Range;
@@ -12,11 +11,11 @@ use std::ops::Range;
 #[derive(Debug, Clone, Copy)]
 struct ObjectEntry {
     first_offset: u64,
-    /// Time of the append, microseconds since the Unix epoch; `None` until the object's header is read.
+    /// Time of the append, microseconds since the Unix epoch; `None` if it is 0.
     appended_us: Option<NonZeroU64>,
-    /// Time of the newest record, microseconds since the Unix epoch; 0 if it has none, or isn't in a journal.
+    /// Time of the newest record, microseconds since the Unix epoch; 0 if it has none.
     newest_us: u64,
-    location: Location,
+    place: Place,
     bytes: u32,
     /// Whether this process has checked the object's checksums as the store returned them.
     verified: bool,
@@ -75,7 +74,7 @@ pub(crate) struct Found {
     pub verified: bool,
     /// Time of its append, microseconds since the Unix epoch; `None` until its header is read.
     pub appended_us: Option<NonZeroU64>,
-    /// Time of its newest record, microseconds since the Unix epoch; 0 if it has none, or isn't in a journal.
+    /// Time of its newest record, microseconds since the Unix epoch; 0 if it has none.
     pub newest_us: u64,
 }
 
@@ -94,15 +93,12 @@ impl ObjectEntry {
 impl Found {
     /// Whether it was merged of objects of different times.
     pub fn is_merged(&self) -> bool {
-        matches!(self.at.location, Location::Journal(place) if place.source.is_merged())
+        self.at.place.source.is_merged()
     }
 
     /// Whether all batches are of one time, that of their object's append.
     pub fn has_one_time(&self) -> bool {
-        match self.at.location {
-            Location::Journal(place) => !self.is_merged() && place.batches.kind() == Some(BatchKind::Rawline),
-            Location::Memory | Location::Segment { .. } | Location::Key { .. } => true,
-        }
+        !self.is_merged() && self.at.place.batches.kind() == Some(BatchKind::Rawline)
     }
 }
 
@@ -115,68 +111,36 @@ pub(crate) struct Gap {
 }
 
 impl TopicIndex {
-    /// An empty one of a partition in a journal. `checks_pieces` unless the store checks an object before it returns a
+    /// An empty one. `checks_pieces` unless the store checks an object before it returns a
     /// part of it.
     pub fn in_journal(checks_pieces: bool) -> TopicIndex {
         TopicIndex { checks_pieces, ..TopicIndex::default() }
     }
 
-    /// Adds what a store listed after the objects that are known. Known objects are skipped. A topic's first object may
-    /// begin anywhere, because its front may have been deleted.
-    pub fn extend(&mut self, listed: &[Listed]) -> Result<(), Gap> {
-        for (number, object) in listed.iter().enumerate() {
-            if object.first_offset < self.next_offset {
-                continue;
-            }
-            // A store that doesn't read headers knows where an object ends by where the next one begins.
-            let end = object.known.map(|known| known.next_offset);
-            let end = end.or_else(|| listed.get(number + 1).map(|next| next.first_offset));
-            let Some(next_offset) = end else { break };
-            self.push(object.first_offset, next_offset, object.location, object.bytes, object.known)?;
-        }
-        Ok(())
-    }
-
-    /// Adds the object of a commit.
-    pub fn push(
-        &mut self,
-        first_offset: u64,
-        next_offset: u64,
-        location: Location,
-        bytes: u64,
-        known: Option<Known>,
-    ) -> Result<(), Gap> {
+    /// Adds a piece of a journal object. A topic's first piece may begin anywhere, because its front may have been
+    /// deleted.
+    pub fn push_piece(&mut self, piece: &Piece, next_offset: u64) -> Result<(), Gap> {
+        let Piece { first_offset, newest_us, place, .. } = *piece;
         // The end of an object is never 0.
         let is_first = self.next_offset == 0;
         if !is_first && first_offset != self.next_offset || next_offset <= first_offset {
             return Err(Gap { expected: self.next_offset, found: first_offset });
         }
+        let bytes = ObjectAt::new(first_offset, place).bytes;
         assert!(bytes > 0 && bytes <= OBJECT_BYTES_MAX, "an object of {bytes} bytes at offset {first_offset}");
-        let appended_us = known.and_then(|known| NonZeroU64::new(known.appended_us));
-        let small_bytes = bytes as u32; // `limits.rs` asserts that the maximum fits.
+        let appended_us = NonZeroU64::new(piece.appended_us);
         let before = self.entries.back().and_then(|entry| entry.appended_us);
         self.times_go_back |= is_back(before, appended_us);
         self.entries.push_back(ObjectEntry {
             first_offset,
             appended_us,
-            newest_us: 0,
-            location,
-            bytes: small_bytes,
-            verified: matches!(location, Location::Journal(_)) && !self.checks_pieces,
+            newest_us,
+            place,
+            bytes: bytes as u32, // `limits.rs` asserts that the maximum fits.
+            verified: !self.checks_pieces,
         });
         self.next_offset = next_offset;
         self.bytes += bytes;
-        Ok(())
-    }
-
-    /// Adds a piece of a journal object.
-    pub fn push_piece(&mut self, piece: &Piece, next_offset: u64) -> Result<(), Gap> {
-        let bytes = index_bytes(piece.place.batches.count() as usize) as u64 + u64::from(piece.place.bytes);
-        let known = Known { next_offset, appended_us: piece.appended_us };
-        self.push(piece.first_offset, next_offset, Location::Journal(piece.place), bytes, Some(known))?;
-        if let Some(entry) = self.entries.back_mut() {
-            entry.newest_us = piece.newest_us;
-        }
         Ok(())
     }
 
@@ -229,13 +193,10 @@ impl TopicIndex {
         let after = self.entries.partition_point(|entry| entry.first_offset <= offset);
         let alive = if offset < self.next_offset { after.saturating_sub(1)..self.entries.len() } else { 0..0 };
         let ends = self.entries.range(alive.clone()).skip(1).map(|next| next.first_offset).chain([self.next_offset]);
-        self.entries.range(alive).zip(ends).filter_map(|(entry, end)| match entry.location {
-            Location::Journal(place) => {
-                let appended_us = entry.appended_us.map_or(0, NonZeroU64::get);
-                let ObjectEntry { first_offset, newest_us, .. } = *entry;
-                Some((Piece { first_offset, appended_us, newest_us, place }, end))
-            }
-            Location::Memory | Location::Segment { .. } | Location::Key { .. } => None,
+        self.entries.range(alive).zip(ends).map(|(entry, end)| {
+            let appended_us = entry.appended_us.map_or(0, NonZeroU64::get);
+            let ObjectEntry { first_offset, newest_us, place, .. } = *entry;
+            (Piece { first_offset, appended_us, newest_us, place }, end)
         })
     }
 
@@ -324,7 +285,7 @@ impl TopicIndex {
         let entry = self.entries.get(position)?;
         let next_offset = self.entries.get(position + 1).map_or(self.next_offset, |next| next.first_offset);
         assert!(entry.first_offset < next_offset, "an object at {} to {next_offset}", entry.first_offset);
-        let at = ObjectAt { first_offset: entry.first_offset, location: entry.location, bytes: u64::from(entry.bytes) };
+        let at = ObjectAt { first_offset: entry.first_offset, place: entry.place, bytes: u64::from(entry.bytes) };
         let ObjectEntry { verified, appended_us, newest_us, .. } = *entry;
         Some(Found { at, next_offset, verified, appended_us, newest_us })
     }
@@ -428,21 +389,10 @@ impl TopicIndex {
             .collect()
     }
 
-    pub fn set_appended_us(&mut self, first_offset: u64, appended_us: u64) {
-        let appended_us = NonZeroU64::new(appended_us);
-        let Ok(position) = self.entries.binary_search_by_key(&first_offset, |entry| entry.first_offset) else { return };
-        let time = |position: usize| self.entries.get(position).and_then(|entry| entry.appended_us);
-        let before = position.checked_sub(1).and_then(time);
-        self.times_go_back |= is_back(before, appended_us) || is_back(appended_us, time(position + 1));
-        if let Some(entry) = self.entries.get_mut(position) {
-            entry.appended_us = appended_us;
-        }
-    }
-
     /// Notes that this object was found intact. A merged one may have taken its place meanwhile.
     pub fn set_verified(&mut self, object: &ObjectAt) {
         if let Some(entry) = self.entry_mut(object.first_offset)
-            && entry.location == object.location
+            && entry.place == object.place
         {
             entry.verified = true;
         }

@@ -1,6 +1,6 @@
 //! A broker's topics in a journal: they exist by what the journal says, and a handle of one costs nothing to make.
 
-use crate::broker::{Broker, Opened, Slot, Topics};
+use crate::broker::{Broker, Topics};
 use crate::end::{check_partitions, in_store};
 use crate::journal::{Journal, JournalError, JournalTopic};
 use crate::journals::Journals;
@@ -15,7 +15,6 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use tokio::sync::OnceCell;
 
 impl Broker {
     /// The topic of that name, if it exists. Another broker may have created it a moment ago.
@@ -35,8 +34,8 @@ impl Broker {
 
     /// The topic of that name, if it exists as far as this broker has seen.
     fn known_in(&self, journal: &Journal, name: &str) -> Result<Arc<Topic>, TopicError> {
-        if let Some(topic) = self.slot(name).as_ref().and_then(Slot::live) {
-            return Ok(topic.clone());
+        if let Some(topic) = self.topics.live(name) {
+            return Ok(topic);
         }
         match journal.named(name) {
             Some(topic) => Ok(self.handle(&mut self.topics.write(), journal, &topic)),
@@ -59,7 +58,7 @@ impl Broker {
     /// The topic with this id, if it exists as far as this broker has seen.
     fn known_by(&self, id: TopicId) -> Option<Arc<Topic>> {
         let (journal, topic) = self.journals.identified(id)?;
-        let known = self.slot(&topic.name).as_ref().and_then(Slot::live).cloned();
+        let known = self.topics.live(&topic.name);
         let handle = known.unwrap_or_else(|| self.handle(&mut self.topics.write(), journal, &topic));
         // A topic that was deleted meanwhile has lost its name to another.
         Some(handle).filter(|handle| handle.topic_id() == id)
@@ -107,7 +106,7 @@ impl Broker {
             Ok(_) => {
                 // Its metrics end with its handle. A new topic may have the name by now.
                 let mut slots = self.topics.write();
-                if slots.get(name).is_some_and(|slot| slot.live().is_none()) {
+                if slots.get(name).is_some_and(|topic| !topic.is_live()) {
                     slots.remove(name);
                 }
                 drop(slots);
@@ -125,36 +124,36 @@ impl Broker {
     }
 
     /// The handle of a topic; a new one unless there is one already.
-    fn handle(&self, slots: &mut BTreeMap<String, Slot>, journal: &Journal, topic: &Arc<JournalTopic>) -> Arc<Topic> {
+    fn handle(
+        &self,
+        slots: &mut BTreeMap<String, Arc<Topic>>,
+        journal: &Journal,
+        topic: &Arc<JournalTopic>,
+    ) -> Arc<Topic> {
         handle(slots, journal, topic, &self.shared)
     }
 }
 
-/// Makes the handles those of the topics that exist now, whoever has created them. Where topics have their own objects,
-/// they are already.
+/// Makes the handles those of the topics that exist now, whoever has created them.
 pub(crate) fn follow(handles: &Topics, journals: &Journals, shared: &Arc<Shared>) {
-    if journals.all().is_empty() {
-        return;
-    }
     let topics: Vec<_> = journals.all().iter().map(|journal| (journal, journal.topics())).collect();
     let mut slots = handles.write();
-    slots.retain(|_, slot| slot.live().is_some());
+    slots.retain(|_, topic| topic.is_live());
     for (journal, topics) in &topics {
         topics.iter().for_each(|topic| drop(handle(&mut slots, journal, topic, shared)));
     }
 }
 
 fn handle(
-    slots: &mut BTreeMap<String, Slot>,
+    slots: &mut BTreeMap<String, Arc<Topic>>,
     journal: &Journal,
     topic: &Arc<JournalTopic>,
     shared: &Arc<Shared>,
 ) -> Arc<Topic> {
-    if let Some(known) = slots.get(&*topic.name).and_then(Slot::live) {
+    if let Some(known) = slots.get(&*topic.name).filter(|topic| topic.is_live()) {
         return known.clone();
     }
-    let opened = Topic::in_journal(journal, topic, shared);
-    let cell = OnceCell::new_with(Some(Opened::Topic(opened.clone())));
-    slots.insert(topic.name.to_string(), Slot::Topic(Arc::new(cell)));
+    let opened = Topic::new(journal, topic, shared);
+    slots.insert(topic.name.to_string(), opened.clone());
     opened
 }

@@ -8,7 +8,7 @@ use rawline_journal::{journal_of, journal_of_topic};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
-/// The journals of a storage, by number; none where topics have their own objects.
+/// The journals of a storage, by number.
 #[derive(Clone, Default)]
 pub(crate) struct Journals(Arc<[Journal]>);
 
@@ -51,6 +51,12 @@ impl Journals {
         self.0.get(self.number_of(name) as usize)
     }
 
+    /// As [`Journals::of`] while the broker is open.
+    pub fn one(&self, name: &str) -> &Journal {
+        let Some(journal) = self.of(name) else { unreachable!("no journal is open for {name:?}") };
+        journal
+    }
+
     /// The journal that gives ids to topics such as this.
     pub fn with_topic(&self, id: u64) -> Option<&Journal> {
         self.0.get(journal_of_topic(id) as usize)
@@ -87,13 +93,6 @@ impl Journals {
     pub fn of_producers(&self, what: &str) -> Result<&Journal, StoreError> {
         match self.all() {
             [only] => Ok(only),
-            [] => Err(StoreError::new(
-                Kind::FixRequest,
-                format!(
-                    "{what} need a storage with a journal, which this one doesn't have: use an unnamed producer, or a \
-                     broker on an empty directory or prefix"
-                ),
-            )),
             several => Err(StoreError::new(
                 Kind::FixRequest,
                 format!(

@@ -163,27 +163,12 @@ pub const READ_GATHER_MAX: Duration = Duration::from_millis(200);
 /// latency when objects are small.
 pub const PREFETCH_OBJECTS_MAX: usize = 32;
 
-/// Maximum number of commits of one topic that are begun and not confirmed: while the disk syncs one, the next is
-/// written. More would only cut pending appends into smaller objects.
-pub const COMMITS_CONFIRMING_MAX: usize = 2;
-
-/// Maximum number of segment files that a directory keeps open, and mapped. It is greater than the number of
-/// partitions, so that the newest segment of each can stay open, and takes three eighths of the 65,530 mappings that
-/// Linux gives a process by default.
+/// Maximum number of segment files that a directory keeps open, and mapped: three eighths of the 65,530 mappings
+/// that Linux gives a process by default.
 pub const OPEN_SEGMENTS_MAX: usize = 24_576;
 
-const _: () = assert!(OPEN_SEGMENTS_MAX > TOPICS_MAX + PARTITIONS_MAX);
 const _: () =
     assert!(OPEN_SEGMENTS_MAX + CACHE_MAPPINGS_MAX < 65_530 / 2, "the rest is the allocator's and the threads'");
-
-/// A topic that could not be recovered is not recovered again before this time has passed, unless its directory
-/// changes: the attempt may take seconds, and every request would start one.
-pub const RECOVERY_RETRY: Duration = Duration::from_secs(10);
-
-/// A directory syncs an object from this size on while the next is written. A smaller one is synced by the thread that
-/// wrote it: a second hop between threads would cost it more than the overlap gains. Recovery relies on it for objects
-/// whose headers don't say what was confirmed: only one as long as this can be unconfirmed when the next is written.
-pub const CONFIRM_LATER_BYTES_MIN: u64 = 512 << 10;
 
 /// Maximum number of requests that wait for one topic's next commit. The pool is the real limit; this bounds the
 /// queue's own memory.
@@ -191,10 +176,6 @@ pub const APPEND_QUEUE_MAX: usize = 16_384;
 
 /// Maximum size of a topic's settings in bytes: a few words, read when the topic is opened.
 pub const SETTINGS_BYTES_MAX: usize = 4096;
-
-/// Maximum number of topics that have their own objects: each has an index, and with its first append a task and a
-/// queue, and names come from outside.
-pub const TOPICS_MAX: usize = 10_000;
 
 /// How much later than its append a record of one of Kafka's batches may be by its producer's clock: Kafka's own limit
 /// (`message.timestamp.after.max.ms`). A search by the times of records begins this long before the time that it looks
@@ -220,9 +201,6 @@ pub const CLOCK_JUMP_HOLD: Duration = Duration::from_secs(300);
 /// Maximum number of partitions of a topic.
 pub const TOPIC_PARTITIONS_MAX: u32 = rawline_journal::PARTITIONS_MAX;
 
-/// Maximum number of partitions of these topics in addition to the first of each: they cost as much.
-pub const PARTITIONS_MAX: usize = 10_000;
-
 /// Maximum number of topics in a journal: each takes about three kilobytes of memory.
 pub const JOURNAL_TOPICS_MAX: usize = 100_000;
 
@@ -232,9 +210,6 @@ pub const JOURNAL_PARTITIONS_MAX: usize = 250_000;
 
 /// How long a start waits for the journal's next object, while the store may be unavailable.
 pub const JOURNAL_START_MAX: Duration = Duration::from_secs(60);
-
-/// Topics that are recovered at the same time at start: enough to hide an S3 request's latency.
-pub const TOPICS_RECOVERING_MAX: usize = 16;
 
 /// How often a broker stores its card, and reads those of the others: PUTs for 14 cents a day at S3's list price.
 pub const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(3);
@@ -298,17 +273,8 @@ pub const OWNER_WAIT_MAX: Duration = Duration::from_secs(5);
 /// topic that deletes something.
 pub const RETENTION_INTERVAL: Duration = Duration::from_secs(60);
 
-/// How long a trim waits until its objects are deleted: a million keys of a bucket take longer than a client waits.
-pub const TRIM_WAIT_MAX: Duration = Duration::from_secs(5);
-
 /// How long shutdown waits for deletions in flight. What is left of them is deleted after the next start.
 pub const RETENTION_STOP_MAX: Duration = Duration::from_secs(5);
-
-/// How long the deletion of a topic waits until its objects are deleted, after it is certain: for the same reason.
-pub const DELETE_WAIT_MAX: Duration = Duration::from_secs(5);
-
-/// How long a deletion that the store could not note pauses before its retry: soon after a store is back.
-pub const DELETE_PAUSE: Duration = Duration::from_secs(5);
 
 /// Topics from which old records are deleted at the same time: enough to hide an S3 request's latency.
 pub const TOPICS_TRIMMING_MAX: usize = 16;
@@ -322,9 +288,6 @@ pub const CACHE_PIECES_QUEUED_MAX: usize = 16;
 
 /// Maximum memory for objects that are read while the cache's disk is full: one commit with a large request fits.
 pub const CACHE_MEMORY_BYTES_MAX: u64 = 128 << 20;
-
-/// Maximum number of foreign keys reported in the log: somebody may have put a million into the bucket.
-pub const FOREIGN_KEYS_LOGGED_MAX: usize = 1000;
 
 /// The first bytes of an object that are read to see its index: they hold the index of up to 168 batches.
 pub const INDEX_BYTES_GUESS: u64 = 4096;
@@ -438,11 +401,7 @@ pub const STORAGE_CHECK_INTERVAL: Duration = Duration::from_secs(30);
 /// between two snapshots is fewer.
 pub const LOST_OBJECTS_MAX: u64 = 100_000;
 
-/// A broker looks whether a topic's newest object is still in the bucket when it last saw it this long ago.
-pub const NEWEST_CHECK_INTERVAL: Duration = Duration::from_secs(10);
-
 const _: () = assert!(JOURNAL_PARTITIONS_MAX > JOURNAL_TOPICS_MAX, "a topic has at least one partition");
-const _: () = assert!(PARTITIONS_MAX > TOPIC_PARTITIONS_MAX as usize, "a topic may have all it can have");
 const _: () = assert!(COMMIT_BYTES <= OBJECT_BYTES_MAX / 2, "a full commit and one large request make an object");
 const _: () = assert!(index_bytes(OBJECT_BATCHES_MAX) as u64 <= 2 << 20, "an index is read at once");
 const _: () = assert!(index_bytes(OBJECT_BATCHES_MAX) as u64 <= OBJECT_BYTES_MAX / 8, "see `Config::object_bytes_max`");
@@ -456,8 +415,6 @@ const _: () = assert!(READ_RUN_OBJECTS_MAX <= READ_OBJECTS_MAX);
 const _: () = assert!(READ_OBJECTS_PER_YIELD <= READ_OBJECTS_MAX && PREFETCH_OBJECTS_MAX <= READ_OBJECTS_MAX);
 const _: () = assert!(1 <= JOURNAL_READS_FIRST && JOURNAL_READS_FIRST <= JOURNAL_READS_MAX);
 const _: () = assert!(JOURNAL_READ_AHEAD_BYTES >= 4 << 20, "a few of the largest indexes, see `OBJECT_BATCHES_MAX`");
-const _: () = assert!(COMMITS_CONFIRMING_MAX >= 1, "no commit could ever begin");
-const _: () = assert!(CONFIRM_LATER_BYTES_MIN < COMMIT_BYTES / 2, "the next commit may be begun while one is synced");
 const _: () = assert!(INDEX_BYTES_GUESS as usize >= HEADER_BYTES + ENTRY_BYTES, "the guess holds a header");
 const _: () = assert!(
     CLOCK_BACK_US as u128 >= 3 * CLOCK_AHEAD_MAX.as_micros(),

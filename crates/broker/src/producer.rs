@@ -3,7 +3,7 @@
 use crate::Kind;
 use crate::append::AppendError;
 use crate::broker::Broker;
-use crate::end::{End, in_store};
+use crate::end::in_store;
 use crate::journal::{Journal, JournalError};
 use crate::partition::Partition;
 use crate::received::Received;
@@ -81,10 +81,8 @@ impl Partition {
     /// The name of the producer of an exactly-once append, if it has one. An id of named producers without a name is
     /// refused here: whose it is may become known only after the caller's rights were checked.
     pub async fn producer_name(&self, received: &Received) -> Result<Option<Arc<str>>, AppendError> {
-        let (End::Journal(end), Some(Producer { id, epoch, .. })) = (&self.end, received.producer) else {
-            return Ok(None);
-        };
-        match name_of(end.journal(), id).await? {
+        let Some(Producer { id, epoch, .. }) = received.producer else { return Ok(None) };
+        match name_of(self.end.journal(), id).await? {
             None if is_named_id(id) => Err(AppendError::NotOpen { found: epoch }),
             name => Ok(name),
         }

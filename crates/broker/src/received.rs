@@ -1,7 +1,6 @@
 //! The batches of one request, checked.
 
 use crate::journal::describe_header;
-use crate::log::Size;
 use crate::pool::take_front;
 use bytes::Bytes;
 use rawline_batch::record_batch::{
@@ -167,7 +166,7 @@ impl Received {
     }
 
     /// Asks for an exactly-once append: by the producer and the sequence in the batches' headers, which must be one
-    /// producer's in order. Topics that aren't in a journal ignore it.
+    /// producer's in order.
     pub fn exactly_once(self, epoch: u16) -> Result<Received, ProducerError> {
         let Checked::Rawline(batches) = &self.batches else { return Err(ProducerError::NamesEpoch) };
         let Some(first) = batches.first() else { unreachable!("batches were checked, and there are none") };
@@ -234,9 +233,5 @@ impl Received {
     /// Size of the batches in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
-    }
-
-    pub(crate) fn size(&self) -> Size {
-        Size { bytes: self.bytes, batches: self.batches.len(), records: self.records }
     }
 }

@@ -5,7 +5,6 @@
 //! object's newest record, so that a search reads the entries of the one object with its result. It begins where the
 //! time can first be: no record is later than its append by more than [`RECORD_AHEAD_MAX`].
 
-use crate::end::End;
 use crate::index::Found;
 use crate::limits::{READ_OBJECTS_PER_YIELD, RECORD_AHEAD_MAX};
 use crate::object::ObjectError;
@@ -64,14 +63,11 @@ impl Partition {
     /// The first batch with a record at `offset` or later whose newest record is of `time_us` or later, in microseconds
     /// since the Unix epoch.
     pub async fn batch_since(&self, time_us: u64, offset: u64) -> Result<Option<DatedBatch>, ReadError> {
-        if let End::Own(_) = self.end {
-            return self.object_since(time_us, offset).await;
-        }
         if self.topic.life.is_deleted() {
             return Err(self.deleted());
         }
         let numbers = self.index().numbers();
-        let mut offset = self.first_since(time_us.saturating_sub(AHEAD_MAX_US), numbers).await?.max(offset);
+        let mut offset = self.first_since(time_us.saturating_sub(AHEAD_MAX_US), numbers).await.max(offset);
         let mut visited = 0;
         loop {
             let (seen, end) = {
@@ -99,11 +95,6 @@ impl Partition {
     /// is no record. Of records of the same time, the first counts.
     pub async fn newest_batch(&self, from: u64) -> Result<Option<DatedBatch>, ReadError> {
         let end = self.index().next_offset();
-        if let End::Own(_) = self.end {
-            let newest = end.checked_sub(1).and_then(|offset| self.index().find(offset));
-            let Some(newest) = newest.filter(|_| from < end) else { return Ok(None) };
-            return self.object_since(self.appended_us_of(&newest).await?, from).await;
-        }
         if self.topic.life.is_deleted() {
             return Err(self.deleted());
         }
@@ -146,14 +137,6 @@ impl Partition {
         Ok(self.dated(offset).await?.and_then(|dated| dated.newest(from)))
     }
 
-    /// What [`Partition::batch_since`] returns of a partition that has its own objects: each is of one time.
-    async fn object_since(&self, time_us: u64, offset: u64) -> Result<Option<DatedBatch>, ReadError> {
-        let first_offset = self.offset_at(time_us).await?.max(offset);
-        let Some(found) = self.index().find(first_offset) else { return Ok(None) };
-        let newest_us = self.appended_us_of(&found).await?;
-        Ok(Some(DatedBatch { kind: BatchKind::Rawline, first_offset, end_offset: found.next_offset, newest_us }))
-    }
-
     /// The object of a journal that holds this offset; `None` if it is deleted.
     async fn dated(&self, offset: u64) -> Result<Option<Dated>, ReadError> {
         let mut has_caught_up = false;
@@ -167,16 +150,16 @@ impl Partition {
                 // Another broker has deleted the object, because its records are elsewhere, or deleted.
                 Err(error) if error.is_gone && !has_caught_up => {
                     has_caught_up = true;
-                    self.end.catch_up(error).await.map_err(ReadError::Store)?;
+                    self.catch_up().await.map_err(ReadError::Store)?;
                     continue;
                 }
                 times => times.map_err(|error| ReadError::lost(&found, error))?,
             };
-            let records: u64 = times.iter().flatten().map(|batch| u64::from(batch.records)).sum();
+            let records: u64 = times.iter().map(|batch| u64::from(batch.records)).sum();
             if found.at.first_offset + records != found.next_offset {
                 return Err(damaged(&found, ObjectError::Header));
             }
-            return Ok(Some(Dated { found, appended_us, times }));
+            return Ok(Some(Dated { found, appended_us, times: Some(times) }));
         }
     }
 }

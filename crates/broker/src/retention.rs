@@ -2,16 +2,14 @@
 
 use crate::limits::{RETENTION_STOP_MAX, TOPICS_TRIMMING_MAX};
 use crate::partition::Partition;
-use crate::read::ReadError;
 use crate::settings::Retention;
-use crate::topic::{Topic, TopicError};
+use crate::topic::Topic;
 use crate::trim::TrimError;
 use crate::{Clock, tasks};
 use futures_util::{FutureExt, StreamExt, stream};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
-use thiserror::Error;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
@@ -63,15 +61,7 @@ pub(crate) fn start(
 
 /// One topic's part of a pass.
 async fn apply(topic: &Topic, clock: &dyn Clock, is_stopped: &watch::Receiver<bool>) {
-    let mut partitions = Vec::new();
-    for number in 0..topic.partitions() {
-        if *is_stopped.borrow() {
-            return;
-        }
-        let open = async { Ok(topic.to_retain(number).await?) };
-        partitions.extend(attempt(topic, number, open).await.flatten());
-    }
-    // All that may have something to delete are open, so their sizes are known.
+    let partitions: Vec<_> = (0..topic.partitions()).filter_map(|number| topic.to_retain(number)).collect();
     let bytes_max = topic.settings().expiry().bytes.map(|bytes| share(bytes, topic.partitions_bytes()));
     for partition in partitions {
         if *is_stopped.borrow() {
@@ -97,10 +87,10 @@ fn share(bytes: u64, mut sizes: Vec<u64>) -> u64 {
 }
 
 /// A step of a partition's part. A failure is for the log; the next pass tries it once more.
-async fn attempt<T>(topic: &Topic, number: u32, step: impl Future<Output = Result<T, RetentionError>>) -> Option<T> {
+async fn attempt(topic: &Topic, number: u32, step: impl Future<Output = Result<(), TrimError>>) {
     let name = &*topic.topic.name;
     match AssertUnwindSafe(step).catch_unwind().await {
-        Ok(Ok(done)) => return Some(done),
+        Ok(Ok(())) => {}
         // Whatever fails in a topic that is being deleted doesn't matter.
         Ok(Err(_)) if !topic.is_live() => {}
         Ok(Err(error)) => {
@@ -112,25 +102,14 @@ async fn attempt<T>(topic: &Topic, number: u32, step: impl Future<Output = Resul
             "deleting old records failed an internal check, the log has the details; please report it"
         ),
     }
-    None
-}
-
-#[derive(Debug, Error)]
-enum RetentionError {
-    #[error(transparent)]
-    Open(#[from] TopicError),
-    #[error(transparent)]
-    Search(#[from] ReadError),
-    #[error(transparent)]
-    Trim(#[from] TrimError),
 }
 
 impl Partition {
     /// `bytes_max` is the partition's share of the topic's limit.
-    async fn apply_retention(&self, clock: &dyn Clock, bytes_max: Option<u64>) -> Result<(), RetentionError> {
+    async fn apply_retention(&self, clock: &dyn Clock, bytes_max: Option<u64>) -> Result<(), TrimError> {
         let retention = Retention { bytes: bytes_max, ..self.settings().expiry() };
         if retention != Retention::default() {
-            let expired = self.expired(retention, clock).await?;
+            let expired = self.expired(retention, clock).await;
             if expired > self.index().first_offset() {
                 let before = self.offsets().start;
                 let trimmed = self.trim(expired).await?;
@@ -142,25 +121,22 @@ impl Partition {
                 );
             }
         }
-        if self.has_hidden() {
-            self.delete_leftover().await?;
-        }
         Ok(())
     }
 
     /// The first offset that `retention` keeps. The newest object is always kept.
-    async fn expired(&self, retention: Retention, clock: &dyn Clock) -> Result<u64, ReadError> {
+    async fn expired(&self, retention: Retention, clock: &dyn Clock) -> u64 {
         let mut first_offset = 0;
         if let Some(age) = retention.age {
             let since = u128::from(clock.now_us()).saturating_sub(age.as_micros());
             // The clock has 64 bits, and less than that is left.
-            first_offset = self.offset_at_near_front(since as u64).await?;
+            first_offset = self.offset_at_near_front(since as u64).await;
         }
         let index = self.index();
         if let Some(bytes) = retention.bytes {
             first_offset = first_offset.max(index.first_within(bytes));
         }
-        Ok(first_offset.min(index.newest_first_offset()))
+        first_offset.min(index.newest_first_offset())
     }
 }
 

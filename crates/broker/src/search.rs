@@ -1,10 +1,10 @@
 //! Searches a partition by time of append.
 
-use crate::index::{Found, Since};
-use crate::object::{HEADER_BYTES, Header};
+use crate::index::Since;
 use crate::partition::Partition;
-use crate::read::{ReadError, damaged};
+use crate::read::ReadError;
 use rawline_journal::BatchKind;
+use std::num::NonZeroU64;
 use std::ops::Range;
 
 impl Partition {
@@ -15,14 +15,14 @@ impl Partition {
             return Err(self.deleted());
         }
         let numbers = self.index().numbers();
-        let first_offset = self.first_since(time_us, numbers).await?;
+        let first_offset = self.first_since(time_us, numbers).await;
         Ok(self.first_in_merged(time_us, first_offset).await.unwrap_or(first_offset))
     }
 
     /// When the object was appended that holds a record, in microseconds since the Unix epoch, if that is known without
     /// reading it; else 0.
     pub fn appended_us_of_offset(&self, offset: u64) -> u64 {
-        self.index().find(offset).and_then(|found| found.appended_us).map_or(0, std::num::NonZeroU64::get)
+        self.index().find(offset).and_then(|found| found.appended_us).map_or(0, NonZeroU64::get)
     }
 
     /// The first offset of a merged object's records that were appended at or after `time_us`, from `first_offset` on:
@@ -30,7 +30,7 @@ impl Partition {
     async fn first_in_merged(&self, time_us: u64, first_offset: u64) -> Option<u64> {
         let found = self.index().find(first_offset).filter(|found| found.is_merged())?;
         let times = match self.store().batch_times(&self.log, found.at).await {
-            Ok(times) => times?,
+            Ok(times) => times,
             Err(error) => {
                 tracing::debug!(topic = self.log, %error, "a merged object's times can't be read; its newest counts");
                 return None;
@@ -45,13 +45,13 @@ impl Partition {
     }
 
     /// The same before a time when few objects are older: looks at those near the topic's front only.
-    pub(crate) async fn offset_at_near_front(&self, time_us: u64) -> Result<u64, ReadError> {
+    pub(crate) async fn offset_at_near_front(&self, time_us: u64) -> u64 {
         if self.index().times_go_back() {
-            return Ok(self.first_of_all_since(time_us).await);
+            return self.first_of_all_since(time_us).await;
         }
         let numbers = self.index().numbers();
         let (mut older, mut step) = (numbers.start, 1);
-        while older + step < numbers.end && self.appended_us(older + step).await? < time_us {
+        while older + step < numbers.end && self.appended_us(older + step) < time_us {
             (older, step) = (older + step, step * 2);
         }
         self.first_since(time_us, older..numbers.end.min(older + step)).await
@@ -59,14 +59,14 @@ impl Partition {
 
     /// The first offset appended at or after `time_us`. It begins an object with one of these numbers, or the one after
     /// them.
-    pub(crate) async fn first_since(&self, time_us: u64, numbers: Range<u64>) -> Result<u64, ReadError> {
+    pub(crate) async fn first_since(&self, time_us: u64, numbers: Range<u64>) -> u64 {
         if self.index().times_go_back() {
-            return Ok(self.first_of_all_since(time_us).await);
+            return self.first_of_all_since(time_us).await;
         }
         let Range { start: mut low, end: mut high } = numbers;
         while low < high {
             let middle = low + (high - low) / 2;
-            if self.appended_us(middle).await? < time_us {
+            if self.appended_us(middle) < time_us {
                 low = middle + 1;
             } else {
                 high = middle;
@@ -75,7 +75,7 @@ impl Partition {
         let index = self.index();
         // Objects may have been deleted meanwhile.
         let found = index.numbered(low.max(index.numbers().start));
-        Ok(found.map_or(index.next_offset(), |found| found.at.first_offset.max(index.first_offset())))
+        found.map_or(index.next_offset(), |found| found.at.first_offset.max(index.first_offset()))
     }
 
     /// The first offset appended at or after `time_us`, where times aren't in order.
@@ -90,24 +90,10 @@ impl Partition {
         }
     }
 
-    /// Time of the append of an object by its number.
-    async fn appended_us(&self, number: u64) -> Result<u64, ReadError> {
+    /// Time of the append of an object by its number. One that was deleted meanwhile is older than anything that is
+    /// left.
+    fn appended_us(&self, number: u64) -> u64 {
         let found = self.index().numbered(number);
-        match found {
-            Some(found) => self.appended_us_of(&found).await,
-            // Deleted meanwhile: older than anything that is left.
-            None => Ok(0),
-        }
-    }
-
-    /// Time of the append of an object, from its header if it isn't known yet.
-    pub(crate) async fn appended_us_of(&self, found: &Found) -> Result<u64, ReadError> {
-        if let Some(appended_us) = found.appended_us {
-            return Ok(appended_us.get());
-        }
-        let bytes = self.get(found, 0..found.at.bytes.min(HEADER_BYTES as u64)).await?;
-        let header = Header::parse(&bytes).map_err(|error| damaged(found, error))?;
-        self.index_mut().set_appended_us(found.at.first_offset, header.appended_us);
-        Ok(header.appended_us)
+        found.and_then(|found| found.appended_us).map_or(0, NonZeroU64::get)
     }
 }

@@ -1,17 +1,11 @@
 //! A topic's settings as they are stored: a JSON object. The broker reads nine of its members and keeps the others.
 
 use crate::limits::{SETTINGS_BYTES_MAX, TOMBSTONE_AGE, TOPIC_PARTITIONS_MAX};
-use crate::store::{SETTINGS_NAME, StoreError};
+use crate::store::StoreError;
 use bytes::Bytes;
 use rawline_journal::TopicId;
 use serde_json::{Map, Value};
 use std::time::Duration;
-
-/// Records below this offset are deleted.
-const FIRST_OFFSET: &str = "first_offset";
-
-/// There only while the topic is being deleted: who deletes it.
-const DELETED: &str = "deleted";
 
 /// Records are deleted once they are older than this many hours.
 const RETAIN_HOURS: &str = "retain_hours";
@@ -34,7 +28,7 @@ const TOMBSTONE_HOURS: &str = "tombstone_hours";
 /// Maximum size of a batch in bytes, if it is lower than the broker's.
 const BATCH_BYTES_MAX: &str = "batch_bytes_max";
 
-/// Number of partitions, if there are several. In a journal it isn't among the settings.
+/// Number of partitions: a member of requests, not of what is stored.
 const PARTITIONS: &str = "partitions";
 
 /// The topic's id, if it was created with one.
@@ -60,8 +54,6 @@ pub struct Compaction {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     members: Map<String, Value>,
-    first_offset: u64,
-    partitions: u32,
     retention: Retention,
     compacts: bool,
     tombstone_age: Duration,
@@ -75,8 +67,6 @@ impl Default for Settings {
     fn default() -> Self {
         Settings {
             members: Map::new(),
-            first_offset: 0,
-            partitions: 1,
             retention: Retention::default(),
             compacts: false,
             tombstone_age: TOMBSTONE_AGE,
@@ -87,46 +77,12 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Parses what is stored for `topic`; nothing is stored for a topic whose settings never changed.
-    ///
-    /// Fails if the first offset can't be known: deleted records would be readable again. Fails if the number of
-    /// partitions can't be known: keys would lead to other partitions. A limit of retention that can't be understood is
-    /// reported in the log, and deletes nothing.
-    pub(crate) fn parse(topic: &str, stored: Option<&Bytes>) -> Result<Settings, StoreError> {
-        let Some(stored) = stored else { return Ok(Settings::default()) };
-        let unusable = |why: String| {
-            StoreError::human(format!(
-                "topic {topic}: its {SETTINGS_NAME} {why}; correct the file, or restore it from a copy"
-            ))
-        };
-        let members: Map<String, Value> =
-            serde_json::from_slice(stored).map_err(|error| unusable(format!("is not a JSON object: {error}")))?;
-        let first_offset = match members.get(FIRST_OFFSET) {
-            None => 0,
-            Some(offset) => offset
-                .as_u64()
-                .ok_or_else(|| unusable(format!("has the {FIRST_OFFSET} {offset}, which is no offset")))?,
-        };
-        let partitions = match members.get(PARTITIONS) {
-            None => 1,
-            Some(partitions) => as_partitions(partitions).ok_or_else(|| {
-                unusable(format!("has {partitions} {PARTITIONS}, where 1 to {TOPIC_PARTITIONS_MAX} are possible"))
-            })?,
-        };
-        Ok(Settings { first_offset, partitions, ..Settings::of(topic, members) })
-    }
-
-    /// What is stored in place of the settings of a topic that `by` deletes.
-    pub(crate) fn deleted(by: &str) -> Bytes {
-        let members = Map::from_iter([(DELETED.to_owned(), Value::from(by))]);
-        Value::Object(members).to_string().into()
-    }
-
-    /// Who deletes the topic, if these are the settings of a topic that is being deleted.
-    pub(crate) fn deleted_by(stored: &Bytes) -> Option<String> {
-        let members: Map<String, Value> = serde_json::from_slice(stored).ok()?;
-        let by = members.get(DELETED).filter(|by| !by.is_null())?;
-        Some(by.as_str().map_or_else(|| by.to_string(), str::to_owned))
+    /// Parses what is stored for `topic`. What can't be understood is reported in the log, and has no effect.
+    pub(crate) fn parse(topic: &str, stored: &[u8]) -> Result<Settings, StoreError> {
+        let members = serde_json::from_slice(stored).map_err(|error| {
+            StoreError::human(format!("the settings of topic {topic} are not a JSON object: {error}"))
+        })?;
+        Ok(Settings::of(topic, members))
     }
 
     /// A member, whether or not the broker reads it.
@@ -176,18 +132,8 @@ impl Settings {
         if self.deletes { self.retention } else { Retention::default() }
     }
 
-    /// Records below this offset are deleted; 0 if none were deleted by a trim.
-    pub(crate) fn first_offset(&self) -> u64 {
-        self.first_offset
-    }
-
-    /// Number of partitions of a topic that has its own objects.
-    pub(crate) fn partitions(&self) -> u32 {
-        self.partitions
-    }
-
-    /// Takes the number of partitions out of changes of settings, if it is among them: it isn't stored in a journal's
-    /// settings, and needs a check everywhere.
+    /// Takes the number of partitions out of changes of settings, if it is among them: it isn't stored with
+    /// them, and needs a check everywhere.
     pub(crate) fn take_partitions(changes: &mut Map<String, Value>) -> Option<u32> {
         let wanted = changes.remove(PARTITIONS)?;
         let Some(partitions) = as_partitions(&wanted) else { unreachable!("{wanted} {PARTITIONS} were not refused") };
@@ -197,8 +143,6 @@ impl Settings {
     /// These settings with `changes`: a member that is null is removed. The number of partitions isn't among them.
     pub fn changed(&self, topic: &str, changes: Map<String, Value>) -> Settings {
         assert!(!changes.contains_key(PARTITIONS), "the number of partitions changes by itself");
-        assert!(!changes.contains_key(FIRST_OFFSET), "only a trim moves a topic's first offset");
-        assert!(!changes.contains_key(DELETED), "only its deletion marks a topic as deleted");
         assert!(!changes.contains_key(TOPIC_ID), "a topic's id never changes");
         let mut members = self.members.clone();
         for (name, value) in changes {
@@ -207,7 +151,7 @@ impl Settings {
                 value => drop(members.insert(name, value)),
             }
         }
-        Settings { first_offset: self.first_offset, partitions: self.partitions, ..Settings::of(topic, members) }
+        Settings::of(topic, members)
     }
 
     fn of(topic: &str, members: Map<String, Value>) -> Settings {
@@ -215,32 +159,7 @@ impl Settings {
         let (compacts, deletes) = policy(topic, &members);
         let tombstone_age = tombstone_age(topic, &members);
         let batch_bytes_max = member(&members, BATCH_BYTES_MAX).and_then(Value::as_u64);
-        Settings { members, retention, compacts, tombstone_age, deletes, batch_bytes_max, ..Settings::default() }
-    }
-
-    /// These settings with another number of partitions.
-    pub(crate) fn with_partitions(mut self, partitions: u32) -> Settings {
-        assert!(
-            (self.partitions..=TOPIC_PARTITIONS_MAX).contains(&partitions),
-            "{partitions} after {}",
-            self.partitions
-        );
-        self.partitions = partitions;
-        match partitions {
-            1 => drop(self.members.remove(PARTITIONS)),
-            several => drop(self.members.insert(PARTITIONS.to_owned(), several.into())),
-        }
-        self
-    }
-
-    /// These settings with another first offset.
-    pub(crate) fn at(mut self, first_offset: u64) -> Settings {
-        self.first_offset = first_offset;
-        match first_offset {
-            0 => drop(self.members.remove(FIRST_OFFSET)),
-            offset => drop(self.members.insert(FIRST_OFFSET.to_owned(), offset.into())),
-        }
-        self
+        Settings { members, retention, compacts, tombstone_age, deletes, batch_bytes_max }
     }
 
     /// The form in which they are stored.
@@ -325,8 +244,8 @@ fn tombstone_age(topic: &str, members: &Map<String, Value>) -> Duration {
 mod tests {
     use super::*;
 
-    fn parse(text: &'static str) -> Result<Settings, StoreError> {
-        Settings::parse("t", Some(&Bytes::from_static(text.as_bytes())))
+    fn parse(text: &str) -> Result<Settings, StoreError> {
+        Settings::parse("t", text.as_bytes())
     }
 
     fn changes(text: &str) -> Map<String, Value> {
@@ -335,43 +254,25 @@ mod tests {
 
     #[test]
     fn members_are_read_and_unknown_ones_are_kept() {
-        let stored = r#"{"first_offset":7,"later":[1],"payload":"value","retain_bytes":10,"retain_hours":0.5}"#;
+        let stored = r#"{"later":[1],"payload":"value","retain_bytes":10,"retain_hours":0.5}"#;
         let settings = parse(stored).unwrap();
-        assert_eq!(settings.first_offset(), 7);
         let retention = Retention { age: Some(Duration::from_secs(1800)), bytes: Some(10) };
         assert_eq!(settings.retention(), retention);
         assert_eq!(settings.encode().unwrap(), stored);
-        let changed = settings.changed("t", changes(r#"{"retain_hours":null,"retain_bytes":11}"#)).at(9);
-        assert_eq!(changed.encode().unwrap(), r#"{"first_offset":9,"later":[1],"payload":"value","retain_bytes":11}"#);
+        let changed = settings.changed("t", changes(r#"{"retain_hours":null,"retain_bytes":11}"#));
+        assert_eq!(changed.encode().unwrap(), r#"{"later":[1],"payload":"value","retain_bytes":11}"#);
         assert_eq!(changed.retention(), Retention { age: None, bytes: Some(11) });
-        assert_eq!(changed.at(0).encode().unwrap(), r#"{"later":[1],"payload":"value","retain_bytes":11}"#);
-        assert_eq!(Settings::parse("t", None).unwrap(), Settings::default());
-    }
-
-    #[test]
-    fn a_first_offset_that_cannot_be_known_is_an_error() {
-        for text in ["", "one", "[]", r#"{"first_offset":-1}"#, r#"{"first_offset":"7"}"#, r#"{"first_offset":1.5}"#] {
+        for text in ["", "one", "[]"] {
             let error = parse(text).unwrap_err();
-            assert!(error.to_string().contains("topic t: its settings.json"), "{text}: {error}");
+            assert!(error.to_string().contains("topic t"), "{text}: {error}");
         }
     }
 
     #[test]
-    fn the_number_of_partitions_is_stored_if_there_are_several() {
-        assert_eq!(Settings::default().partitions(), 1);
-        let four = Settings::default().with_partitions(4);
-        assert_eq!(four.encode().unwrap(), r#"{"partitions":4}"#);
-        assert_eq!(parse(r#"{"partitions":4}"#).unwrap(), four);
-        assert_eq!(four.changed("t", changes(r#"{"retain_bytes":1}"#)).partitions(), 4);
-        assert_eq!(Settings::default().with_partitions(1).encode().unwrap(), "{}");
+    fn the_number_of_partitions_is_taken_out_of_changes() {
         let mut members = changes(r#"{"partitions":1024,"payload":"value"}"#);
         assert_eq!(Settings::take_partitions(&mut members), Some(1024));
         assert_eq!((Settings::take_partitions(&mut members), members.len()), (None, 1));
-        for text in [r#"{"partitions":0}"#, r#"{"partitions":1025}"#, r#"{"partitions":"4"}"#, r#"{"partitions":1.5}"#]
-        {
-            let error = parse(text).unwrap_err();
-            assert!(error.to_string().contains("1 to 1024"), "{text}: {error}");
-        }
     }
 
     #[test]
@@ -403,7 +304,7 @@ mod tests {
             ("7", None, false),
         ] {
             let text = format!(r#"{{"cleanup_policy":{policy},"retain_bytes":7}}"#);
-            let settings = Settings::parse("t", Some(&Bytes::from(text))).unwrap();
+            let settings = parse(&text).unwrap();
             assert_eq!((settings.compaction(), settings.deletes()), (expected, deletes), "{policy}");
             let expiry = if deletes { limits } else { Retention::default() };
             assert_eq!((settings.retention(), settings.expiry()), (limits, expiry), "{policy}");
@@ -416,25 +317,13 @@ mod tests {
     }
 
     #[test]
-    fn a_deletion_is_marked_in_the_settings() {
-        let marker = Settings::deleted("5eed");
-        assert_eq!(marker, r#"{"deleted":"5eed"}"#);
-        assert_eq!(Settings::deleted_by(&marker).unwrap(), "5eed");
-        let other = Bytes::from_static(br#"{"deleted":true,"payload":"value"}"#);
-        assert_eq!(Settings::deleted_by(&other).unwrap(), "true");
-        for text in ["", "[]", "{}", r#"{"deleted":null}"#, r#"{"retain_hours":1}"#] {
-            assert_eq!(Settings::deleted_by(&Bytes::from_static(text.as_bytes())), None, "{text}");
-        }
-    }
-
-    #[test]
     fn the_id_stays_when_settings_change() {
         let id = TopicId::new(5, 6);
         let created = Settings::default().with_topic_id(id);
         let changed = created.changed("t", changes(r#"{"retain_bytes":1}"#));
         let stored = changed.encode().unwrap();
         assert_eq!(stored, r#"{"retain_bytes":1,"topic_id":"00000000000040058000000000000006"}"#);
-        assert_eq!(Settings::parse("t", Some(&stored)).unwrap().topic_id(), Some(id));
+        assert_eq!(Settings::parse("t", &stored).unwrap().topic_id(), Some(id));
         for text in ["{}", r#"{"topic_id":7}"#, r#"{"topic_id":"7"}"#] {
             assert_eq!(parse(text).unwrap().topic_id(), None, "{text}");
         }

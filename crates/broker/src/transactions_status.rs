@@ -1,7 +1,7 @@
 //! What administrators see of transactions: named producers that can have some, and the producers of a partition.
 
 use crate::broker::Broker;
-use crate::end::{End, in_store};
+use crate::end::in_store;
 use crate::partition::Partition;
 use crate::store::StoreError;
 use crate::transactions::TransactionError;
@@ -16,7 +16,7 @@ pub type NamedPartitions = BTreeMap<Arc<str>, Vec<u32>>;
 
 impl Broker {
     /// The producers that can have transactions, as far as they are wanted: those whose whole name matches a regular
-    /// expression, and whose transaction has been open for longer than this. A storage without a journal has none.
+    /// expression, and whose transaction has been open for longer than this.
     pub async fn transactional_producers(
         &self,
         name_regex: Option<&str>,
@@ -68,15 +68,10 @@ impl Broker {
 }
 
 impl Partition {
-    /// The producers that it remembers. One that isn't in a journal tells nobody.
+    /// The producers that it remembers.
     pub async fn producers(&self) -> Result<Vec<PartitionProducer>, StoreError> {
-        match &self.end {
-            End::Own(_) => Ok(Vec::new()),
-            End::Journal(end) => {
-                let partition = end.id();
-                let found = end.journal().look(move |state| state.partition_producers(partition)).await;
-                found.map_err(|error| in_store(&error))
-            }
-        }
+        let partition = self.id();
+        let found = self.end.journal().look(move |state| state.partition_producers(partition)).await;
+        found.map_err(|error| in_store(&error))
     }
 }

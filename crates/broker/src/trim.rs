@@ -1,18 +1,13 @@
-//! Deletes records from a partition's front: the new first offset is stored first, then objects are deleted.
+//! Deletes records from a partition's front.
 //!
-//! From the moment when the first offset is stored, records below it are never readable again, whatever fails later: a
-//! restart reads it. Objects that could not be deleted are hidden, and the next pass of `retention.rs` deletes them.
+//! From the moment when the journal has the new first offset, records below it are never readable again. Objects that
+//! nobody needs then are deleted by the journal.
 
 use crate::Kind;
-use crate::end::End;
-use crate::limits::TRIM_WAIT_MAX;
 use crate::metrics::METRICS;
 use crate::partition::Partition;
-use crate::settings::Settings;
 use crate::store::StoreError;
-use std::sync::atomic::Ordering;
 use thiserror::Error;
-use tokio::time::timeout;
 
 /// A partition's extent after a trim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,74 +53,24 @@ impl TrimError {
 }
 
 impl Partition {
-    /// Makes `offset` the partition's first one and deletes the objects below it. A lower offset than the first
-    /// changes nothing. Objects that the store can't delete now, or not within a few seconds, are deleted later.
+    /// Makes `offset` the partition's first one. A lower offset than the first changes nothing. What nobody needs any
+    /// more is deleted later.
     pub async fn trim(&self, offset: u64) -> Result<Trimmed, TrimError> {
         let _one_at_a_time = self.changing.lock().await;
-        self.check_live()?;
+        if !self.is_live() {
+            return Err(TrimError::TopicDeleted { topic: self.topic.name.clone() });
+        }
         let next_offset = *self.next_offset.borrow();
         if offset > next_offset {
             return Err(TrimError::AboveEnd { offset, next_offset });
         }
         let first_offset = self.index().first_offset();
         if offset > first_offset {
-            match &self.end {
-                End::Journal(end) => end.trim(offset).await?,
-                End::Own(_) => {
-                    let trimmed = |settings: Settings| {
-                        let stored = settings.first_offset();
-                        settings.at(stored.max(offset))
-                    };
-                    self.store_settings(trimmed).await?;
-                }
-            }
+            self.end.trim(offset).await?;
             METRICS.trims.records.add(offset - first_offset);
-        }
-        match timeout(TRIM_WAIT_MAX, self.delete_hidden()).await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!(
-                topic = self.log, %error,
-                "records are deleted, but their objects still take room in the store; deleting them again later"
-            ),
-            // The task of the broker continues.
-            Err(_) => self.topic.shared.settings_changed.notify_one(),
         }
         let first_offset = self.index().first_offset();
         assert!(first_offset >= offset, "trimmed to {first_offset} instead of {offset}");
         Ok(Trimmed { first_offset, next_offset })
-    }
-
-    /// Whether objects are left whose records are all deleted.
-    pub(crate) fn has_hidden(&self) -> bool {
-        self.leftover.load(Ordering::Relaxed) || self.index().hidden() > 0
-    }
-
-    /// Deletes objects whose records are all deleted.
-    pub(crate) async fn delete_leftover(&self) -> Result<(), TrimError> {
-        let _one_at_a_time = self.changing.lock().await;
-        self.check_live()?;
-        Ok(self.delete_hidden().await?)
-    }
-
-    /// The name of a deleted topic may belong to another one, whose objects must stay. The caller holds the lock.
-    fn check_live(&self) -> Result<(), TrimError> {
-        if self.is_live() { Ok(()) } else { Err(TrimError::TopicDeleted { topic: self.topic.name.clone() }) }
-    }
-
-    /// Deletes objects whose records are all deleted. The caller holds the lock.
-    async fn delete_hidden(&self) -> Result<(), StoreError> {
-        if !self.has_hidden() {
-            return Ok(());
-        }
-        let first_offset = self.index().first_offset();
-        let left = self.store().delete_before(&self.log, first_offset).await?;
-        self.leftover.store(false, Ordering::Relaxed);
-        let mut index = self.index_mut();
-        // Another broker may have deleted more.
-        let left = left.min(index.next_offset());
-        index.trim(left);
-        let bytes = index.delete_hidden();
-        METRICS.trims.bytes.add(bytes);
-        Ok(())
     }
 }

@@ -85,8 +85,6 @@ codes! {
     RECORD_BATCH_INVALID = "record_batch_invalid", FixRequest;
     /// A batch of Kafka's whose checksum is wrong.
     RECORD_BATCH_DAMAGED = "record_batch_damaged", TryAgain;
-    /// Kafka's batches are stored in a journal only.
-    JOURNAL_MISSING = "journal_missing", FixRequest, 409;
     /// A record without a key, in a topic that is compacted by key.
     KEY_MISSING = "key_missing", FixRequest;
     /// A body of lines without a line.
@@ -199,8 +197,6 @@ codes! {
     KEY_CHANGED = "key_changed", Wait;
     /// Too many pending appends to this topic.
     TOPIC_BUSY = "topic_busy", Wait;
-    /// A topic of that name was deleted, and its objects are still being removed.
-    TOPIC_DELETING = "topic_deleting", Wait;
     /// Groups have as many members as there can be.
     MEMBERS_TOO_MANY = "members_too_many", Wait;
     /// Too many requests wait for records.

@@ -15,7 +15,7 @@ impl TopicId {
         TopicId::formed(u128::from(run) << 64 | u128::from(number))
     }
 
-    /// The id of a topic that was created without one: by an earlier version, or where a topic has its own objects.
+    /// The id of a topic that was created without one.
     /// `in_journal` is what the journal calls it, or 0. Another storage may have a topic with the same id.
     pub fn derived(in_journal: u64, name: &str) -> TopicId {
         // FNV-1a. Names that collide are no attack: a client that may create topics can use the existing ones.

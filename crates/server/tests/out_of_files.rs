@@ -27,7 +27,7 @@ async fn an_append_that_finds_no_file_descriptor_gets_503_and_succeeds_later() {
     (limit.current, limit.maximum) = (Some(FILES_MAX), Some(FILES_MAX));
     setrlimit(Resource::Nofile, limit).unwrap();
     let dir = tempfile::tempdir().unwrap();
-    let options = Options { durability: Durability::PageCache, segment_bytes: 8 << 10, ..Options::default() };
+    let options = Options { durability: Durability::PageCache, segment_bytes: 8 << 10 };
     let store = Arc::new(DiskStore::open_with(dir.path(), options).unwrap());
     let server = Served::on(store, HttpConfig { waits: PATIENT, ..HttpConfig::default() }, 128 << 20).await;
     let mut stream = connect(&server).await;

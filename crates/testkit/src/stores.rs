@@ -1,16 +1,17 @@
-//! Every store, each with a way to close and open it again, and objects to put in.
+//! Every store, each with a way to close and open it again, and objects of a journal to put in.
 
 use crate::cloud_bucket::CloudBucket;
-use crate::{azure_server, gcs_server, s3_server};
-use rawline_batch::{Builder, Checker, Codec, Limits};
-use rawline_broker::object::{Object, Stamp};
+use crate::{azure_server, batches, gcs_server, s3_server};
+use bytes::Bytes;
+use rawline_batch::{Batch as ParsedBatch, Codec, Limits};
+use rawline_broker::journal::{JournalStore, MemoryJournal};
 use rawline_broker::store::cache::Cache;
 use rawline_broker::store::disk::{DiskStore, Durability, Options};
-use rawline_broker::store::memory::MemoryStore;
-use rawline_broker::store::s3::{Layout, S3Config, S3Store};
-use rawline_broker::store::{Listed, ObjectAt, OnlyJournal, Store};
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use rawline_broker::store::s3::{S3Config, S3Store};
+use rawline_broker::store::{ObjectAt, OnlyJournal, Store};
+use rawline_journal::{
+    Batch, BatchKind, Header, Id, Index, Link, PartitionId, PutResult, Section, Source, build_index,
+};
 use std::sync::Arc;
 use tempfile::TempDir;
 
@@ -20,6 +21,9 @@ pub const SEGMENT_BYTES: u64 = 4096;
 /// Few enough that a cache of the S3 store has to evict some.
 const S3_CACHE_BYTES: u64 = 256 << 10;
 
+/// More than a test appends.
+const MEMORY_BYTES: u64 = 1 << 30;
+
 /// Where one kind of store keeps its objects for the time of a test.
 pub struct Place {
     pub name: &'static str,
@@ -27,10 +31,9 @@ pub struct Place {
 }
 
 enum Kind {
-    Memory(Arc<MemoryStore>),
-    Disk(TempDir, Durability, Layout),
-    S3(s3_server::Bucket, Layout),
-    /// With a journal, as every new storage.
+    Memory(Arc<MemoryJournal>),
+    Disk(TempDir, Durability),
+    S3(s3_server::Bucket),
     Cloud(CloudBucket),
 }
 
@@ -39,18 +42,16 @@ impl Place {
     pub async fn open(&self) -> Arc<dyn Store> {
         match &self.kind {
             // Its objects live as long as the place, as those of a bucket do.
-            Kind::Memory(store) => store.clone(),
-            Kind::Disk(dir, durability, layout) => {
-                let (durability, new_layout) = (*durability, *layout);
-                let options = Options { durability, segment_bytes: SEGMENT_BYTES, new_layout };
+            Kind::Memory(journal) => Arc::new(OnlyJournal::new(journal.clone())),
+            Kind::Disk(dir, durability) => {
+                let options = Options { durability: *durability, segment_bytes: SEGMENT_BYTES };
                 Arc::new(DiskStore::open_with(dir.path(), options).unwrap())
             }
             // Every time with an empty cache, like a new machine.
-            Kind::S3(bucket, layout) => {
+            Kind::S3(bucket) => {
                 let cache = Cache::open(bucket.cache_dir(), S3_CACHE_BYTES).unwrap();
-                let mut config = S3Config::new(&format!("s3://{}/topics", bucket.name), cache).unwrap();
-                (config.variables, config.new_layout) = (bucket.variables(), *layout);
-                config.has_clock = false;
+                let config = S3Config::new(&format!("s3://{}/topics", bucket.name), cache).unwrap();
+                let config = S3Config { variables: bucket.variables(), has_clock: false, ..config };
                 Arc::new(S3Store::open(config).await.unwrap())
             }
             Kind::Cloud(bucket) => {
@@ -61,83 +62,26 @@ impl Place {
             }
         }
     }
-}
 
-impl Place {
-    /// How much room its files take up on disk, those of the test S3 server included; 0 where there are none.
-    pub fn allocated_bytes(&self) -> u64 {
-        match &self.kind {
-            Kind::Memory(_) | Kind::Cloud(_) => 0,
-            Kind::Disk(dir, ..) => allocated_bytes(dir.path()),
-            Kind::S3(bucket, _) => allocated_bytes(&bucket.file("")),
-        }
-    }
-
-    /// Whether all topics are in one journal. If not, each has its own objects and settings.
-    pub fn is_journal(&self) -> bool {
-        let layout = match self.kind {
-            Kind::Memory(_) => Layout::Topics,
-            Kind::Disk(_, _, layout) | Kind::S3(_, layout) => layout,
-            Kind::Cloud(_) => Layout::Journal,
-        };
-        layout == Layout::Journal
-    }
-
-    /// Whether the store takes objects of single topics, though there is a journal in a bucket.
-    pub fn takes_objects(&self) -> bool {
-        !matches!(self.kind, Kind::Disk(_, _, Layout::Journal))
-    }
-
-    /// Whether topics can have several partitions here.
-    pub fn has_partitions(&self) -> bool {
-        !matches!(self.kind, Kind::S3(_, Layout::Topics))
-    }
-
-    /// Whether several brokers may have it open at once; a directory has one owner.
+    /// Whether several brokers may have it open at once; a directory and memory have one owner.
     pub fn is_shared(&self) -> bool {
-        !matches!(self.kind, Kind::Disk(..))
+        matches!(self.kind, Kind::S3(_) | Kind::Cloud(_))
     }
 }
 
 /// An empty storage in memory.
 pub fn in_memory() -> Arc<dyn Store> {
-    Arc::new(OnlyJournal::in_memory(1 << 30))
-}
-
-/// Blocks that are allocated for the files below `dir`, in bytes.
-fn allocated_bytes(dir: &Path) -> u64 {
-    let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
-    entries
-        .map(|path| match path.is_dir() {
-            true => allocated_bytes(&path),
-            // A file may be deleted meanwhile.
-            false => path.metadata().map_or(0, |metadata| metadata.blocks() * 512),
-        })
-        .sum()
-}
-
-/// Those where each topic has its own objects and settings.
-pub async fn places_of_topics() -> Vec<Place> {
-    places().await.into_iter().filter(|place| !place.is_journal()).collect()
-}
-
-/// Those that take objects of single topics.
-pub async fn places_of_objects() -> Vec<Place> {
-    places().await.into_iter().filter(Place::takes_objects).collect()
+    Arc::new(OnlyJournal::in_memory(MEMORY_BYTES))
 }
 
 /// A new, empty place for each store.
 pub async fn places() -> Vec<Place> {
-    let disk = |durability| Kind::Disk(tempfile::tempdir().unwrap(), durability, Layout::Topics);
-    let journal = |durability| Kind::Disk(tempfile::tempdir().unwrap(), durability, Layout::Journal);
+    let disk = |durability| Kind::Disk(tempfile::tempdir().unwrap(), durability);
     vec![
-        Place { name: "memory", kind: Kind::Memory(Arc::new(MemoryStore::new())) },
+        Place { name: "memory", kind: Kind::Memory(Arc::new(MemoryJournal::of_one(MEMORY_BYTES))) },
         Place { name: "disk, fsync", kind: disk(Durability::Fsync) },
         Place { name: "disk, page cache", kind: disk(Durability::PageCache) },
-        Place { name: "disk, a journal, fsync", kind: journal(Durability::Fsync) },
-        Place { name: "disk, a journal, page cache", kind: journal(Durability::PageCache) },
-        Place { name: "s3, a journal", kind: Kind::S3(s3_server::bucket().await, Layout::Journal) },
-        Place { name: "s3, objects of topics", kind: Kind::S3(s3_server::bucket().await, Layout::Topics) },
+        Place { name: "s3", kind: Kind::S3(s3_server::bucket().await) },
     ]
 }
 
@@ -150,82 +94,106 @@ pub async fn places_and_clouds() -> Vec<Place> {
 }
 
 /// The run of a broker that objects come from unless a test says otherwise.
-pub const WRITER_ID: u64 = 0x5eed;
+pub const RUN: u64 = 0x5eed;
 
-/// An object of `batches` batches of `records` records each, every one told from the others by its bytes.
-pub fn object(first_offset: u64, batches: u32, records: u32) -> Object {
-    object_of(first_offset, batches, records, 20, WRITER_ID)
+/// The only partition of these objects.
+const PARTITION: PartitionId = PartitionId { topic: 1, number: 0 };
+
+/// An object of a journal with one piece.
+#[derive(Clone)]
+pub struct Object {
+    pub number: u64,
+    /// The piece.
+    pub at: ObjectAt,
+    /// The bytes of the whole object.
+    pub bytes: Bytes,
+    /// The batches of the piece.
+    pub batches: Bytes,
 }
 
-/// The same with records of about `record_bytes` bytes, from the run `writer_id`. It says that all before it was
-/// confirmed.
-pub fn object_of(first_offset: u64, batches: u32, records: u32, record_bytes: usize, writer_id: u64) -> Object {
-    let stamp = Stamp {
-        first_offset,
-        appended_us: 2_000_000 + first_offset,
-        writer_id,
-        commit: first_offset,
-        confirmed_next_offset: Some(first_offset),
+/// The object with this number: of `batches` batches of `records` records each, which begin at 1,000 times the number.
+pub fn object(number: u64, batches: u32, records: u32) -> Object {
+    object_of(RUN, number, batches, records, 20)
+}
+
+/// The same of another run, with records of about `record_bytes` bytes.
+pub fn object_of(run: u64, number: u64, batches: u32, records: u32, record_bytes: usize) -> Object {
+    let first_offset = number * 1000;
+    let record = |offset: u64| {
+        let mut record = format!("record {offset} of {run} ").into_bytes();
+        record.resize(record_bytes.max(record.len()), b'.');
+        record
     };
-    stamped(stamp, batches, records, record_bytes)
+    let offsets = |batch: u32| (0..records).map(move |n| first_offset + u64::from(batch * records + n));
+    let batches: Vec<Vec<u8>> = (0..batches)
+        .map(|batch| batches::batch(Codec::None, &offsets(batch).map(record).collect::<Vec<_>>()))
+        .collect();
+    let described: Vec<Batch> = batches
+        .iter()
+        .map(|bytes| Batch {
+            kind: BatchKind::Rawline,
+            records,
+            bytes: bytes.len() as u32,
+            crc32c: ParsedBatch::parse(bytes, &Limits::FORMAT).unwrap().header().crc32c,
+            continues: false,
+            producer: None,
+            max_timestamp_us: 0,
+            transaction: None,
+        })
+        .collect();
+    let prev = if number == 1 { Id::ROOT } else { Id { run, commit: number - 1 } };
+    let link = Link { number, id: Id { run, commit: number }, prev, in_flight: 0 };
+    let section = Section { partition: PARTITION, first_offset };
+    let index = build_index(link, 5, &[], &[(section, &described)]);
+    let (_, piece, _) = Index::parse(&index).unwrap().pieces().next().unwrap();
+    let batches = Bytes::from(batches.concat());
+    let bytes = Bytes::from([&index[..], &batches].concat());
+    Object { number, at: ObjectAt::new(first_offset, piece.place), bytes, batches }
 }
 
-/// The same with a given stamp.
-pub fn stamped(stamp: Stamp, batches: u32, records: u32, record_bytes: usize) -> Object {
-    let first_offset = stamp.first_offset;
-    let mut builder = Builder::new(Codec::None, Limits::default());
-    let mut bytes = Vec::new();
-    for batch in 0..batches {
-        for record in 0..records {
-            let offset = first_offset + u64::from(batch * records + record);
-            let mut record = format!("record {offset} ").into_bytes();
-            record.resize(record_bytes.max(record.len()), b'.');
-            builder.push(&record).unwrap();
-        }
-        builder.finish_into(1_000_000 + first_offset, 7, 1, &mut bytes).unwrap();
+impl Object {
+    pub fn source(&self) -> Source {
+        Source::Journal(self.number)
     }
-    let mut checker = Checker::new(Limits::default());
-    checker.push(&bytes).unwrap();
-    let metas = checker.finish().unwrap();
-    // In pieces whose borders respect nothing, as they come from a socket.
-    let whole = bytes::Bytes::from(bytes);
-    let parts: Vec<_> = (0..whole.len()).step_by(77).map(|at| whole.slice(at..(at + 77).min(whole.len()))).collect();
-    Object::build(stamp, metas.into_iter(), &parts)
+
+    /// In pieces whose borders respect nothing but the index, as they come from a socket.
+    pub fn parts(&self) -> Vec<Bytes> {
+        let index_bytes = self.bytes.len() - self.batches.len();
+        let pieces = (0..self.batches.len()).step_by(77);
+        let pieces = pieces.map(|at| self.batches.slice(at..(at + 77).min(self.batches.len())));
+        std::iter::once(self.bytes.slice(..index_bytes)).chain(pieces).collect()
+    }
 }
 
-/// All bytes of an object.
-pub fn bytes_of(object: &Object) -> Vec<u8> {
-    object.parts.concat()
+/// The first journal of a store.
+pub fn journal(store: &dyn Store) -> Arc<dyn JournalStore> {
+    store.journals().remove(0)
 }
 
-/// Names a listed object to its store.
-pub fn at(listed: &Listed) -> ObjectAt {
-    ObjectAt { first_offset: listed.first_offset, location: listed.location, bytes: listed.bytes }
+/// Creates an object in a store's journal, which must not have it.
+pub async fn create(store: &dyn Store, object: &Object) {
+    let created = journal(store).create(object.source(), object.parts()).await;
+    assert!(matches!(created, PutResult::Created { .. }), "object {}: {created:?}", object.number);
 }
 
-/// Commits objects of three records each from offset 0 on; gives them.
-pub async fn commit_some(store: &dyn Store, topic: &str, count: u64) -> Vec<Object> {
-    let objects: Vec<_> = (0..count).map(|number| object(number * 3, 1, 3)).collect();
+/// Creates objects of three records each, from number 1 on; gives them.
+pub async fn create_some(store: &dyn Store, count: u64) -> Vec<Object> {
+    let objects: Vec<_> = (1..=count).map(|number| object(number, 1, 3)).collect();
     for object in &objects {
-        store.commit(topic, object.clone()).await.unwrap();
+        create(store, object).await;
     }
     objects
 }
 
-/// Checks that the topic holds exactly these objects from the first one's offset on, and all their bytes.
-pub async fn assert_holds(store: &dyn Store, topic: &str, objects: &[Object], name: &str) {
-    let from = objects.first().map_or(0, |object| object.header.first_offset);
-    let listed = store.list(topic, from).await.unwrap();
-    let offsets: Vec<_> = listed.iter().map(|listed| listed.first_offset).collect();
-    let expected: Vec<_> = objects.iter().map(|object| object.header.first_offset).collect();
-    assert_eq!(offsets, expected, "{name}");
-    for (listed, object) in listed.iter().zip(objects) {
-        assert_eq!(listed.bytes, object.header.object_bytes, "{name}");
-        if let Some(known) = listed.known {
-            assert_eq!(known.next_offset, object.header.next_offset(), "{name}");
-            assert_eq!(known.appended_us, object.header.appended_us, "{name}");
-        }
-        let bytes = store.get(topic, at(listed), 0..listed.bytes).await.unwrap();
-        assert_eq!(bytes, bytes_of(object), "{name}: the object at offset {}", listed.first_offset);
+/// Checks that the store's journal has these objects with all bytes of their pieces, and none after them.
+pub async fn assert_holds(store: &dyn Store, objects: &[Object], name: &str) {
+    let journal = journal(store);
+    for object in objects {
+        let index = journal.index(object.source()).await.unwrap().found.unwrap().index;
+        assert_eq!(index.header, Header::parse(&object.bytes).unwrap(), "{name}");
+        let bytes = store.get("t", object.at, object.at.index_bytes()..object.at.bytes).await.unwrap();
+        assert_eq!(bytes, object.batches, "{name}: object {}", object.number);
     }
+    let next = objects.last().map_or(1, |object| object.number + 1);
+    assert_eq!(journal.index(Source::Journal(next)).await.unwrap().found, None, "{name}: object {next}");
 }

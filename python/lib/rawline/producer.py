@@ -47,13 +47,10 @@ class Producer:
     its records in the order of sending.
 
     **Keys, headers, times.** Records with a `key`, `headers` or a `timestamp` are stored in Kafka's batches, which
-    Kafka's clients read as they are; `Consumer.messages` returns them. They need a broker whose storage has a journal;
-    otherwise the producer stops with a `RefusedError` with the code `journal_missing`. A `partition_key` only chooses
+    Kafka's clients read as they are; `Consumer.messages` returns them. A `partition_key` only chooses
     the partition, and isn't stored: such records are smaller and cheaper.
 
-    **Exactly once in a journal, at least once elsewhere.** If a connection breaks, the request is retried. A broker
-    with a journal, in a bucket or a directory, stores its records once. Elsewhere, if only the response was lost, they
-    are then duplicated in the topic.
+    **Exactly once.** If a connection breaks, the request is retried, and the broker stores its records once.
 
     **Names.** A producer with a `name` fences the one that had it before: that one raises `FencedError`.
 

@@ -17,7 +17,6 @@ use crate::limits::{CONFIRMED_WITHIN, GROUPS_LOOK_INTERVAL};
 use crate::tasks;
 use bytes::Bytes;
 use keep::{Record, Stamps};
-use offsets::no_journal;
 use rawline_groups::consumer::{ConsumerHeartbeat, Kept, Leaving, TopicList};
 use rawline_groups::{Answer, GroupError, GroupLimits, Groups, Join, Membership, Outcome};
 use slab::Slab;
@@ -275,7 +274,7 @@ impl Broker {
 
     /// A member of a consumer group joins or gives a sign. Returns once what changes by that is stored.
     pub async fn consumer_heartbeat(&self, group: &Arc<str>, beat: &ConsumerHeartbeat) -> Result<Kept, OffsetError> {
-        let Some(journal) = self.journals.of(group) else { return Err(no_journal().into()) };
+        let journal = self.journals.one(group);
         let (kept, stored) = self.coordinator.shared.change_due(|state, now| {
             let beaten = state.open(Some(journal), group, beat.epoch == 0, now).and_then(|()| {
                 state.refresh_topics();

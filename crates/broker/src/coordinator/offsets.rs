@@ -3,7 +3,6 @@
 //! could be committed before.
 
 use super::State;
-use crate::Kind;
 use crate::broker::Broker;
 use crate::end::in_store;
 use crate::journal::{Journal, JournalError, Submitted};
@@ -47,7 +46,7 @@ pub enum OffsetError {
     /// Too many offsets.
     #[error(transparent)]
     TooMany(Refused),
-    /// The store failed, or has no journal.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -137,7 +136,7 @@ impl Broker {
         commits: &[Commit],
     ) -> Result<Vec<Result<(), OffsetError>>, OffsetError> {
         check_name(group)?;
-        let journal = self.journals.of(group).ok_or_else(no_journal)?;
+        let journal = self.journals.one(group);
         let mut done = Vec::with_capacity(commits.len());
         // Without offsets, the member is checked all the same.
         let (first, others) = commits.split_at(commits.len().min(COMMITS_AT_ONCE));
@@ -157,7 +156,7 @@ impl Broker {
             return Err(OffsetError::Metadata { bytes, limit: OFFSET_METADATA_BYTES_MAX });
         }
         let topic = self.topic(&commit.topic).await?;
-        let id = topic.partition(commit.partition).await?.id().ok_or_else(no_journal)?;
+        let id = topic.partition(commit.partition).await?.id();
         let committed = Committed { offset: commit.offset, metadata: commit.metadata.clone() };
         Ok(Prepared { id, topic: topic.topic_id(), committed })
     }
@@ -211,7 +210,7 @@ impl Broker {
         partition: Option<PartitionId>,
         check: impl FnOnce(&mut State, &Journal, Duration) -> Result<Fence, GroupError>,
     ) -> Result<(), OffsetError> {
-        let journal = self.journals.of(group).ok_or_else(no_journal)?;
+        let journal = self.journals.one(group);
         let submitted = self.with_group(group, |state, now| {
             let fence = check(state, journal, now)?;
             Ok::<_, GroupError>(journal.submit(Control::ForgetOffset { group: group.clone(), partition, fence }))
@@ -224,7 +223,7 @@ impl Broker {
 
     async fn partition_id(&self, topic: &str, partition: u64) -> Result<PartitionId, OffsetError> {
         let found = self.topic(topic).await?.partition(partition).await?;
-        found.id().ok_or_else(|| no_journal().into())
+        Ok(found.id())
     }
 
     /// Waits until no other coordinator of the group can commit any more what this one doesn't know: to be called
@@ -237,7 +236,7 @@ impl Broker {
 
     /// What a group has committed, and what open transactions may commit, at one moment.
     pub fn group_offsets(&self, group: &str) -> Vec<GroupOffset> {
-        let Some(journal) = self.journals.of(group) else { return Vec::new() };
+        let journal = self.journals.one(group);
         let found: BTreeMap<PartitionId, (Option<Committed>, bool)> = journal.with_offsets(|offsets| {
             let committed = offsets.of(group).map(|(id, found)| (id, (Some(found.clone()), false)));
             let mut all: BTreeMap<_, _> = committed.collect();
@@ -329,10 +328,4 @@ fn of_journal(error: &JournalError) -> OffsetError {
         JournalError::Refused(refused) => OffsetError::Transaction((*refused).into()),
         error => in_store(error).into(),
     }
-}
-
-pub(super) fn no_journal() -> StoreError {
-    let reason = "groups need a storage with a journal, which this one doesn't have: use a broker on an empty \
-                  directory or prefix";
-    StoreError::new(Kind::FixRequest, reason)
 }

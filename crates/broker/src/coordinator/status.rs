@@ -18,7 +18,7 @@ impl Broker {
             Some(known) if !known.members.is_empty() || known.has_promises => return Some(known),
             known => known,
         };
-        let has_committed = self.journals.of(group)?.with_offsets(|offsets| offsets.of(group).next().is_some());
+        let has_committed = self.journals.one(group).with_offsets(|offsets| offsets.of(group).next().is_some());
         has_committed.then(|| known.unwrap_or_else(GroupStatus::of_offsets))
     }
 

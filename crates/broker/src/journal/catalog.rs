@@ -11,7 +11,6 @@ use crate::metrics::METRICS;
 use crate::settings::Settings;
 use crate::store::StoreError;
 use crate::subscriptions::{Registry, Subject};
-use bytes::Bytes;
 use rawline_journal::TopicId;
 use rawline_journal::{
     Batch, Control, Groups, Index, MergedPiece, Offsets, PartitionId, PartitionTransactions, Piece, Snapshot, State,
@@ -149,8 +148,7 @@ impl JournalTopic {
 
 /// Parses what a journal stores of a topic's settings.
 fn parse(topic: &str, settings: &[u8]) -> Result<Settings, StoreError> {
-    let stored = Some(Bytes::copy_from_slice(settings)).filter(|settings| !settings.is_empty());
-    Settings::parse(topic, stored.as_ref())
+    if settings.is_empty() { Ok(Settings::default()) } else { Settings::parse(topic, settings) }
 }
 
 impl Extent {

@@ -13,7 +13,7 @@ use crate::limits::{
 };
 use crate::producer::ProducerInstance;
 use crate::received::Received;
-use crate::store::{Location, ObjectAt, StoreError};
+use crate::store::{ObjectAt, StoreError};
 use crate::subscriptions::Registry;
 use crate::supervise::Supervised;
 use crate::{Clock, CommitThread, Kind, tasks};
@@ -526,10 +526,9 @@ impl Journal {
     pub async fn read(&self, partition: PartitionId, offset: u64) -> Result<Option<ReadPiece>, StoreError> {
         let extent = self.catalog().find(partition);
         let found = extent.and_then(|extent| extent.index.read().unwrap_or_else(PoisonError::into_inner).find(offset));
-        let Some(Found { at: ObjectAt { first_offset, location, .. }, next_offset, .. }) = found else {
+        let Some(Found { at: ObjectAt { first_offset, place, .. }, next_offset, .. }) = found else {
             return Ok(None);
         };
-        let Location::Journal(place) = location else { unreachable!("{location:?} in a journal") };
         let batches = self.store.bytes(place, place.batches()).await?;
         assert_eq!(batches.len() as u64, u64::from(place.bytes), "the store returned other bytes of {place:?}");
         Ok(Some(ReadPiece { first_offset, next_offset, batches }))

@@ -7,18 +7,15 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
 #[repr(C)]
-pub(super) struct RawHeader {
-    pub(super) magic: [u8; 4],
-    pub(super) version: u8,
+struct RawHeader {
+    magic: [u8; 4],
+    version: u8,
     zero: [u8; 3],
-    pub(super) first_offset: U64,
+    first_offset: U64,
     records: U32,
-    pub(super) batches: U32,
-    pub(super) object_bytes: U64,
-    appended_us: U64,
-    pub(super) writer_id: U64,
-    commit: U64,
-    unconfirmed: U32,
+    batches: U32,
+    object_bytes: U64,
+    zero_2: [u8; 28],
     crc32c: U32,
 }
 
@@ -36,15 +33,6 @@ pub struct Header {
     pub batches: u32,
     /// Size of the whole object in bytes.
     pub object_bytes: u64,
-    /// When the broker took the object's batches in: microseconds since the Unix epoch, never less than in the
-    /// topic's object before.
-    pub appended_us: u64,
-    /// Random, one for each run of a broker: distinguishes its objects from others'. A producer can't forge it.
-    pub writer_id: u64,
-    /// Number of the commit in that run.
-    pub commit: u64,
-    /// Exclusive end of the records that the store had confirmed when this object was built; `None` if not recorded.
-    pub confirmed_next_offset: Option<u64>,
     /// Checksum of header and entries.
     pub crc32c: u32,
 }
@@ -77,10 +65,6 @@ impl Header {
             records: raw.records.get(),
             batches: raw.batches.get(),
             object_bytes: raw.object_bytes.get(),
-            appended_us: raw.appended_us.get(),
-            writer_id: raw.writer_id.get(),
-            commit: raw.commit.get(),
-            confirmed_next_offset: raw.confirmed_next_offset(),
             crc32c: raw.crc32c.get(),
         };
         let sound = header.batches >= 1
@@ -104,28 +88,9 @@ impl Header {
             records: U32::new(self.records),
             batches: U32::new(self.batches),
             object_bytes: U64::new(self.object_bytes),
-            appended_us: U64::new(self.appended_us),
-            writer_id: U64::new(self.writer_id),
-            commit: U64::new(self.commit),
-            unconfirmed: U32::new(self.unconfirmed()),
+            zero_2: [0; 28],
             crc32c: U32::new(self.crc32c),
         };
         zerocopy::transmute!(raw)
-    }
-
-    /// [`RawHeader::unconfirmed`] of this header.
-    fn unconfirmed(&self) -> u32 {
-        let Some(confirmed) = self.confirmed_next_offset else { return 0 };
-        let records = self.first_offset.checked_sub(confirmed);
-        assert!(records.is_some(), "an object at offset {} after records up to {confirmed}", self.first_offset);
-        // More than the field holds counts as not recorded.
-        records.and_then(|records| u32::try_from(records + 1).ok()).unwrap_or(0)
-    }
-}
-
-impl RawHeader {
-    fn confirmed_next_offset(&self) -> Option<u64> {
-        let records = self.unconfirmed.get().checked_sub(1)?;
-        self.first_offset.get().checked_sub(u64::from(records))
     }
 }

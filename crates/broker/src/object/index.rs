@@ -58,21 +58,9 @@ impl<'a> ObjectIndex<'a> {
     }
 }
 
-/// Checks a whole object: its index and every batch in it. Returns the header.
-pub fn verify(bytes: &[u8]) -> Result<Header, ObjectError> {
-    let index = ObjectIndex::parse(bytes)?;
-    if (bytes.len() as u64) < index.header.object_bytes {
-        return Err(ObjectError::Truncated { have: bytes.len() as u64, need: index.header.object_bytes });
-    }
-    verify_batches(&index, bytes.split_at(index.header.index_bytes()).1)
-}
-
-/// Checks a whole object whose index and batches are in different places.
-pub(crate) fn verify_apart(index: &[u8], batches: &[u8]) -> Result<Header, ObjectError> {
-    verify_batches(&ObjectIndex::parse(index)?, batches)
-}
-
-fn verify_batches(index: &ObjectIndex<'_>, batches: &[u8]) -> Result<Header, ObjectError> {
+/// Checks a piece by its index: every batch in it. Returns the header.
+pub(crate) fn verify(index: &[u8], batches: &[u8]) -> Result<Header, ObjectError> {
+    let index = ObjectIndex::parse(index)?;
     let index_bytes = index.header.index_bytes() as u64;
     for (number, entry) in index.entries.iter().enumerate() {
         let range = entry.range();

@@ -13,9 +13,9 @@ pub(crate) use remembered::{Remembered, TopicChecksums};
 
 use crate::index::Found;
 use crate::limits::{PREFETCH_OBJECTS_MAX, READ_GATHER_MAX, READ_OBJECTS_MAX, READ_OBJECTS_PER_YIELD};
-use crate::object::{self, Header, ObjectError, ObjectIndex};
+use crate::object::{self, ObjectError, ObjectIndex};
 use crate::partition::Partition;
-use crate::store::{Location, StoreError};
+use crate::store::StoreError;
 use crate::tasks;
 use crate::transactions::AbortedRecords;
 use bytes::Bytes;
@@ -79,7 +79,7 @@ impl Partition {
                     // Another broker has deleted the object, because its records are elsewhere, or deleted.
                     Err(ReadError::Store(error)) if error.is_gone && !has_caught_up => {
                         has_caught_up = true;
-                        self.end.catch_up(error).await?;
+                        self.catch_up().await?;
                     }
                     Err(ReadError::Store(error)) => {
                         return Err(self.or_deleted(request.offset, ReadError::lost(&found, error)));
@@ -232,7 +232,7 @@ impl Partition {
         answer: &mut ReadAnswer,
     ) -> Result<(), ReadError> {
         let damage = if found.verified { None } else { self.verify(found).await? };
-        let front = self.index_of(found).await?;
+        let front = self.get(found, 0..found.at.index_bytes()).await?;
         let index = ObjectIndex::parse_verified(&front).map_err(|error| damaged(found, error))?;
         assert!(
             (found.at.first_offset..found.next_offset).contains(&answer.end_offset),
@@ -279,17 +279,6 @@ impl Partition {
         taken.map_err(|error| damaged(found, error))
     }
 
-    /// The bytes of an object's index, or more.
-    async fn index_of(&self, found: &Found) -> Result<Bytes, ReadError> {
-        let front = self.get(found, 0..found.at.index_bytes_guess()).await?;
-        let header = Header::parse(&front).map_err(|error| damaged(found, error))?;
-        if header.index_bytes() <= front.len() {
-            return Ok(front);
-        }
-        let index_bytes = (header.index_bytes() as u64).min(found.at.bytes);
-        self.get(found, 0..index_bytes).await
-    }
-
     /// Bytes of an object from the store.
     pub(crate) async fn get(&self, found: &Found, range: Range<u64>) -> Result<Bytes, ReadError> {
         assert!(range.start < range.end && range.end <= found.at.bytes, "bytes {range:?} of {:?}", found.at);
@@ -301,8 +290,6 @@ impl Partition {
                 assert_eq!(bytes.len() as u64, bytes_wanted, "the store returned other bytes of {:?}", found.at);
                 Ok(bytes)
             }
-            // The store may have deleted it before the topic learns that.
-            Err(_) if !self.topic.life.is_live() => Err(self.deleted()),
             Err(error) => Err(error.into()),
         }
     }
@@ -314,24 +301,15 @@ impl Partition {
     /// Checks an object's checksums, once in this process' life. If its index is intact and one of its batches is not,
     /// returns that batch's number: those before it can be read.
     async fn verify(&self, found: &Found) -> Result<Option<(usize, ObjectError)>, ReadError> {
-        // The index of a piece is not next to its batches.
-        let (front, bytes) = match found.at.location {
-            Location::Journal(_) => {
-                let index_bytes = found.at.index_bytes_guess();
-                (Some(self.get(found, 0..index_bytes).await?), self.get(found, index_bytes..found.at.bytes).await?)
-            }
-            _ => (None, self.get(found, 0..found.at.bytes).await?),
-        };
-        let is_piece = front.is_some();
+        let index_bytes = found.at.index_bytes();
+        let index = self.get(found, 0..index_bytes).await?;
+        let batches = self.get(found, index_bytes..found.at.bytes).await?;
         let mappings = self.store().mappings();
         let check = move || {
-            let checked = match front {
-                Some(front) => object::verify_apart(&front, &bytes),
-                None => object::verify(&bytes),
-            };
+            let checked = object::verify(&index, &batches);
             // All of it is mapped now, and the next reads send it without reading it.
             if let Some(mappings) = mappings {
-                mappings.touched(&bytes);
+                mappings.touched(&batches);
             }
             checked
         };
@@ -351,12 +329,7 @@ impl Partition {
         if header.first_offset != found.at.first_offset || header.next_offset() != found.next_offset {
             return Err(damaged(found, ObjectError::Header));
         }
-        let mut index = self.index_mut();
-        index.set_verified(&found.at);
-        // That of a piece is known already.
-        if !is_piece {
-            index.set_appended_us(found.at.first_offset, header.appended_us);
-        }
+        self.index_mut().set_verified(&found.at);
         Ok(None)
     }
 }

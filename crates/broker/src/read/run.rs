@@ -7,7 +7,7 @@ use super::take::Budget;
 use crate::index::Found;
 use crate::limits::READ_RUN_OBJECTS_MAX;
 use crate::partition::Partition;
-use crate::store::{Location, PiecePart, verify_piece};
+use crate::store::{PiecePart, verify_piece};
 use bytes::Bytes;
 use rawline_journal::{BatchKind, Place};
 
@@ -99,7 +99,7 @@ impl Chooser {
 
     /// Takes the piece if it belongs to the run.
     fn takes(&mut self, found: &Found) -> bool {
-        let Location::Journal(place) = found.at.location else { return false };
+        let place = found.at.place;
         let checks = self.verify || !found.verified;
         if checks {
             self.checked_bytes += u64::from(place.bytes);

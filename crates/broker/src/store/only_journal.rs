@@ -2,18 +2,17 @@
 
 use crate::cluster::MemberStore;
 use crate::journal::{JournalStore, MemoryJournal};
-use crate::object::{Object, ObjectError};
+use crate::object::ObjectError;
 use crate::storage_id::StorageId;
 use crate::store::piece::{Part, batch_times, index_of, part_of};
-use crate::store::{BatchTime, Begun, CommitError, Listed, Location, ObjectAt, Store, StoreError};
+use crate::store::{BatchTime, ObjectAt, Store, StoreError};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use rawline_journal::Place;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A journal, and the cards of the brokers that share it, if several do. Of topics in a journal, a store is asked for
-/// nothing but the bytes of pieces.
+/// A journal, and the cards of the brokers that share it, if several do.
 pub struct OnlyJournal {
     journal: Arc<dyn JournalStore>,
     members: Option<Arc<dyn MemberStore>>,
@@ -38,7 +37,7 @@ impl OnlyJournal {
     }
 
     async fn read(&self, object: ObjectAt, range: Range<u64>) -> Result<Bytes, StoreError> {
-        let place = place_of(&object);
+        let place = object.place;
         match part_of(&place, &range) {
             Part::Batches(range) => self.journal.bytes(place, range).await,
             Part::Index(range) => {
@@ -55,18 +54,8 @@ impl OnlyJournal {
     }
 }
 
-fn place_of(object: &ObjectAt) -> Place {
-    let Location::Journal(place) = object.location else { unreachable!("{object:?} in a journal") };
-    place
-}
-
 fn damaged(place: &Place, error: &ObjectError) -> StoreError {
     StoreError::damaged(format!("{place:?} is damaged: {error}"))
-}
-
-/// What a topic outside of a journal would need.
-fn no_logs<T>() -> Result<T, StoreError> {
-    Err(StoreError::human("this store has no topics outside of its journal"))
 }
 
 impl Store for OnlyJournal {
@@ -74,16 +63,12 @@ impl Store for OnlyJournal {
         self.id
     }
 
-    fn topics(&self) -> BoxFuture<'_, Result<Vec<String>, StoreError>> {
-        Box::pin(async { Ok(Vec::new()) })
+    fn journals(&self) -> Vec<Arc<dyn JournalStore>> {
+        vec![self.journal.clone()]
     }
 
-    fn list<'a>(&'a self, _topic: &'a str, _from: u64) -> BoxFuture<'a, Result<Vec<Listed>, StoreError>> {
-        Box::pin(async { no_logs() })
-    }
-
-    fn begin<'a>(&'a self, _topic: &'a str, _object: Object) -> BoxFuture<'a, Result<Begun, CommitError>> {
-        Box::pin(async { Ok(no_logs()?) })
+    fn members(&self) -> Option<Arc<dyn MemberStore>> {
+        self.members.clone()
     }
 
     fn get<'a>(
@@ -95,39 +80,11 @@ impl Store for OnlyJournal {
         Box::pin(self.read(object, range))
     }
 
-    fn settings<'a>(&'a self, _topic: &'a str) -> BoxFuture<'a, Result<Option<Bytes>, StoreError>> {
-        Box::pin(async { no_logs() })
-    }
-
-    fn put_settings<'a>(&'a self, _topic: &'a str, _settings: Bytes) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(async { no_logs() })
-    }
-
-    fn journal(&self) -> Option<Arc<dyn JournalStore>> {
-        Some(self.journal.clone())
-    }
-
-    fn members(&self) -> Option<Arc<dyn MemberStore>> {
-        self.members.clone()
-    }
-
     fn batch_times<'a>(
         &'a self,
         _topic: &'a str,
         object: ObjectAt,
-    ) -> BoxFuture<'a, Result<Option<Vec<BatchTime>>, StoreError>> {
-        Box::pin(async move { self.times(place_of(&object)).await.map(Some) })
-    }
-
-    fn delete_before<'a>(&'a self, _topic: &'a str, _offset: u64) -> BoxFuture<'a, Result<u64, StoreError>> {
-        Box::pin(async { no_logs() })
-    }
-
-    fn mark_deleted<'a>(&'a self, _topic: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(async { no_logs() })
-    }
-
-    fn delete_topic<'a>(&'a self, _topic: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(async { no_logs() })
+    ) -> BoxFuture<'a, Result<Vec<BatchTime>, StoreError>> {
+        Box::pin(self.times(object.place))
     }
 }

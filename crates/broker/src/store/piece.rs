@@ -1,7 +1,7 @@
 //! What makes a piece of a journal object look like an object to readers: an index as an object has it, then the
 //! piece's batches where they are.
 
-use crate::object::{Described, ObjectError, Stamp, build_index, index_bytes};
+use crate::object::{Described, ObjectError, build_index, index_bytes};
 use crate::store::BatchTime;
 use bytes::Bytes;
 use rawline_journal::{Batch, BatchKind, Index, Place};
@@ -32,8 +32,7 @@ pub(super) fn part_of(place: &Place, range: &Range<u64>) -> Part {
 /// Builds the index that a piece would have as an object, of its entries in the journal object.
 pub(super) fn index_of(first_offset: u64, place: &Place, entries: &[u8]) -> Result<Bytes, ObjectError> {
     let batches = sound_entries(first_offset, place, entries)?;
-    let stamp = Stamp { first_offset, appended_us: 0, writer_id: 0, commit: 0, confirmed_next_offset: None };
-    let (header, index) = build_index(stamp, place.batches.count() as usize, batches);
+    let (header, index) = build_index(first_offset, place.batches.count() as usize, batches);
     assert_eq!(header.object_bytes, index.len() as u64 + u64::from(place.bytes), "{place:?} as an object");
     Ok(index.into())
 }

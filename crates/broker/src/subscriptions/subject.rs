@@ -48,11 +48,6 @@ impl Subject {
         }
     }
 
-    /// The topic could not be deleted. Whoever asks for it by name gets it anew.
-    pub(crate) fn abandoned(&self) {
-        self.watchers.ended();
-    }
-
     fn matches(&self) -> Arc<[Arc<Inbox>]> {
         let mut matches = self.matches.lock().unwrap_or_else(PoisonError::into_inner);
         if matches.generation != self.registry.generation() {

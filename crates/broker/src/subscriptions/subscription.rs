@@ -127,7 +127,6 @@ impl Broker {
         }
         let wanted = Wanted { names: request.names.clone(), prefixes: request.prefixes.clone() };
         let (registered, newest_us) = match self.journals.all() {
-            [] => (self.registry().register(wanted), self.shared.clock.now_us().saturating_sub(1)),
             // No commit becomes visible between the two.
             [journal] => journal.with_newest_us(|newest_us| (self.registry().register(wanted), newest_us)),
             // Times of different journals aren't ordered: whatever comes is later than the oldest of them.

@@ -68,7 +68,7 @@ async fn open(dir: &Path, case: Case, run: u64) -> (DiskStore, Journal) {
         }
         tokio::time::sleep(Duration::from_millis(1)).await;
     };
-    let stored = store.journal().unwrap();
+    let stored = store.journals().remove(0);
     let interval = Duration::from_millis(20);
     let mut settings = stored.settings(JournalConfig::new(run));
     settings.limits.batch_wait = Duration::ZERO;
@@ -145,7 +145,7 @@ async fn assert_holds(journal: &Journal, small: PartitionId, records: u64) {
 
 /// The number of objects that aren't in the store any more, of those that the newest snapshot covers.
 async fn missing_objects(store: &DiskStore, dir: &Path) -> u64 {
-    let stored = store.journal().unwrap();
+    let stored = store.journals().remove(0);
     let snapshots = files(&dir.join("journal/snapshots"), "rws");
     let Some(newest) = snapshots.last() else { return 0 };
     let next: u64 = newest.file_stem().unwrap().to_str().unwrap().parse().unwrap();

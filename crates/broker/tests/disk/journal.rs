@@ -6,11 +6,9 @@ use rawline_batch::Codec;
 use rawline_broker::journal::{Journal, JournalConfig, MergeConfig};
 use rawline_broker::store::Store;
 use rawline_broker::store::disk::{DiskStore, Durability, Options};
-use rawline_broker::store::s3::Layout;
 use rawline_broker::{AppendError, Broker, Config, Kind, Partition, Piece, ReadRequest, SystemClock};
 use rawline_journal::{Control, MergeLimits, PartitionId};
 use rawline_testkit::batches::{batch, received, records_of};
-use rawline_testkit::stores::{assert_holds, commit_some};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -19,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub fn options(durability: Durability, segment_bytes: u64) -> Options {
-    Options { durability, segment_bytes, new_layout: Layout::Journal }
+    Options { durability, segment_bytes }
 }
 
 fn store(dir: &Path) -> DiskStore {
@@ -63,42 +61,39 @@ fn files_below(dir: &Path) -> Vec<PathBuf> {
 }
 
 #[tokio::test]
-async fn a_directory_keeps_its_layout() {
-    let open = |dir: &Path, new_layout| {
-        let options = Options { new_layout, ..options(Durability::PageCache, 64 << 10) };
-        DiskStore::open_with(dir, options)
-    };
-    let segments = tempfile::tempdir().unwrap();
-    let objects = commit_some(&open(segments.path(), Layout::Topics).unwrap(), "t", 4).await;
-    let store = open(segments.path(), Layout::Journal).unwrap();
-    assert!(store.journal().is_none());
-    assert_holds(&store, "t", &objects, "opened with another default").await;
-    assert!(!segments.path().join("storage.json").exists());
-
-    let journal = tempfile::tempdir().unwrap();
-    // One that an earlier version was started on, without a topic.
-    drop(open(journal.path(), Layout::Topics).unwrap());
-    for layout in [Layout::Journal, Layout::Topics, Layout::Journal] {
-        let broker = broker(open(journal.path(), layout).unwrap()).await;
+async fn a_directory_says_what_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    // Files of others don't matter.
+    fs::create_dir_all(dir.path().join("topics/t")).unwrap();
+    fs::write(dir.path().join("topics/t/00000000000000000000.seg"), "not ours").unwrap();
+    for _ in 0..3 {
+        let broker = broker(store(dir.path())).await;
         append(&broker.partition_or_create("t", 0).await.unwrap(), "one more").await.unwrap();
         broker.close().await;
     }
-    let store = open(journal.path(), Layout::Topics).unwrap();
-    assert!(store.journal().is_some());
-    let broker = broker(store).await;
+    let broker = broker(store(dir.path())).await;
     assert_eq!(records(&broker.partition("t", 0).await.unwrap()).await, ["one more"; 3]);
     let id = broker.storage_id();
     broker.close().await;
-    let storage = journal.path().join("storage.json");
+    let storage = dir.path().join("storage.json");
     let content = fs::read_to_string(&storage).unwrap();
     assert_eq!(content, format!(r#"{{"format":2,"journals":1,"id":"{id}"}}"#));
-    // An earlier version finds no directory for its topics.
-    assert!(journal.path().join("topics").is_file());
     for other in [r#"{"format":3,"journals":1}"#, r#"{"format":2,"journals":1,"more":1}"#, "no JSON"] {
         fs::write(&storage, other).unwrap();
-        let error = open(journal.path(), Layout::Journal).err().unwrap();
+        let error = DiskStore::open(dir.path(), Durability::PageCache).err().unwrap();
         assert!(error.message.contains("newer"), "{error}");
     }
+}
+
+#[tokio::test]
+async fn a_directory_has_one_owner() {
+    let dir = tempfile::tempdir().unwrap();
+    let held = store(dir.path());
+    let refused = DiskStore::open(dir.path(), Durability::Fsync).err().unwrap();
+    assert_eq!(refused.kind, Kind::TellHuman);
+    assert!(refused.message.contains(&dir.path().display().to_string()), "{refused}");
+    drop(held);
+    store(dir.path());
 }
 
 #[tokio::test]
@@ -226,7 +221,7 @@ async fn interleaved_partitions_are_merged_and_stay_what_they_were() {
     const PARTITIONS: u32 = 5;
     let dir = tempfile::tempdir().unwrap();
     let store = store(dir.path());
-    let journal = store.journal().unwrap();
+    let journal = store.journals().remove(0);
     let settings = journal.settings(at_once());
     let merge = settings.merge.clone().unwrap();
     let limits = MergeLimits { target_bytes: 20_000, keep_bytes: 2_000, objects_max: 20, ..merge.limits };
@@ -272,7 +267,7 @@ async fn interleaved_partitions_are_merged_and_stay_what_they_were() {
 async fn a_directory_shrinks_although_another_topic_keeps_its_records() {
     let dir = tempfile::tempdir().unwrap();
     let store = store(dir.path());
-    let journal = store.journal().unwrap();
+    let journal = store.journals().remove(0);
     let settings = journal.settings(at_once());
     let merge = settings.merge.clone().unwrap();
     let limits = MergeLimits { keep_bytes: 1 << 20, keep_piece_bytes: 2_000, ..merge.limits };
@@ -325,7 +320,7 @@ async fn a_directory_shrinks_although_another_topic_keeps_its_records() {
 async fn a_directory_shrinks_when_records_are_trimmed() {
     let dir = tempfile::tempdir().unwrap();
     let store = store(dir.path());
-    let journal = store.journal().unwrap();
+    let journal = store.journals().remove(0);
     let settings = at_once();
     let settings = JournalConfig {
         snapshot_objects: 20,

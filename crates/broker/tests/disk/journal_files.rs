@@ -4,6 +4,7 @@ use crate::journal::{append, broker, options, records};
 use crate::support::{as_nobody, assert_passes, child, child_dir, files, limit_files};
 use rawline_broker::store::disk::{DiskStore, Durability};
 use rawline_broker::{Broker, Kind, Partition, ReadError, ReadRequest};
+use rustix::process::{Resource, getrlimit};
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
@@ -204,4 +205,20 @@ async fn child_cannot_sync_a_name() {
     assert_holds(&broker, 2, "with the permission again").await;
     drop(partition);
     broker.close().await;
+}
+
+#[tokio::test]
+async fn a_store_may_open_as_many_files_as_the_system_allows() {
+    let dir = tempfile::tempdir().unwrap();
+    assert_passes(child("journal_files::child_raises_its_limit", dir.path()));
+}
+
+#[tokio::test]
+#[ignore = "runs as a separate process, started by another test"]
+async fn child_raises_its_limit() {
+    let Some(dir) = child_dir() else { return };
+    let maximum = getrlimit(Resource::Nofile).maximum.unwrap_or(4096).min(4096);
+    limit_files(50, maximum);
+    let _store = DiskStore::open(&dir, Durability::Fsync).unwrap();
+    assert_eq!(getrlimit(Resource::Nofile).current, Some(maximum));
 }

@@ -27,7 +27,7 @@ fn open(dir: &Path) -> Result<DiskStore, StoreError> {
 /// A directory whose only segment was never sealed, and where its frames begin.
 async fn killed(dir: &Path, snapshot_objects: u64) -> Vec<usize> {
     let store = open(dir).unwrap();
-    let journal = store.journal().unwrap();
+    let journal = store.journals().remove(0);
     let settings = JournalConfig { snapshot_objects, merge: None, ..journal.settings(JournalConfig::new(5)) };
     let journal = Journal::open(journal, Arc::new(SystemClock), settings);
     let mut topics = Vec::new();
@@ -337,7 +337,7 @@ async fn a_segment_that_a_snapshot_covers_stops_the_start_and_can_be_given_up() 
 /// A broker that looks often.
 fn watching(dir: &Path) -> (Journal, DiskStore) {
     let store = DiskStore::open_with(dir, options(Durability::Fsync, 8 << 10)).unwrap();
-    let journal = store.journal().unwrap();
+    let journal = store.journals().remove(0);
     let settings = journal.settings(JournalConfig::new(5));
     let settings = JournalConfig { check_interval: Duration::from_millis(20), merge: None, ..settings };
     (Journal::open(journal, Arc::new(SystemClock), settings), store)

@@ -1,77 +1,10 @@
-//! Directories with known content, and what damages or examines them.
+//! Directories, and processes that use them.
 
-use rawline_broker::object::Object;
-use rawline_broker::store::Store;
-use rawline_broker::store::disk::{DiskStore, Durability, Options};
-use rawline_broker::store::s3::Layout;
-use rawline_testkit::stores::{SEGMENT_BYTES, WRITER_ID, assert_holds, commit_some, object_of};
 use rustix::process::{Resource, Rlimit, setrlimit};
-use std::fs::{self, File};
-use std::os::unix::fs::FileExt;
+use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-
-/// A topic of four objects in one segment that no broker has closed, and a place to put damaged copies of it.
-pub struct Unclosed {
-    pub segment: Vec<u8>,
-    pub objects: Vec<Object>,
-    /// Where the last object begins, and its end.
-    pub last: std::ops::Range<usize>,
-}
-
-impl Unclosed {
-    pub async fn new() -> Unclosed {
-        let dir = tempfile::tempdir().unwrap();
-        let store = small(dir.path(), Durability::Fsync);
-        let objects = commit_some(&store, "t", 4).await;
-        drop(store);
-        let lengths: Vec<_> = objects.iter().map(|object| object.header.object_bytes as usize).collect();
-        let end = lengths.iter().sum::<usize>();
-        let segment = fs::read(segment_file(dir.path(), 0)).unwrap();
-        assert_eq!(segment.len() as u64, SEGMENT_BYTES);
-        assert!(!dir.path().join("topics/t").join(format!("{:020}.idx", 0)).exists());
-        Unclosed { segment, objects, last: end - lengths[3]..end }
-    }
-
-    /// Opens a directory whose segment is `segment`; checks that it holds the first `whole` objects, that a commit
-    /// after them works, and that all of it is there when opened again.
-    pub async fn check(&self, segment: &[u8], whole: usize, durability: Durability, what: &str) {
-        let dir = tempfile::tempdir().unwrap();
-        put_segment(dir.path(), 0, segment);
-        let mut objects = self.objects[..whole].to_vec();
-        let store = small(dir.path(), durability);
-        assert_holds(&store, "t", &objects, what).await;
-        let next = objects.last().map_or(0, |object| object.header.next_offset());
-        // From another run, and of another length than what it replaces.
-        let object = object_of(next, 1, 2, 33, WRITER_ID + 1);
-        store.commit("t", object.clone()).await.unwrap();
-        objects.push(object);
-        assert_holds(&store, "t", &objects, what).await;
-        drop(store);
-        assert_holds(&small(dir.path(), durability), "t", &objects, what).await;
-    }
-}
-
-/// A log for each topic, in segments of this length, as earlier versions created them.
-pub fn segments(segment_bytes: u64) -> Options {
-    Options { durability: Durability::Fsync, segment_bytes, new_layout: Layout::Topics }
-}
-
-/// A directory with short segments, so that a few objects fill several.
-pub fn small(dir: &Path, durability: Durability) -> DiskStore {
-    DiskStore::open_with(dir, Options { durability, ..segments(SEGMENT_BYTES) }).unwrap()
-}
-
-pub fn segment_file(dir: &Path, first_offset: u64) -> PathBuf {
-    dir.join(format!("topics/t/{first_offset:020}.seg"))
-}
-
-pub fn put_segment(dir: &Path, first_offset: u64, bytes: &[u8]) {
-    fs::create_dir_all(dir.join("topics/t")).unwrap();
-    let file = File::create(segment_file(dir, first_offset)).unwrap();
-    file.write_all_at(bytes, 0).unwrap();
-}
 
 /// The files with this ending, in order.
 pub fn files(dir: &Path, ending: &str) -> Vec<PathBuf> {

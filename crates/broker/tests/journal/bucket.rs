@@ -24,7 +24,7 @@ async fn store_with(bucket: &Bucket, cache_dir: PathBuf) -> Arc<dyn JournalStore
     let cache = Cache::open(cache_dir, CACHE_BYTES).unwrap();
     let mut config = S3Config::new(&format!("s3://{}/some/prefix", bucket.name), cache).unwrap();
     config.variables = bucket.variables();
-    S3Store::open(config).await.unwrap().journal().unwrap()
+    S3Store::open(config).await.unwrap().journals().remove(0)
 }
 
 fn keys(bucket: &Bucket, folder: &str) -> Vec<String> {

@@ -8,11 +8,10 @@ use rawline_broker::Kind;
 use rawline_broker::SystemClock;
 use rawline_broker::journal::{Journal, JournalStore};
 use rawline_broker::store::cache::Cache;
-use rawline_broker::store::s3::{Layout, S3Config, S3Store};
+use rawline_broker::store::s3::{S3Config, S3Store};
 use rawline_broker::store::{Store, StoreError};
 use rawline_journal::{Id, Link, PartitionId, Producer, PutResult, Source, build_index};
 use rawline_testkit::cloud_bucket::CloudBucket;
-use rawline_testkit::stores::{assert_holds, commit_some};
 use rawline_testkit::{azure_server, gcs_server};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -34,7 +33,7 @@ fn config_of(bucket: &CloudBucket, cache_dir: PathBuf) -> S3Config {
 }
 
 async fn store_with(bucket: &CloudBucket, cache_dir: PathBuf) -> Arc<dyn JournalStore> {
-    S3Store::open(config_of(bucket, cache_dir)).await.unwrap().journal().unwrap()
+    S3Store::open(config_of(bucket, cache_dir)).await.unwrap().journals().remove(0)
 }
 
 async fn store(bucket: &CloudBucket) -> Arc<dyn JournalStore> {
@@ -189,28 +188,6 @@ async fn damaged_copies_are_fetched_from_a_cloud_again() {
         let journal = open(store_with(&bucket, dir).await, 2);
         fill(&journal, &topics, 6..7).await;
         assert_all(&journal, &topics, 7).await;
-    }
-}
-
-/// A storage in the layout of earlier versions can be copied from S3 to another service.
-#[tokio::test]
-async fn a_deletion_that_another_began_continues_on_a_cloud() {
-    for bucket in buckets().await {
-        let open = async || {
-            let config = config_of(&bucket, bucket.cache_dir());
-            let request_timeout = Duration::from_millis(500);
-            S3Store::open(S3Config { new_layout: Layout::Topics, request_timeout, ..config }).await.unwrap()
-        };
-        let first = open().await;
-        let objects = commit_some(&first, "t", 4).await;
-        assert_eq!(first.delete_before("t", 6).await.unwrap(), 6);
-        let second = open().await;
-        assert_holds(&second, "t", &objects[2..], &bucket.url).await;
-        first.mark_deleted("t").await.unwrap();
-        second.delete_topic("t").await.unwrap();
-        assert_eq!(second.topics().await.unwrap(), [""; 0], "{}", bucket.url);
-        // Not even the marker is left.
-        assert_eq!(second.settings("t").await.unwrap(), None, "{}", bucket.url);
     }
 }
 

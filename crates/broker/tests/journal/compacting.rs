@@ -9,7 +9,6 @@ use rawline_batch::record_batch::{RecordBatchHeader, RecordCodec, Records, STAMP
 use rawline_broker::journal::{CompactLimits, Journal, JournalConfig, MemoryJournal, MergeConfig};
 use rawline_broker::store::Store;
 use rawline_broker::store::disk::{DiskStore, Durability, Options};
-use rawline_broker::store::s3::Layout;
 use rawline_broker::{Clock, SystemClock};
 use rawline_journal::{Control, MergeLimits, PartitionId};
 use rawline_testkit::batches::{keyed_batch, received_record_batches};
@@ -214,7 +213,7 @@ async fn a_bucket_is_compacted() {
 async fn a_directory_survives_crashes_while_it_is_compacted() {
     let dir = tempfile::tempdir().unwrap();
     let (mut appended, mut random) = (Appended::default(), Rng::with_seed(4));
-    let options = Options { durability: Durability::PageCache, segment_bytes: 64 << 10, new_layout: Layout::Journal };
+    let options = Options { durability: Durability::PageCache, segment_bytes: 64 << 10 };
     let mut partition = None;
     let mut fewest = usize::MAX;
     for run in 1..12 {
@@ -226,7 +225,7 @@ async fn a_directory_survives_crashes_while_it_is_compacted() {
             }
             sleep(Duration::from_millis(1)).await;
         };
-        let store = store.journal().unwrap();
+        let store = store.journals().remove(0);
         let mut settings = compacting(store.settings(merging(run)));
         settings.limits.batch_wait = Duration::ZERO;
         let (journal, task) = Journal::new(store, Arc::new(SystemClock), settings);

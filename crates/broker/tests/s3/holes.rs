@@ -5,7 +5,7 @@ use crate::journal::{of, open};
 use crate::machine::{CACHE_BYTES, Machine, config};
 use rawline_broker::journal::{Journal, JournalConfig};
 use rawline_broker::store::cache::Cache;
-use rawline_broker::store::s3::{Layout, S3Config, S3Store};
+use rawline_broker::store::s3::{S3Config, S3Store};
 use rawline_broker::store::{Store, StoreError};
 use rawline_broker::{Broker, Config, Kind, ReadError, ReadRequest, SystemClock};
 use rawline_journal::{Control, PartitionId};
@@ -45,7 +45,7 @@ fn forget_snapshots(bucket: &Bucket) {
 
 async fn start(bucket: &Bucket) -> Result<Broker, StoreError> {
     let cache = Cache::open(bucket.cache_dir(), CACHE_BYTES).unwrap();
-    let store = S3Store::open(S3Config { new_layout: Layout::Journal, ..config(bucket, cache) }).await?;
+    let store = S3Store::open(config(bucket, cache)).await?;
     Broker::open(Arc::new(store), Arc::new(SystemClock), Config::new(7)).await
 }
 
@@ -117,11 +117,11 @@ async fn what_a_snapshot_refers_to_stops_the_start_and_can_be_given_up() {
     fs::write(key(&bucket, second), b"").unwrap();
     serves_all_but(&bucket, &[2, 9], 10).await;
     // What was given up stops no running broker either, nor its snapshots.
-    let machine = Machine::with(&bucket, CACHE_BYTES, |config| config.new_layout = Layout::Journal).await;
+    let machine = Machine::with(&bucket, CACHE_BYTES, |_| ()).await;
     let mut config = JournalConfig::new(8);
     (config.limits.batch_wait, config.check_interval) = (Duration::ZERO, Duration::from_millis(5));
     config.snapshot_objects = 2;
-    let journal = Journal::open(Store::journal(&machine.store).unwrap(), Arc::new(SystemClock), config);
+    let journal = Journal::open(machine.store.journals().remove(0), Arc::new(SystemClock), config);
     let snapshots = || fs::read_dir(key(&bucket, "snapshots")).unwrap().count();
     let before = snapshots();
     for number in 0.. {
@@ -168,12 +168,11 @@ async fn objects_that_were_in_flight_in_a_crash_stop_nothing() {
 /// A journal that looks often whether its storage was changed.
 async fn watching(bucket: &Bucket, change: impl FnOnce(&mut S3Config)) -> (Journal, PartitionId, JoinHandle<()>) {
     let machine = Machine::with(bucket, CACHE_BYTES, |config| {
-        config.new_layout = Layout::Journal;
         change(config);
     });
     let mut config = JournalConfig::new(1);
     (config.limits.batch_wait, config.check_interval) = (Duration::ZERO, Duration::from_millis(50));
-    let store = Store::journal(&machine.await.store).unwrap();
+    let store = machine.await.store.journals().remove(0);
     let (journal, task) = Journal::new(store, Arc::new(SystemClock), config);
     let task = tokio::spawn(task);
     let create = Control::Create { topic: 0, name: "t".into(), partitions: 1, settings: [].into() };
@@ -321,7 +320,7 @@ async fn a_start_survives_passing_failures_of_each_kind_of_request() {
             })
             .await;
             let cache = Cache::open(bucket.cache_dir(), CACHE_BYTES).unwrap();
-            let mut config = S3Config { new_layout: Layout::Journal, ..config(&bucket, cache) };
+            let mut config = S3Config { ..config(&bucket, cache) };
             config.variables = variables(proxy.address);
             let store = S3Store::open(config).await.unwrap_or_else(|error| panic!("{kind}: {error}"));
             let broker = Broker::open(Arc::new(store), Arc::new(SystemClock), Config::new(7)).await;

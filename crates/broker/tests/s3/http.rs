@@ -100,8 +100,6 @@ pub enum Act {
     Delay(Duration),
     /// Passes the request on when the counter has reached this number.
     After(Arc<AtomicUsize>, usize),
-    /// Passes the response of a listing on without this many of its keys.
-    DropKeys(usize),
     /// Says that the request is done, and doesn't pass it on.
     Forget,
     /// Never answers.
@@ -144,7 +142,6 @@ impl Proxy {
                         }
                         forward(server, &request).await
                     }
-                    Act::DropKeys(count) => drop_keys(&forward(server, &request).await, count),
                     Act::Delay(pause) => {
                         tokio::time::sleep(pause).await;
                         forward(server, &request).await
@@ -165,19 +162,6 @@ impl Proxy {
     pub fn count(&self, method: &str) -> usize {
         self.requests.lock().unwrap().iter().filter(|request| request.is_for_object(method)).count()
     }
-}
-
-/// The response of a listing without its last `count` keys.
-fn drop_keys(response: &[u8], count: usize) -> Vec<u8> {
-    let text = String::from_utf8_lossy(response);
-    let (_, body) = text.split_once("\r\n\r\n").unwrap();
-    let mut body = body.to_owned();
-    for _ in 0..count {
-        let (start, end) =
-            (body.rfind("<Contents>").unwrap(), body.rfind("</Contents>").unwrap() + "</Contents>".len());
-        body.replace_range(start..end, "");
-    }
-    answer("200 OK", "Content-Type: application/xml\r\n", body.as_bytes())
 }
 
 async fn forward(server: SocketAddr, request: &Request) -> Vec<u8> {

@@ -8,7 +8,7 @@ use rawline_batch::{Codec, Limits};
 use rawline_broker::journal::{Journal, JournalConfig, MergeConfig};
 use rawline_broker::store::Store;
 use rawline_broker::store::cache::Cache;
-use rawline_broker::store::s3::{Layout, S3Config, S3Store};
+use rawline_broker::store::s3::{S3Config, S3Store};
 use rawline_broker::{Broker, Clock, Config, Kind, Piece, ReadRequest, SystemClock, Topic};
 use rawline_journal::{
     Batch, BatchKind, Control, Header, Id, Link, MergeLimits, PartitionId, PutResult, Section, Snapshot, Source,
@@ -25,9 +25,7 @@ use std::time::{Duration, Instant};
 
 /// A broker whose topics are in a journal, and its cache's directory.
 pub(crate) async fn open(bucket: &Bucket, address: SocketAddr, run: u64) -> (Broker, PathBuf) {
-    let change = |config: &mut S3Config| {
-        (config.variables, config.new_layout) = (variables(address), Layout::Journal);
-    };
+    let change = |config: &mut S3Config| config.variables = variables(address);
     let Machine { store, dir, .. } = Machine::with(bucket, CACHE_BYTES, change).await;
     (on(store, run).await, dir)
 }
@@ -124,7 +122,7 @@ async fn merge_all(bucket: &Bucket) {
     let limits = MergeLimits { target_bytes: 8_000, keep_bytes: 2_000, objects_max: 10, ..MergeLimits::default() };
     config.merge = Some(MergeConfig { limits, look_objects: 1, ..MergeConfig::default() });
     config.snapshot_objects = 1;
-    let store = Store::journal(&Machine::new(bucket).await.store).unwrap();
+    let store = Machine::new(bucket).await.store.journals().remove(0);
     let journal = Journal::open(store.clone(), Arc::new(SystemClock), config);
     let objects = journal_objects(bucket);
     let give_up = tokio::time::Instant::now() + Duration::from_secs(60);
@@ -166,7 +164,7 @@ async fn a_broker_finds_what_another_has_merged_and_deleted() {
 #[tokio::test]
 async fn a_search_by_time_is_exact_in_merged_objects() {
     let bucket = bucket().await;
-    let change = |config: &mut S3Config| (config.new_layout, config.has_clock) = (Layout::Journal, false);
+    let change = |config: &mut S3Config| config.has_clock = false;
     let machine = Machine::with(&bucket, CACHE_BYTES, change).await;
     let writer = with_clock(machine.store, 1, Arc::new(Looks::default())).await;
     let names = fill(&writer, 3, 30).await;
@@ -197,7 +195,7 @@ fn of_times(times: &[i64]) -> Vec<u8> {
 #[tokio::test]
 async fn a_search_by_the_times_of_records_is_exact_in_merged_objects() {
     let bucket = bucket().await;
-    let change = |config: &mut S3Config| (config.new_layout, config.has_clock) = (Layout::Journal, false);
+    let change = |config: &mut S3Config| config.has_clock = false;
     let machine = Machine::with(&bucket, CACHE_BYTES, change).await;
     let writer = with_clock(machine.store, 1, Arc::new(Looks::default())).await;
     let topic = writer.topic_or_create("t").await.unwrap();
@@ -256,7 +254,7 @@ async fn a_search_by_the_times_of_records_is_exact_in_merged_objects() {
 /// Has a snapshot stored of all the records of the topic "t".
 async fn take_snapshot(bucket: &Bucket, records: u64) {
     let config = JournalConfig { snapshot_objects: 1, merge: None, ..JournalConfig::new(7) };
-    let store = Store::journal(&Machine::new(bucket).await.store).unwrap();
+    let store = Machine::new(bucket).await.store.journals().remove(0);
     let journal = Journal::open(store.clone(), Arc::new(SystemClock), config);
     loop {
         // One is taken after some objects.
@@ -376,7 +374,7 @@ async fn contradict(bucket: &Bucket) {
     };
     let section = Section { partition: PartitionId { topic: 1, number: 0 }, first_offset: 1000 };
     let index = build_index(link, 0, &[], &[(section, &[entry])]);
-    let store = Store::journal(&Machine::new(bucket).await.store).unwrap();
+    let store = Machine::new(bucket).await.store.journals().remove(0);
     let put = store.create(Source::Journal(link.number), vec![index.into(), batch.into()]).await;
     assert!(matches!(put, PutResult::Created { .. }), "{put:?}");
 }
@@ -405,63 +403,39 @@ async fn an_object_that_contradicts_the_others_stops_appends_and_not_reads() {
     assert!(error.kind == Kind::TellHuman && error.message.contains("contradicts"), "{error}");
 }
 
-/// Opens a store that would begin with a journal.
-async fn journal_of(bucket: &Bucket) -> Result<bool, String> {
+async fn open_store(bucket: &Bucket) -> Result<(), String> {
     let cache = Cache::open(bucket.cache_dir(), CACHE_BYTES).unwrap();
-    let mut config = crate::machine::config(bucket, cache);
-    config.new_layout = Layout::Journal;
-    let store = S3Store::open(config).await.map_err(|error| error.message)?;
-    Ok(Store::journal(&store).is_some())
+    S3Store::open(crate::machine::config(bucket, cache)).await.map(drop).map_err(|error| error.message)
 }
 
 #[tokio::test]
-async fn a_storage_keeps_its_layout() {
-    let old = bucket().await;
-    let machine = Machine::new(&old).await;
-    rawline_testkit::stores::commit_some(&machine.store, "t", 3).await;
-    assert_eq!(journal_of(&old).await, Ok(false), "it has a topic of an earlier version");
-    assert!(!old.file("some/prefix/storage.json").exists());
-
-    let settings = bucket().await;
-    let machine = Machine::new(&settings).await;
-    machine.store.put_settings("t", bytes::Bytes::from_static(b"{}")).await.unwrap();
-    assert_eq!(journal_of(&settings).await, Ok(false), "it has a topic without records");
-
+async fn a_storage_says_what_it_is() {
     let new = bucket().await;
     for foreign in ["notes/readme.txt", "t/0.rwl", "roll-ups/a/00000000000000000000.rwl"] {
         let path = new.file(&format!("some/prefix/{foreign}"));
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, b"foreign").unwrap();
     }
-    assert_eq!(join_all((0..4).map(|_| journal_of(&new))).await, [Ok(true), Ok(true), Ok(true), Ok(true)]);
+    assert_eq!(join_all((0..4).map(|_| open_store(&new))).await, [Ok(()), Ok(()), Ok(()), Ok(())]);
     let content = fs::read_to_string(new.file("some/prefix/storage.json")).unwrap();
     assert!(content.starts_with(r#"{"format":2,"journals":1,"deletion_delay_s":3600,"id":""#), "{content}");
-    // Whatever the settings of a later start say.
-    let machine = Machine::new(&new).await;
-    assert!(Store::journal(&machine.store).is_some());
-
-    // As the first version with a journal wrote it.
-    fs::write(new.file("some/prefix/storage.json"), r#"{"format":2,"journals":1}"#).unwrap();
-    assert_eq!(journal_of(&new).await, Ok(true));
-
     for unknown in [r#"{"format":3,"journals":1}"#, r#"{"format":2,"journals":1,"merges":true}"#] {
         fs::write(new.file("some/prefix/storage.json"), unknown).unwrap();
-        let error = journal_of(&new).await.unwrap_err();
+        let error = open_store(&new).await.unwrap_err();
         assert!(error.contains("storage.json") && error.contains("newer"), "{error}");
     }
     fs::write(new.file("some/prefix/storage.json"), "{").unwrap();
-    let error = journal_of(&new).await.unwrap_err();
+    let error = open_store(&new).await.unwrap_err();
     assert!(error.contains("restore it from a copy"), "{error}");
 }
 
-/// Opens a store that asks for a deletion delay. Returns that of its journal, if it has one.
-async fn delay_of(bucket: &Bucket, seconds: u64) -> Result<Option<u64>, String> {
+/// Opens a store that asks for a deletion delay. Returns that of its journal.
+async fn delay_of(bucket: &Bucket, seconds: u64) -> Result<u64, String> {
     let cache = Cache::open(bucket.cache_dir(), CACHE_BYTES).unwrap();
     let mut config = crate::machine::config(bucket, cache);
-    config.new_layout = Layout::Journal;
     config.deletion_delay = (seconds > 0).then_some(Duration::from_secs(seconds));
     let store = S3Store::open(config).await.map_err(|error| error.message)?;
-    Ok(Store::journal(&store).map(|journal| journal.deletion_delay().as_secs()))
+    Ok(store.journals().remove(0).deletion_delay().as_secs())
 }
 
 #[tokio::test]
@@ -469,18 +443,11 @@ async fn a_deletion_delay_is_decided_once() {
     let new = bucket().await;
     let error = delay_of(&new, 3).await.unwrap_err();
     assert!(error.contains("at least 4"), "{error}");
-    assert_eq!(delay_of(&new, 60).await, Ok(Some(60)));
-    assert_eq!(delay_of(&new, 60).await, Ok(Some(60)));
-    assert_eq!(delay_of(&new, 0).await, Ok(Some(60)), "the storage's");
+    assert_eq!(delay_of(&new, 60).await, Ok(60));
+    assert_eq!(delay_of(&new, 60).await, Ok(60));
+    assert_eq!(delay_of(&new, 0).await, Ok(60), "the storage's");
     let error = delay_of(&new, 61).await.unwrap_err();
     assert!(error.contains("created with a deletion delay of 60s"), "{error}");
-
-    let old = bucket().await;
-    let machine = Machine::new(&old).await;
-    rawline_testkit::stores::commit_some(&machine.store, "t", 3).await;
-    let error = delay_of(&old, 60).await.unwrap_err();
-    assert!(error.contains("has no journal"), "{error}");
-    assert_eq!(delay_of(&old, 0).await, Ok(None));
 }
 
 /// Waits until the folder of journal objects is as `is_so` wants it.
@@ -502,7 +469,7 @@ async fn until(bucket: &Bucket, is_so: impl Fn(usize, u64) -> bool) -> (usize, u
 #[tokio::test]
 async fn a_bucket_shrinks_after_trims_and_deletions() {
     let bucket = bucket().await;
-    assert_eq!(delay_of(&bucket, 4).await, Ok(Some(4)));
+    assert_eq!(delay_of(&bucket, 4).await, Ok(4));
     let (broker, _) = open(&bucket, bucket.address, 1).await;
     let names = fill(&broker, 3, 20).await;
     let (objects, bytes) = until(&bucket, |objects, _| objects >= 20).await;

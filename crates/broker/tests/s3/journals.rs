@@ -6,7 +6,7 @@ use rawline_batch::{Builder, Codec, Limits};
 use rawline_broker::cluster::Card;
 use rawline_broker::store::Store;
 use rawline_broker::store::cache::Cache;
-use rawline_broker::store::s3::{Layout, S3Config, S3Store};
+use rawline_broker::store::s3::{S3Config, S3Store};
 use rawline_broker::subscriptions::{Event, Slow, Subscribe};
 use rawline_broker::{Broker, Commit, Config, Piece, ReadRequest, Received, SystemClock, Topic};
 use rawline_testkit::batches::{batch, received};
@@ -21,7 +21,7 @@ async fn store(bucket: &Bucket, cache_dir: &Path, journals: Option<u32>) -> Resu
     // Copies that are being written hold the cache of a broker that is closed.
     until("the cache is free", || Cache::open(cache_dir, CACHE_BYTES).is_ok()).await;
     let cache = Cache::open(cache_dir, CACHE_BYTES).unwrap();
-    let config = S3Config { new_layout: Layout::Journal, journals, ..crate::machine::config(bucket, cache) };
+    let config = S3Config { journals, ..crate::machine::config(bucket, cache) };
     S3Store::open(config).await.map_err(|error| error.message)
 }
 
@@ -93,13 +93,6 @@ async fn the_number_of_journals_is_decided_once() {
     assert_eq!(number(&one, None).await, Ok(1));
     let error = number(&one, Some(2)).await.unwrap_err();
     assert!(error.contains("created with 1 journal,"), "{error}");
-
-    let old = bucket().await;
-    let cache = Cache::open(old.cache_dir(), CACHE_BYTES).unwrap();
-    let earlier = S3Store::open(crate::machine::config(&old, cache)).await.unwrap();
-    rawline_testkit::stores::commit_some(&earlier, "t", 3).await;
-    let error = number(&old, Some(2)).await.unwrap_err();
-    assert!(error.contains("has no journal"), "{error}");
 }
 
 #[tokio::test]

@@ -2,10 +2,10 @@
 
 use crate::http::{Act, Request};
 use rawline_broker::store::cache::Cache;
-use rawline_broker::store::s3::{Layout, S3Config, S3Store};
-use rawline_broker::store::{Listed, Store, StoreError};
+use rawline_broker::store::s3::{S3Config, S3Store};
+use rawline_broker::store::{Store, StoreError};
 use rawline_testkit::s3_server::{Bucket, variables};
-use rawline_testkit::stores::at;
+use rawline_testkit::stores::Object;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -49,17 +49,10 @@ impl Machine {
         Machine { store: S3Store::open(config).await.unwrap(), cache, dir }
     }
 
-    pub async fn read(&self, listed: &Listed) -> Result<Vec<u8>, StoreError> {
-        self.store.get("t", at(listed), 0..listed.bytes).await.map(|bytes| bytes.to_vec())
-    }
-
-    pub async fn list(&self) -> Vec<Listed> {
-        self.store.list("t", 0).await.unwrap()
-    }
-
-    /// The files of the cache, if it is usable.
-    pub fn copies_or_none(&self) -> Vec<PathBuf> {
-        if self.dir.join("objects/t").is_dir() { self.copies() } else { Vec::new() }
+    /// The batches of an object's piece.
+    pub async fn read(&self, object: &Object) -> Result<Vec<u8>, StoreError> {
+        let at = object.at;
+        self.store.get("t", at, at.index_bytes()..at.bytes).await.map(|bytes| bytes.to_vec())
     }
 
     /// The files of the cache.
@@ -74,13 +67,12 @@ impl Machine {
 pub fn config(bucket: &Bucket, cache: Cache) -> S3Config {
     let mut config = S3Config::new(&format!("s3://{}/some/prefix", bucket.name), cache).unwrap();
     config.variables = bucket.variables();
-    config.new_layout = Layout::Topics;
     config
 }
 
-/// The key of an object of topic `t`.
-pub fn key(first_offset: u64) -> String {
-    format!("some/prefix/t/{first_offset:020}.rwl")
+/// The key of an object.
+pub fn key(number: u64) -> String {
+    format!("some/prefix/.journal/0000/{number:020}.rwj")
 }
 
 /// A rule that does `act` with the first `count` requests that it is about, and passes on the others.

@@ -5,7 +5,6 @@
 mod bucket;
 mod cache;
 mod damage;
-mod delete_topic;
 mod fake;
 mod holes;
 mod http;

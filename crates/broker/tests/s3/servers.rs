@@ -4,13 +4,15 @@ use crate::fake::{self, Fault};
 use crate::http::{Act, Proxy, Request};
 use crate::machine::{CACHE_BYTES, Machine, config, first};
 use futures_util::future::join_all;
+use rawline_batch::Codec;
 use rawline_broker::store::cache::Cache;
 use rawline_broker::store::s3::{S3Config, S3Store};
-use rawline_broker::store::{CommitError, Store, StoreError};
-use rawline_broker::{Broker, Config, Kind, SystemClock};
+use rawline_broker::store::{Store, StoreError};
+use rawline_broker::{Broker, Config, Kind, ReadRequest, SystemClock};
 use rawline_journal::{PutResult, Source};
+use rawline_testkit::batches::{batch, received};
 use rawline_testkit::s3_server::{Bucket, bucket, variables};
-use rawline_testkit::stores::{assert_holds, commit_some, object};
+use rawline_testkit::stores::create_some;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -59,10 +61,23 @@ async fn failures_that_pass_are_tried_again() {
             config.variables = variables(proxy.address);
             config.request_timeout = Duration::from_millis(300);
         };
-        let objects = commit_some(&Machine::with(&bucket, CACHE_BYTES, tweak).await.store, "t", 2).await;
-        let machine = Machine::with(&bucket, CACHE_BYTES, tweak).await;
-        assert_holds(&machine.store, "t", &objects, &format!("{act:?}")).await;
-        assert_eq!(machine.store.delete_before("t", 3).await.unwrap(), 3);
+        let open = async |run| {
+            let Machine { store, .. } = Machine::with(&bucket, CACHE_BYTES, tweak).await;
+            Broker::open(Arc::new(store), Arc::new(SystemClock), Config::new(run)).await.unwrap()
+        };
+        let broker = open(1).await;
+        let topic = broker.topic_or_create("t").await.unwrap();
+        for offset in 0..2 {
+            let appended = topic.append(received(&batch(Codec::None, &[b"record".to_vec()]))).await.unwrap();
+            assert_eq!(appended.first_offset, offset, "{act:?}");
+        }
+        drop(topic);
+        broker.close().await;
+        let broker = open(2).await;
+        let topic = broker.topic("t").await.unwrap();
+        let request = ReadRequest { offset: 0, records_max: 0, bytes_max: 0, wait: Duration::ZERO, verify: true };
+        assert_eq!(topic.read(&request).await.unwrap().end_offset, 2, "{act:?}");
+        assert_eq!(topic.trim(1).await.unwrap().first_offset, 1, "{act:?}");
     }))
     .await;
 }
@@ -70,8 +85,9 @@ async fn failures_that_pass_are_tried_again() {
 #[tokio::test]
 async fn a_server_that_stays_down_is_a_matter_of_waiting() {
     let bucket = bucket().await;
+    let objects = create_some(&Machine::new(&bucket).await.store, 1).await;
     let down = |request: &Request| {
-        if request.is_for_object("PUT") { Act::Refuse("503 Slow Down", "SlowDown") } else { Act::Forward }
+        if request.is_for_object("GET") { Act::Refuse("503 Slow Down", "SlowDown") } else { Act::Forward }
     };
     let proxy = Proxy::start(bucket.address, down).await;
     let machine = Machine::with(&bucket, CACHE_BYTES, |config| {
@@ -79,10 +95,10 @@ async fn a_server_that_stays_down_is_a_matter_of_waiting() {
         config.retry_budget = Duration::from_millis(300);
     })
     .await;
-    let Err(CommitError::Store(error)) = machine.store.commit("t", object(0, 1, 3)).await else { panic!() };
+    let error = machine.read(&objects[0]).await.unwrap_err();
     assert_eq!(error.kind, Kind::Wait);
     assert!(error.message.contains("SlowDown"), "{error}");
-    assert!(proxy.count("PUT") > 1);
+    assert!(proxy.count("GET") > 1);
 }
 
 #[tokio::test]
@@ -140,7 +156,7 @@ async fn nothing_is_stored_in_a_journal_before_the_condition_is_known_to_be_kept
         let mut config = config(&bucket, Cache::open(bucket.cache_dir(), CACHE_BYTES).unwrap());
         config.variables = variables(proxy.address);
         let store = S3Store::open_early(config).await.unwrap();
-        let journal = Store::journal(&store).unwrap();
+        let journal = store.journals().remove(0);
         assert_eq!(journal.create(Source::Journal(1), Vec::new()).await, PutResult::Unknown);
         journal.create_snapshot(1, "snapshot".into()).await.unwrap_err();
         let refused = store.ready().await.unwrap_err();

@@ -3,8 +3,7 @@
 use crate::support::{batch, open, open_with, received, record, records, request};
 use rawline_batch::Codec;
 use rawline_broker::Config;
-use rawline_broker::store::memory::MemoryStore;
-use rawline_testkit::faulty::{Faulty, OnBegin};
+use rawline_testkit::faulty::{Faulty, OnCreate, has_records};
 use rawline_testkit::stores::{places, places_and_clouds};
 use std::sync::Arc;
 use std::time::Duration;
@@ -68,9 +67,10 @@ fn a_group_that_waits_for_a_confirmation_sleeps() {
         runtime.block_on(async {
             let config = Config { batch_wait: Duration::from_secs(1), ..Config::new(1) };
             // A store whose every commit takes an hour to be confirmed.
-            let mut store = Faulty::new(Arc::new(MemoryStore::new()));
-            store.on_begin = Box::new(|_, _| OnBegin::ConfirmAfter(Duration::from_secs(3600)));
-            let broker = open_with(Arc::new(store), config).await;
+            let mut store = Faulty::new();
+            let hour = OnCreate::ConfirmAfter(Duration::from_secs(3600));
+            store.on_create = Box::new(move |index| if has_records(index) { hour } else { OnCreate::Pass });
+            let broker = open_with(store.shared(), config).await;
             let topic = broker.topic_or_create("t").await.unwrap();
             let append = |number| {
                 let (topic, bytes) = (topic.clone(), batch(&[record(number)], Codec::None));
@@ -85,7 +85,7 @@ fn a_group_that_waits_for_a_confirmation_sleeps() {
         });
         done.send(()).unwrap();
     });
-    is_done.recv_timeout(Duration::from_secs(60)).expect("the topic's task spins");
+    is_done.recv_timeout(Duration::from_secs(60)).expect("the journal's task spins");
 }
 
 #[tokio::test]

@@ -4,10 +4,9 @@ use crate::support::{append_some, batch, body, open, open_with, received, record
 use bytes::Bytes;
 use rawline_batch::{Batches, Codec, Limits};
 use rawline_broker::limits::{READ_GATHER_MAX, READ_OBJECTS_MAX};
-use rawline_broker::object::ObjectError;
-use rawline_broker::store::memory::MemoryStore;
-use rawline_broker::{Config, Kind, ReadError, ReadRequest, Topic};
-use rawline_testkit::faulty::{Faulty, OnBegin};
+use rawline_broker::{Config, Kind, ObjectError, ReadError, ReadRequest, Topic};
+use rawline_testkit::faulty::{Faulty, OnCreate, has_records};
+use rawline_testkit::stores::in_memory;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -25,7 +24,7 @@ struct Damaged {
 impl Damaged {
     async fn new() -> Damaged {
         let (object, position) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(NOWHERE)));
-        let mut store = Faulty::new(Arc::new(MemoryStore::new()));
+        let mut store = Faulty::new();
         let (bad_object, bad_position) = (object.clone(), position.clone());
         store.on_get = Box::new(move |first_offset, start, bytes| {
             let position = bad_position.load(Ordering::SeqCst);
@@ -37,7 +36,7 @@ impl Damaged {
             bytes[(position - start) as usize] ^= 1;
             bytes.into()
         });
-        let topic = open(Arc::new(store)).await.topic_or_create("t").await.unwrap();
+        let topic = open(store.shared()).await.topic_or_create("t").await.unwrap();
         Damaged { topic, object, position }
     }
 
@@ -167,7 +166,7 @@ async fn intact_batches_before_a_damaged_one_in_the_same_object_are_served() {
 
 #[tokio::test]
 async fn a_read_of_tiny_objects_ends_and_lets_other_tasks_run() {
-    let broker = open(Arc::new(MemoryStore::new())).await;
+    let broker = open(in_memory()).await;
     let topic = broker.topic_or_create("t").await.unwrap();
     let count = READ_OBJECTS_MAX as u64 + 100;
     append_some(&topic, 0, count, 1, Codec::None).await;
@@ -188,9 +187,9 @@ async fn a_read_of_tiny_objects_ends_and_lets_other_tasks_run() {
 
 #[tokio::test(start_paused = true)]
 async fn a_read_returns_what_it_has_instead_of_waiting_for_slow_objects() {
-    let mut store = Faulty::new(Arc::new(MemoryStore::new()));
-    store.get_delay = Box::new(|_, first_offset| Duration::from_secs(if first_offset >= 15 { 20 } else { 0 }));
-    let broker = open(Arc::new(store)).await;
+    let mut store = Faulty::new();
+    store.get_delay = Box::new(|first_offset| Duration::from_secs(if first_offset >= 15 { 20 } else { 0 }));
+    let broker = open(store.shared()).await;
     let topic = broker.topic_or_create("t").await.unwrap();
     append_some(&topic, 0, 25, 5, Codec::None).await;
     let before = tokio::time::Instant::now();
@@ -201,13 +200,13 @@ async fn a_read_returns_what_it_has_instead_of_waiting_for_slow_objects() {
 
 #[tokio::test]
 async fn a_store_that_fails_fails_its_callers_and_the_topic_goes_on() {
-    let mut store = Faulty::new(Arc::new(MemoryStore::new()));
+    let mut store = Faulty::new();
     let failures = AtomicUsize::new(0);
-    store.on_begin = Box::new(move |_, first_offset| {
-        let is_first = first_offset == 3 && failures.fetch_add(1, Ordering::SeqCst) == 0;
-        if is_first { OnBegin::Fail } else { OnBegin::Pass }
+    store.on_create = Box::new(move |index| {
+        let is_second = has_records(index) && failures.fetch_add(1, Ordering::SeqCst) == 1;
+        if is_second { OnCreate::Fail } else { OnCreate::Pass }
     });
-    let broker = open_with(Arc::new(store), Config::new(7)).await;
+    let broker = open_with(store.shared(), Config::new(7)).await;
     let topic = broker.topic_or_create("t").await.unwrap();
     append_some(&topic, 0, 3, 3, Codec::None).await;
     let bytes = batch(&[record(3)], Codec::None);

@@ -4,14 +4,13 @@ use crate::support::{
     append_some, batch, body, changes, eventually, open, open_with, received, record, records, request,
 };
 use rawline_batch::Codec;
-use rawline_broker::store::memory::MemoryStore;
-use rawline_broker::store::{Store, StoreError};
 use rawline_broker::{
     AppendError, Appended, Broker, Config, Kind, Piece, ReadError, ReadRequest, Retention, Topic, TopicError,
     TrimError, commit_counts,
 };
-use rawline_testkit::faulty::Faulty;
-use rawline_testkit::stores::{places, places_and_clouds, places_of_topics};
+use rawline_journal::Control;
+use rawline_testkit::faulty::{Faulty, OnCreate, has};
+use rawline_testkit::stores::{in_memory, places, places_and_clouds};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::os::unix::fs::FileExt;
@@ -40,17 +39,6 @@ async fn assert_missing(broker: &Broker, what: &str) {
     let missing = broker.topic("t").await.err();
     assert!(matches!(missing, Some(TopicError::NotFound { .. })), "{what}: {missing:?}");
     assert_eq!(broker.statuses(), [], "{what}");
-}
-
-/// Creates topic `t` once its name is free.
-async fn created(broker: &Broker) -> Arc<Topic> {
-    loop {
-        match broker.topic_or_create("t").await {
-            Ok(topic) => return topic,
-            Err(error) => assert!(matches!(error, TopicError::Deleting { .. }), "{error}"),
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
 }
 
 #[tokio::test]
@@ -87,24 +75,6 @@ async fn a_deleted_topic_is_gone_and_a_new_one_begins_at_offset_0() {
         let broker = open(place.open().await).await;
         assert_missing(&broker, name).await;
         assert_eq!(broker.topic_or_create("t").await.unwrap().status().next_offset, 0, "{name}");
-    }
-}
-
-#[tokio::test]
-async fn a_topic_that_was_not_opened_or_has_settings_only_is_deleted() {
-    for place in places_of_topics().await {
-        let store = place.open().await;
-        let broker = open(store.clone()).await;
-        store.put_settings("t", bytes::Bytes::from_static(b"{}")).await.unwrap();
-        broker.delete_topic("t").await.unwrap();
-        assert_eq!(store.settings("t").await.unwrap(), None, "{}", place.name);
-        for (wrong, kind) in [("missing", Kind::FixRequest), ("..", Kind::FixRequest)] {
-            assert_eq!(broker.delete_topic(wrong).await.unwrap_err().kind(), kind, "{}", place.name);
-        }
-        // A topic that only appends know, which never came.
-        broker.topic_or_create("t").await.unwrap();
-        broker.delete_topic("t").await.unwrap();
-        assert_missing(&broker, place.name).await;
     }
 }
 
@@ -150,35 +120,6 @@ async fn a_response_in_flight_keeps_its_bytes() {
     }
 }
 
-#[tokio::test]
-async fn a_deletion_that_a_crash_interrupted_is_completed_after_the_restart() {
-    for place in places_of_topics().await {
-        let name = place.name;
-        let broker = open(place.open().await).await;
-        append_some(&broker.topic_or_create("t").await.unwrap(), 0, 200, 4, Codec::None).await;
-        append_some(&broker.topic_or_create("other").await.unwrap(), 0, 10, 5, Codec::None).await;
-        broker.close().await;
-        let store = place.open().await;
-        // The marker, and some of the objects.
-        store.mark_deleted("t").await.unwrap();
-        store.delete_before("t", 100).await.unwrap();
-        drop(store);
-        let broker = open(place.open().await).await;
-        let missing = broker.topic("t").await.err();
-        assert!(matches!(missing, Some(TopicError::NotFound { .. })), "{name}: {missing:?}");
-        let names: Vec<_> = broker.statuses().into_iter().map(|status| status.name).collect();
-        assert_eq!(names, ["other"], "{name}");
-        let topic = created(&broker).await;
-        assert_eq!(topic.status().next_offset, 0, "{name}");
-        append_some(&topic, 0, 20, 5, Codec::None).await;
-        drop(topic);
-        broker.close().await;
-        let broker = open(place.open().await).await;
-        assert_eq!(broker.topic("t").await.unwrap().status().next_offset, 20, "{name}");
-        assert_eq!(broker.topic("other").await.unwrap().status().next_offset, 10, "{name}");
-    }
-}
-
 /// An append that was acknowledged: its number, where it is, when it began and ended.
 type Acknowledged = (u64, Appended, Instant, Instant);
 
@@ -200,10 +141,6 @@ async fn every_acknowledged_append_was_before_the_deletion_or_is_in_the_new_topi
                         let began = Instant::now();
                         let topic = match broker.topic_or_create("t").await {
                             Ok(topic) => topic,
-                            Err(TopicError::Deleting { .. }) => {
-                                tokio::time::sleep(Duration::from_millis(1)).await;
-                                continue;
-                            }
                             Err(error) => panic!("{error}"),
                         };
                         match topic.append(received(&bytes)).await {
@@ -249,107 +186,46 @@ async fn every_acknowledged_append_was_before_the_deletion_or_is_in_the_new_topi
     }
 }
 
-/// A broker over a store in memory that refuses to note deletions with this error while the switch is on.
-async fn refusing(kind: Kind) -> (Broker, Arc<AtomicBool>) {
-    let switch = Arc::new(AtomicBool::new(true));
-    let mut store = Faulty::new(Arc::new(MemoryStore::new()));
-    let is_on = switch.clone();
-    store.on_mark_deleted =
-        Box::new(move |_| is_on.load(Ordering::SeqCst).then(|| StoreError::new(kind, "no deletions today")));
-    (open(Arc::new(store)).await, switch)
+#[tokio::test]
+async fn a_topic_without_records_is_deleted_and_one_that_does_not_exist_is_not() {
+    for place in places().await {
+        let broker = open(place.open().await).await;
+        for (wrong, kind) in [("missing", Kind::FixRequest), ("..", Kind::FixRequest)] {
+            assert_eq!(broker.delete_topic(wrong).await.unwrap_err().kind(), kind, "{}", place.name);
+        }
+        broker.topic_or_create("t").await.unwrap();
+        broker.delete_topic("t").await.unwrap();
+        assert_missing(&broker, place.name).await;
+    }
 }
 
 #[tokio::test]
-async fn a_topic_whose_deletion_the_store_refuses_stays() {
-    let (broker, switch) = refusing(Kind::TellHuman).await;
-    let old = broker.topic_or_create("t").await.unwrap();
-    append_some(&old, 0, 30, 10, Codec::None).await;
+async fn a_topic_whose_deletion_is_not_stored_stays() {
+    let mut store = Faulty::new();
+    let switch = Arc::new(AtomicBool::new(true));
+    let is_on = switch.clone();
+    store.on_create = Box::new(move |index| {
+        let deletes = has(index, |control| matches!(control, Control::Delete { .. }));
+        if deletes && is_on.load(Ordering::SeqCst) { OnCreate::Fail } else { OnCreate::Pass }
+    });
+    let broker = open(store.shared()).await;
+    let topic = broker.topic_or_create("t").await.unwrap();
+    append_some(&topic, 0, 30, 10, Codec::None).await;
     let waiting = {
-        let old = old.clone();
+        let topic = topic.clone();
         let wanted = ReadRequest { wait: Duration::from_secs(3600), ..request(30, 0, 0) };
-        tokio::spawn(async move { old.read(&wanted).await })
+        tokio::spawn(async move { topic.read(&wanted).await })
     };
-    tokio::task::yield_now().await;
     let refused = broker.delete_topic("t").await.unwrap_err();
-    assert!(refused.kind() == Kind::TellHuman && refused.to_string().contains("no deletions today"), "{refused}");
-    assert!(waiting.await.unwrap().unwrap().pieces.is_empty(), "a wait ends, and the next finds the topic");
-    let topic = broker.topic("t").await.unwrap();
+    assert_eq!(refused.kind(), Kind::Wait, "{refused}");
     append_some(&topic, 30, 40, 10, Codec::None).await;
+    assert_eq!(waiting.await.unwrap().unwrap().end_offset, 40, "readers go on");
     let answer = topic.read(&request(0, 0, 0)).await.unwrap();
     assert_eq!(records(&answer), (0..40).map(record).collect::<Vec<_>>());
     switch.store(false, Ordering::SeqCst);
     broker.delete_topic("t").await.unwrap();
     assert_missing(&broker, "memory").await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_deletion_goes_on_when_the_store_is_back() {
-    let (broker, switch) = refusing(Kind::Wait).await;
-    let topic = broker.topic_or_create("t").await.unwrap();
-    append_some(&topic, 0, 30, 10, Codec::None).await;
-    for _ in 0..2 {
-        let delayed = broker.delete_topic("t").await.unwrap_err();
-        assert!(delayed.kind() == Kind::Wait && delayed.to_string().contains("goes on trying"), "{delayed}");
-    }
-    assert_missing(&broker, "memory").await;
-    let busy = broker.topic_or_create("t").await.err().unwrap();
-    assert!(matches!(busy, TopicError::Deleting { .. }) && busy.kind() == Kind::Wait, "{busy}");
-    switch.store(false, Ordering::SeqCst);
-    assert_eq!(created(&broker).await.status().next_offset, 0);
     assert_deleted(&topic, "memory").await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn objects_that_can_not_be_deleted_now_are_deleted_later_also_by_the_next_run() {
-    let is_down = Arc::new(AtomicBool::new(true));
-    let memory = Arc::new(MemoryStore::new());
-    let store = || {
-        let mut store = Faulty::new(memory.clone());
-        let is_down = is_down.clone();
-        store.fails_delete_topic = Box::new(move |_| is_down.load(Ordering::SeqCst));
-        Arc::new(store)
-    };
-    let broker = open(store()).await;
-    append_some(&broker.topic_or_create("t").await.unwrap(), 0, 30, 10, Codec::None).await;
-    for _ in 0..2 {
-        // It is certain, and a request that is repeated says the same.
-        broker.delete_topic("t").await.unwrap();
-        assert_missing(&broker, "memory").await;
-        let busy = broker.topic_or_create("t").await.err().unwrap();
-        assert!(matches!(busy, TopicError::Deleting { .. }), "{busy}");
-        let busy = broker.create_topic("t", changes(json!({}))).await.err().unwrap();
-        assert!(matches!(busy, TopicError::Deleting { .. }), "{busy}");
-    }
-    // Shutdown doesn't wait for it.
-    broker.close().await;
-    let broker = open(store()).await;
-    assert_missing(&broker, "memory").await;
-    assert!(!memory.list("t", 0).await.unwrap().is_empty());
-    is_down.store(false, Ordering::SeqCst);
-    let topic = created(&broker).await;
-    assert_eq!(topic.status().next_offset, 0);
-    append_some(&topic, 0, 10, 10, Codec::None).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_slow_trim_does_not_touch_the_next_topic_of_the_name() {
-    let mut store = Faulty::new(Arc::new(MemoryStore::new()));
-    store.delete_delay = Box::new(|_, _| Duration::from_secs(60));
-    let broker = open(Arc::new(store)).await;
-    let topic = broker.topic_or_create("t").await.unwrap();
-    append_some(&topic, 0, 60, 10, Codec::None).await;
-    let trimming = {
-        let topic = topic.clone();
-        tokio::spawn(async move { topic.trim(35).await })
-    };
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    broker.delete_topic("t").await.unwrap();
-    assert_eq!(trimming.await.unwrap().unwrap().first_offset, 35);
-    let new = created(&broker).await;
-    append_some(&new, 0, 60, 10, Codec::None).await;
-    tokio::time::sleep(Duration::from_secs(600)).await;
-    assert_eq!((new.status().first_offset, new.status().objects), (0, 6));
-    assert_eq!(new.read(&request(0, 0, 0)).await.unwrap().end_offset, 60);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -421,7 +297,7 @@ async fn a_topic_is_created_once() {
 
 #[tokio::test]
 async fn the_counts_of_a_deleted_topic_are_gone() {
-    let broker = open(Arc::new(MemoryStore::new())).await;
+    let broker = open(in_memory()).await;
     let counts = |records: u64| {
         let counts = commit_counts().into_iter().find(|counts| counts.topic == "counted")?;
         assert_eq!((counts.records, counts.failures, counts.bytes > 0), (records, 0, records > 0));

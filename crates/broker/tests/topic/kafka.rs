@@ -5,11 +5,7 @@ use rawline_batch::Codec;
 use rawline_batch::record_batch::RecordProducer;
 use rawline_broker::{AppendError, BatchKind, Config, Partition, ReadRequest};
 use rawline_testkit::batches::{received_record_batches, record_batch, stamped};
-use rawline_testkit::stores::{Place, places, places_of_topics};
-
-async fn journals() -> Vec<Place> {
-    places().await.into_iter().filter(Place::is_journal).collect()
-}
+use rawline_testkit::stores::places;
 
 /// A batch of `records` records that differs from others by `seed`.
 fn made(records: u32, seed: u64) -> Vec<u8> {
@@ -62,7 +58,7 @@ async fn assert_stored(topic: &Partition, stored: &[(std::ops::Range<u64>, Vec<u
 
 #[tokio::test]
 async fn they_are_stored_verbatim_with_their_offsets() {
-    for place in journals().await {
+    for place in places().await {
         let mut stored;
         {
             let broker = open(place.open().await).await;
@@ -82,7 +78,7 @@ async fn they_are_stored_verbatim_with_their_offsets() {
 
 #[tokio::test]
 async fn a_read_ends_where_the_kind_of_the_batches_changes() {
-    for place in journals().await {
+    for place in places().await {
         let broker = open(place.open().await).await;
         let topic = broker.topic_or_create("t").await.unwrap();
         let first = append_some(&topic, 0, 20, 4, Codec::None).await.concat();
@@ -108,7 +104,7 @@ async fn a_read_ends_where_the_kind_of_the_batches_changes() {
 /// Appends of both kinds in one object: those that arrive together are one commit.
 #[tokio::test]
 async fn both_kinds_can_be_in_one_object() {
-    for place in journals().await {
+    for place in places().await {
         let config = Config { batch_wait: std::time::Duration::from_millis(50), ..Config::new(1) };
         let broker = open_with(place.open().await, config).await;
         let topic = broker.topic_or_create("t").await.unwrap();
@@ -136,7 +132,7 @@ async fn both_kinds_can_be_in_one_object() {
 
 #[tokio::test]
 async fn a_producer_that_sends_a_batch_again_gets_its_offsets() {
-    for place in journals().await {
+    for place in places().await {
         let producer = |base_sequence| Some(RecordProducer { id: 1 << 40, epoch: 2, base_sequence });
         let last = (1 << 31) - 2;
         let batches =
@@ -163,17 +159,5 @@ async fn a_producer_that_sends_a_batch_again_gets_its_offsets() {
         let fenced = append(&topic, &record_batch(1, b"r", older)).await.unwrap_err();
         assert!(matches!(fenced, AppendError::Fenced { current: 2, found: 1 }), "{}: {fenced}", place.name);
         assert_eq!(append(&topic, &record_batch(1, b"r", producer(6))).await.unwrap().first_offset, 8);
-    }
-}
-
-#[tokio::test]
-async fn a_storage_without_a_journal_refuses_them() {
-    for place in places_of_topics().await {
-        let broker = open(place.open().await).await;
-        let topic = broker.topic_or_create("t").await.unwrap();
-        let refused = topic.append(received_record_batches(&made(3, 1))).await.unwrap_err();
-        assert!(matches!(refused, AppendError::NoJournal), "{}: {refused}", place.name);
-        assert_eq!(topic.status().next_offset, 0);
-        append_some(&topic, 0, 3, 3, Codec::None).await;
     }
 }

@@ -7,7 +7,7 @@ mod append;
 mod clocks;
 mod damage;
 mod delete;
-mod earlier;
+mod golden;
 mod kafka;
 mod partitions;
 mod read;

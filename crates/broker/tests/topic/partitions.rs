@@ -2,24 +2,16 @@
 
 use crate::support::{append_some, assert_records, batch, changes, eventually, open, open_with, record, request};
 use rawline_batch::{Builder, Codec, Limits};
-use rawline_broker::store::Store;
-use rawline_broker::store::memory::MemoryStore;
 use rawline_broker::{
     AppendError, Broker, Config, Kind, Partition, ReadError, ReadRequest, Topic, TopicError, TrimError, Trimmed,
     commit_counts,
 };
 use rawline_testkit::batches::received;
-use rawline_testkit::faulty::{Faulty, OnBegin};
-use rawline_testkit::stores::{Place, places};
+use rawline_testkit::stores::{Place, in_memory, places};
 use serde_json::json;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// The places where topics can have several partitions.
-async fn places_of_partitions() -> Vec<Place> {
-    places().await.into_iter().filter(Place::has_partitions).collect()
-}
 
 async fn created(broker: &Broker, partitions: u32) -> Arc<Topic> {
     broker.create_topic("t", changes(json!({ "partitions": partitions }))).await.unwrap()
@@ -37,12 +29,12 @@ async fn fill(broker: &Broker, partitions: u64) {
 }
 
 async fn offsets(broker: &Broker) -> Vec<Range<u64>> {
-    broker.topic("t").await.unwrap().all_offsets().await.unwrap()
+    broker.topic("t").await.unwrap().all_offsets()
 }
 
 #[tokio::test]
 async fn every_partition_has_its_own_records_after_a_restart_too() {
-    for place in places_of_partitions().await {
+    for place in places().await {
         let broker = open(place.open().await).await;
         assert_eq!(created(&broker, 4).await.partitions(), 4, "{}", place.name);
         assert_eq!(offsets(&broker).await, [0..0, 0..0, 0..0, 0..0], "{}", place.name);
@@ -57,7 +49,6 @@ async fn every_partition_has_its_own_records_after_a_restart_too() {
                 let records = 10 * (number + 1);
                 assert_records(&*partition(&broker, number).await, 0, records, place.name).await;
             }
-            topic.open_partitions().await;
             let sum = topic.summary();
             assert_eq!((sum.first_offset, sum.next_offset, sum.objects), (0, 10, 2 + 4 + 6), "{}", place.name);
             let mut bytes = 0;
@@ -93,7 +84,7 @@ async fn a_partition_that_a_topic_does_not_have_is_refused() {
 
 #[tokio::test]
 async fn a_topic_gets_more_partitions_and_never_fewer() {
-    for place in places_of_partitions().await {
+    for place in places().await {
         let broker = open(place.open().await).await;
         let topic = broker.topic_or_create("t").await.unwrap();
         append_some(&topic, 0, 10, 5, Codec::None).await;
@@ -132,24 +123,9 @@ async fn fill_from(broker: &Broker, numbers: Range<u64>) {
     }
 }
 
-/// In the layout of earlier versions, a topic has one partition.
-#[tokio::test]
-async fn a_storage_of_an_earlier_version_says_where_partitions_are_possible() {
-    for place in places().await.into_iter().filter(|place| !place.has_partitions()) {
-        let broker = open(place.open().await).await;
-        for wanted in [2, 1024] {
-            let refused = broker.create_topic("t", changes(json!({ "partitions": wanted }))).await.err().unwrap();
-            let text = refused.to_string();
-            assert!(refused.kind() == Kind::FixRequest && text.contains("empty prefix"), "{}: {text}", place.name);
-        }
-        let topic = broker.create_topic("u", changes(json!({ "partitions": 1, "a": 1 }))).await.unwrap();
-        assert_eq!((topic.partitions(), topic.settings().get("a")), (1, Some(&1.into())), "{}", place.name);
-    }
-}
-
 #[tokio::test]
 async fn one_partition_is_trimmed() {
-    for place in places_of_partitions().await {
+    for place in places().await {
         let broker = open(place.open().await).await;
         created(&broker, 3).await;
         fill(&broker, 3).await;
@@ -178,7 +154,7 @@ async fn one_partition_is_trimmed() {
 
 #[tokio::test]
 async fn the_partitions_together_keep_what_retention_allows() {
-    for place in places_of_partitions().await {
+    for place in places().await {
         let config = || Config { retention_interval: Duration::from_millis(1), ..Config::new(1) };
         let broker = open_with(place.open().await, config()).await;
         let topic = created(&broker, 3).await;
@@ -205,7 +181,7 @@ async fn the_partitions_together_keep_what_retention_allows() {
 
 #[tokio::test]
 async fn all_partitions_are_deleted_with_their_topic() {
-    for place in places_of_partitions().await {
+    for place in places().await {
         let broker = open(place.open().await).await;
         created(&broker, 3).await;
         fill(&broker, 2).await;
@@ -252,8 +228,7 @@ async fn all_partitions_are_deleted_with_their_topic() {
 /// Another broker on the same bucket adds partitions and appends to them.
 #[tokio::test]
 async fn partitions_that_another_broker_added_are_found() {
-    let is_shared = |place: &Place| place.is_journal() && place.is_shared();
-    for place in places_of_partitions().await.into_iter().filter(is_shared) {
+    for place in places().await.into_iter().filter(Place::is_shared) {
         let broker = open(place.open().await).await;
         let topic = created(&broker, 1).await;
         let other = open_with(place.open().await, Config::new(2)).await;
@@ -269,7 +244,7 @@ async fn partitions_that_another_broker_added_are_found() {
 
 #[tokio::test]
 async fn sequences_of_a_producer_are_per_partition() {
-    for place in places_of_partitions().await.into_iter().filter(Place::is_journal) {
+    for place in places().await {
         let broker = open(place.open().await).await;
         created(&broker, 2).await;
         let numbered = |sequence: u64, records: u32| {
@@ -302,7 +277,7 @@ async fn sequences_of_a_producer_are_per_partition() {
 /// A topic's counts are those of all its partitions.
 #[tokio::test]
 async fn metrics_have_no_partitions() {
-    let broker = open(Arc::new(MemoryStore::new())).await;
+    let broker = open(in_memory()).await;
     broker.create_topic("metered", changes(json!({ "partitions": 3 }))).await.unwrap();
     for number in 0..3 {
         let partition = broker.partition("metered", number).await.unwrap();
@@ -311,24 +286,4 @@ async fn metrics_have_no_partitions() {
     let counts: Vec<_> = commit_counts().into_iter().filter(|counts| counts.topic.starts_with("metered")).collect();
     assert_eq!(counts.len(), 1, "{counts:?}");
     assert_eq!(counts[0].records, 30);
-}
-
-/// A partition whose task has panicked leaves the others as they are.
-#[tokio::test]
-async fn a_partition_fails_alone() {
-    let mut store = Faulty::new(Arc::new(MemoryStore::new()));
-    store.on_begin = Box::new(|log, _| if log == "t/1" { OnBegin::Panic("planted") } else { OnBegin::Pass });
-    let store: Arc<dyn Store> = Arc::new(store);
-    let broker = open(store.clone()).await;
-    created(&broker, 3).await;
-    let failed = partition(&broker, 1).await.append(received(&batch(&[record(0)], Codec::None))).await;
-    assert!(matches!(&failed, Err(AppendError::Failed { topic, .. }) if topic == "t/1"), "{failed:?}");
-    for number in [0, 2] {
-        append_some(&*partition(&broker, number).await, 0, 10, 5, Codec::None).await;
-    }
-    let names: Vec<_> = broker.failed_topics().into_iter().map(|failed| failed.name).collect();
-    assert_eq!(names, ["t/1"]);
-    broker.delete_topic("t").await.unwrap();
-    assert_eq!(broker.failed_topics(), []);
-    assert_eq!(store.settings("t/1").await.unwrap(), None);
 }

@@ -5,7 +5,7 @@ use crate::support::{append_some, open, record, records, request};
 use rawline_batch::Codec;
 use rawline_broker::subscriptions::{Event, Position, Slow, Subscribe, Subscription};
 use rawline_broker::{Broker, Config};
-use rawline_testkit::stores::places;
+use rawline_testkit::stores::{in_memory, places};
 use std::collections::BTreeMap;
 
 fn to_prefix(prefix: &str, after_us: Option<u64>, positions: BTreeMap<(String, u32), Position>) -> Subscribe {
@@ -97,8 +97,7 @@ async fn a_subscription_goes_on_from_its_time_and_positions_on_every_store() {
 /// A subscription that isn't served for long notes so many partitions only, and looks at all afterwards.
 #[tokio::test]
 async fn more_news_than_are_noted_are_found_all_the_same() {
-    let store = std::sync::Arc::new(rawline_broker::store::memory::MemoryStore::new());
-    let broker = open(store).await;
+    let broker = open(in_memory()).await;
     let mut settings = serde_json::Map::new();
     settings.insert("partitions".to_owned(), 1024.into());
     let mut subscription = broker.subscribe(to_prefix("t", None, BTreeMap::new())).await.unwrap();

@@ -1,27 +1,26 @@
-//! A topic whose task panics stops; the process, the other topics and its readers go on.
+//! A journal whose task panics takes no appends; the process and the readers of its topics go on.
 
 use crate::support::{append_some, batch, open, received, record, records, request};
 use rawline_batch::Codec;
-use rawline_broker::store::memory::MemoryStore;
 use rawline_broker::{AppendError, Broker, Kind, ReadRequest, Topic};
-use rawline_testkit::faulty::{Faulty, OnBegin};
+use rawline_testkit::faulty::{Faulty, OnCreate, has_records};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// A broker whose store panics at appends to the topic "bad" once the switch is on.
+/// A broker whose store panics at records once the switch is on.
 async fn broker() -> (Broker, Arc<AtomicBool>) {
     let switch = Arc::new(AtomicBool::new(false));
-    let mut store = Faulty::new(Arc::new(MemoryStore::new()));
+    let mut store = Faulty::new();
     let is_on = switch.clone();
-    store.on_begin = Box::new(move |topic, _| {
-        if topic == "bad" && is_on.load(Ordering::SeqCst) {
-            OnBegin::Panic("an assertion about offset 5 failed")
+    store.on_create = Box::new(move |index| {
+        if has_records(index) && is_on.load(Ordering::SeqCst) {
+            OnCreate::Panic("an assertion about offset 5 failed")
         } else {
-            OnBegin::Pass
+            OnCreate::Pass
         }
     });
-    (open(Arc::new(store)).await, switch)
+    (open(store.shared()).await, switch)
 }
 
 async fn append_error(topic: &Topic) -> AppendError {
@@ -29,29 +28,29 @@ async fn append_error(topic: &Topic) -> AppendError {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_panic_in_a_topics_task_fails_that_topic_only_and_says_so() {
+async fn a_panic_in_a_journals_task_fails_its_topics_and_says_so() {
     let (broker, switch) = broker().await;
     let bad = broker.topic_or_create("bad").await.unwrap();
-    let good = broker.topic_or_create("good").await.unwrap();
+    let other = broker.topic_or_create("other").await.unwrap();
     append_some(&bad, 0, 5, 5, Codec::None).await;
+    append_some(&other, 0, 5, 5, Codec::None).await;
     assert_eq!(broker.failed_topics(), []);
     switch.store(true, Ordering::SeqCst);
 
     // The append that met the panic, and later ones.
-    for _ in 0..3 {
-        let error = append_error(&bad).await;
-        assert!(matches!(&error, AppendError::Failed { topic, .. } if topic == "bad"), "{error:?}");
+    for (topic, name) in [(&bad, "bad"), (&bad, "bad"), (&other, "other"), (&bad, "bad")] {
+        let error = append_error(topic).await;
+        assert!(matches!(&error, AppendError::Failed { topic, .. } if topic == name), "{error:?}");
         assert_eq!(error.kind(), Kind::TellHuman);
         assert!(error.to_string().contains("an assertion about offset 5 failed"), "{error}");
     }
-    let failed = broker.failed_topics();
-    assert_eq!(failed.len(), 1);
-    assert_eq!((failed[0].name.as_str(), failed[0].reason.as_str()), ("bad", "an assertion about offset 5 failed"));
-
-    append_some(&good, 0, 20, 2, Codec::None).await;
-    assert_eq!(good.failure(), None);
-    let answer = bad.read(&request(0, 0, 0)).await.unwrap();
-    assert_eq!(records(&answer), (0..5).map(record).collect::<Vec<_>>(), "its records can be read");
+    let failed: Vec<_> = broker.failed_topics().into_iter().map(|failed| (failed.name, failed.reason)).collect();
+    let reason = "an assertion about offset 5 failed".to_owned();
+    assert_eq!(failed, [("bad".to_owned(), reason.clone()), ("other".to_owned(), reason)]);
+    for topic in [bad, other] {
+        let answer = topic.read(&request(0, 0, 0)).await.unwrap();
+        assert_eq!(records(&answer), (0..5).map(record).collect::<Vec<_>>(), "its records can be read");
+    }
     assert_eq!(broker.topic("bad").await.unwrap().status().next_offset, 5);
 }
 
@@ -97,11 +96,13 @@ async fn a_broker_with_a_failed_topic_closes() {
 
 #[tokio::test]
 async fn a_commit_whose_response_was_lost_is_stored_once() {
-    // The store says that another writer was first, although it has stored the commit: a response was lost, and then
-    // a request for the object failed in passing.
-    let mut store = Faulty::new(Arc::new(MemoryStore::new()));
-    store.on_begin = Box::new(|_, first_offset| if first_offset == 2 { OnBegin::LoseResponse } else { OnBegin::Pass });
-    let broker = open(Arc::new(store)).await;
+    let mut store = Faulty::new();
+    let lost = AtomicBool::new(false);
+    store.on_create = Box::new(move |index| {
+        let is_first = has_records(index) && !lost.swap(true, Ordering::SeqCst);
+        if is_first { OnCreate::LoseResponse } else { OnCreate::Pass }
+    });
+    let broker = open(store.shared()).await;
     let topic = broker.topic_or_create("t").await.unwrap();
     append_some(&topic, 0, 6, 2, Codec::None).await;
     let answer = topic.read(&request(0, 0, 0)).await.unwrap();

@@ -2,12 +2,9 @@
 
 use crate::support::{append_some, body, changes, open, open_with, request};
 use rawline_batch::Codec;
-use rawline_broker::store::disk::{DiskStore, Durability, Options as DiskOptions};
-use rawline_broker::store::s3::Layout;
 use rawline_broker::{Config, Retention, Topic, TopicError, check_name};
 use rawline_testkit::stores::places;
 use serde_json::json;
-use std::sync::Arc;
 use std::time::Duration;
 
 #[tokio::test]
@@ -116,40 +113,4 @@ fn names_are_plain() {
     for name in ["", ".", "..", ".a", "a/b", "a b", "ä", "a\0", "a\\b", &"x".repeat(201)] {
         assert!(check_name(name).is_err(), "{name}");
     }
-}
-
-/// In the layout of earlier versions, one topic whose file is damaged in the middle does not take the others down.
-#[tokio::test]
-async fn a_topic_that_cannot_be_recovered_does_not_keep_others_from_being_served() {
-    let dir = tempfile::tempdir().unwrap();
-    let open_dir = || {
-        let options = DiskOptions { durability: Durability::Fsync, segment_bytes: 4096, new_layout: Layout::Topics };
-        Arc::new(DiskStore::open_with(dir.path(), options).unwrap())
-    };
-    let broker = open(open_dir()).await;
-    for name in ["good", "bad"] {
-        append_some(&broker.topic_or_create(name).await.unwrap(), 0, 300, 10, Codec::None).await;
-    }
-    broker.close().await;
-    let mut segments: Vec<_> =
-        std::fs::read_dir(dir.path().join("topics/bad")).unwrap().map(|entry| entry.unwrap().path()).collect();
-    segments.sort();
-    let second = segments.iter().filter(|path| path.extension().is_some_and(|ending| ending == "seg")).nth(1).unwrap();
-    let aside = dir.path().join("aside");
-    std::fs::rename(second, &aside).unwrap();
-
-    let broker = open(open_dir()).await;
-    assert_eq!(broker.topic_or_create("good").await.unwrap().status().next_offset, 300);
-    let refused = broker.topic_or_create("bad").await.err().unwrap();
-    assert!(refused.to_string().contains("missing"), "{refused}");
-    std::fs::rename(&aside, second).unwrap();
-    assert_eq!(broker.topic_or_create("bad").await.unwrap().status().next_offset, 300);
-
-    // It can be deleted as it is.
-    broker.close().await;
-    std::fs::rename(second, &aside).unwrap();
-    let broker = open(open_dir()).await;
-    broker.delete_topic("bad").await.unwrap();
-    assert_eq!(broker.topic_or_create("bad").await.unwrap().status().next_offset, 0);
-    assert_eq!(broker.topic("good").await.unwrap().status().next_offset, 300);
 }

@@ -1,14 +1,11 @@
 //! Records are deleted from a topic's front: exactly up to an offset, at once, and for good.
 
-use crate::support::{append_some, assert_records, changes, eventually, open, record, records, request};
-use bytes::Bytes;
+use crate::support::{append_some, assert_records, open, record, records, request};
 use rawline_batch::Codec;
-use rawline_broker::store::Store;
-use rawline_broker::store::memory::MemoryStore;
 use rawline_broker::{Kind, ReadError, Topic, TrimError, Trimmed};
-use rawline_testkit::faulty::Faulty;
-use rawline_testkit::stores::{places, places_of_objects, places_of_topics};
-use serde_json::json;
+use rawline_journal::Control;
+use rawline_testkit::faulty::{Faulty, OnCreate, has};
+use rawline_testkit::stores::places;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -57,9 +54,6 @@ async fn a_trim_sets_exactly_the_first_offset_and_outlives_a_restart() {
             broker.close().await;
         }
         assert_eq!(objects, 1, "{}", place.name);
-        if place.takes_objects() {
-            assert!(place.open().await.list("t", 0).await.unwrap().len() < 30, "{}", place.name);
-        }
     }
 }
 
@@ -106,118 +100,28 @@ async fn an_empty_topic_is_trimmed_to_0_only() {
     }
 }
 
-/// So what a crash leaves between the two is hidden, and deleted later.
-#[tokio::test]
-async fn the_first_offset_is_stored_before_anything_is_deleted() {
-    for place in places_of_topics().await {
-        let mut store = Faulty::new(place.open().await);
-        store.fails_delete = Box::new(|_, _| true);
-        let broker = open(Arc::new(store)).await;
-        let topic = broker.topic_or_create("t").await.unwrap();
-        append_some(&topic, 0, 600, 10, Codec::None).await;
-        assert_eq!(topic.trim(455).await.unwrap().first_offset, 455, "{}", place.name);
-        assert_extent(&topic, 455, 600, place.name).await;
-        assert_eq!(topic.status().objects, 60, "{}: nothing is deleted", place.name);
-        drop(topic);
-        broker.close().await;
-        let store = place.open().await;
-        assert_eq!(store.list("t", 0).await.unwrap().len(), 60, "{}", place.name);
-
-        let broker = open(store.clone()).await;
-        assert_extent(&broker.topic("t").await.unwrap(), 455, 600, place.name).await;
-        eventually(async || store.list("t", 0).await.unwrap().len() < 40).await;
-        assert_extent(&broker.topic("t").await.unwrap(), 455, 600, place.name).await;
-    }
-}
-
-/// A client doesn't wait for the deletion of a million keys.
-#[tokio::test(start_paused = true)]
-async fn a_trim_returns_although_deleting_objects_takes_long() {
-    let place = Arc::new(MemoryStore::new());
-    let mut store = Faulty::new(place.clone());
-    store.delete_delay = Box::new(|_, _| Duration::from_secs(1000));
-    let broker = open(Arc::new(store)).await;
-    let topic = broker.topic_or_create("t").await.unwrap();
-    append_some(&topic, 0, 60, 10, Codec::None).await;
-    let started = tokio::time::Instant::now();
-    topic.trim(45).await.unwrap();
-    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
-    assert_extent(&topic, 45, 60, "hidden").await;
-    assert_eq!(place.list("t", 0).await.unwrap().len(), 6);
-    eventually(async || place.list("t", 0).await.unwrap().len() == 2).await;
-    assert_extent(&topic, 45, 60, "deleted").await;
-}
-
 #[tokio::test]
 async fn nothing_is_deleted_if_the_first_offset_cannot_be_stored() {
-    for place in places_of_objects().await {
-        let mut store = Faulty::new(place.open().await);
-        store.fails_settings = Box::new(|_| true);
-        let broker = open(Arc::new(store)).await;
-        let topic = broker.topic_or_create("t").await.unwrap();
-        append_some(&topic, 0, 60, 10, Codec::None).await;
-        let failed = topic.trim(45).await.unwrap_err();
-        assert_eq!(failed.kind(), Kind::Wait, "{}: {failed}", place.name);
-        assert_extent(&topic, 0, 60, place.name).await;
-    }
-}
-
-#[tokio::test]
-async fn a_trim_and_settings_keep_each_other() {
-    for place in places_of_topics().await {
-        let store = place.open().await;
-        store.put_settings("t", Bytes::from_static(br#"{"later":[1],"payload":"value"}"#)).await.unwrap();
-        let broker = open(store.clone()).await;
-        let topic = broker.topic_or_create("t").await.unwrap();
-        append_some(&topic, 0, 60, 10, Codec::None).await;
-        topic.trim(25).await.unwrap();
-        topic.change_settings(changes(json!({ "payload": null, "retain_hours": 1000 }))).await.unwrap();
-        assert_extent(&topic, 25, 60, place.name).await;
-        topic.trim(31).await.unwrap();
-        let stored = store.settings("t").await.unwrap().unwrap();
-        assert_eq!(stored, r#"{"first_offset":31,"later":[1],"retain_hours":1000}"#, "{}", place.name);
-    }
-}
-
-/// The machine went down after the first offset was stored, and lost the records: with `page-cache` that may happen.
-#[tokio::test]
-async fn records_after_a_lost_end_are_not_taken_for_deleted_ones() {
-    for place in places_of_topics().await {
-        let store = place.open().await;
-        let broker = open(store.clone()).await;
-        append_some(&broker.topic_or_create("t").await.unwrap(), 0, 20, 10, Codec::None).await;
-        broker.close().await;
-        store.put_settings("t", Bytes::from_static(br#"{"first_offset":1000}"#)).await.unwrap();
-        drop(store);
-        let broker = open(place.open().await).await;
-        let topic = broker.topic("t").await.unwrap();
-        assert_extent(&topic, 20, 20, place.name).await;
-        append_some(&topic, 20, 2000, 99, Codec::None).await;
-        drop(topic);
-        broker.close().await;
-        let broker = open(place.open().await).await;
-        assert_extent(&broker.topic("t").await.unwrap(), 20, 2000, place.name).await;
-    }
-}
-
-#[tokio::test]
-async fn a_topic_whose_first_offset_is_unreadable_is_not_served() {
-    let store = Arc::new(MemoryStore::new());
-    let broker = open(store.clone()).await;
-    append_some(&broker.topic_or_create("t").await.unwrap(), 0, 20, 10, Codec::None).await;
-    broker.close().await;
-    store.put_settings("t", Bytes::from_static(b"\0\0\0\0")).await.unwrap();
-    let error = open(store).await.topic("t").await.err().unwrap();
-    assert!(error.kind() == Kind::TellHuman && error.to_string().contains("settings.json"), "{error}");
+    let mut store = Faulty::new();
+    store.on_create = Box::new(|index| match has(index, |control| matches!(control, Control::Trim { .. })) {
+        true => OnCreate::Fail,
+        false => OnCreate::Pass,
+    });
+    let broker = open(store.shared()).await;
+    let topic = broker.topic_or_create("t").await.unwrap();
+    append_some(&topic, 0, 60, 10, Codec::None).await;
+    let failed = topic.trim(45).await.unwrap_err();
+    assert_eq!(failed.kind(), Kind::Wait, "{failed}");
+    assert_extent(&topic, 0, 60, "not trimmed").await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_read_of_records_that_are_deleted_meanwhile_says_so() {
-    let mut store = Faulty::new(Arc::new(MemoryStore::new()));
+    let mut store = Faulty::new();
     let is_slow = Arc::new(AtomicBool::new(false));
     let slow = is_slow.clone();
-    store.get_delay = Box::new(move |_, _| Duration::from_secs(slow.load(Ordering::SeqCst).into()));
-    let broker = open(Arc::new(store)).await;
+    store.get_delay = Box::new(move |_| Duration::from_secs(slow.load(Ordering::SeqCst).into()));
+    let broker = open(store.shared()).await;
     let topic = broker.topic_or_create("t").await.unwrap();
     append_some(&topic, 0, 60, 10, Codec::None).await;
     is_slow.store(true, Ordering::SeqCst);

@@ -2,10 +2,9 @@
 
 use crate::support::{append_some, changes, open};
 use rawline_batch::Codec;
-use rawline_broker::store::memory::MemoryStore;
 use rawline_broker::subscriptions::Watch;
 use rawline_broker::{Broker, Partition};
-use rawline_testkit::stores::{Place, places};
+use rawline_testkit::stores::{in_memory, places};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -30,7 +29,7 @@ async fn changed(watch: &Watch) -> BTreeSet<u32> {
 
 #[tokio::test]
 async fn a_watch_of_many_partitions_names_those_that_have_changed_on_every_store() {
-    for place in places().await.into_iter().filter(Place::has_partitions) {
+    for place in places().await {
         let broker = open(place.open().await).await;
         let (watched, others) = (partitions(&broker, "a", 20).await, partitions(&broker, "b", 2).await);
         let mut watch = Watch::default();
@@ -61,7 +60,7 @@ async fn a_watch_of_many_partitions_names_those_that_have_changed_on_every_store
 /// As long as nobody looks, a partition is noted once, and nothing else is kept.
 #[tokio::test]
 async fn a_partition_that_changes_often_is_noted_once() {
-    let broker = open(Arc::new(MemoryStore::new())).await;
+    let broker = open(in_memory()).await;
     let watched = partitions(&broker, "t", 2).await;
     let mut watch = Watch::default();
     let keys = [watch.add(&watched[0]), watch.add(&watched[1])];
@@ -76,7 +75,7 @@ async fn a_partition_that_changes_often_is_noted_once() {
 async fn no_change_is_lost_between_looking_and_waiting() {
     const ROUNDS: u64 = 3_000;
     const PARTITIONS: u64 = 8;
-    let broker = open(Arc::new(MemoryStore::new())).await;
+    let broker = open(in_memory()).await;
     let watched = partitions(&broker, "t", PARTITIONS).await;
     let seen = Arc::new(AtomicU64::new(0));
     let appending = {

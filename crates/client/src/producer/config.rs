@@ -22,7 +22,7 @@ pub struct ProducerConfig {
     /// Maximum size of one request in bytes, in batches as sent. A larger batch is sent alone.
     pub request_bytes_max: usize,
     /// Maximum number of requests in flight to each partition. 1 preserves the order of the records of a partition;
-    /// with more, requests can overtake each other, except in a journal if the appends are exactly once. Small ones are
+    /// with more, requests can overtake each other, except if the appends are exactly once. Small ones are
     /// sent in order on one connection, unless it is full or slow. The broker recognizes the last five that it has
     /// stored: if the appends are exactly once and more than five are in flight when a connection breaks, the
     /// producer may stop.

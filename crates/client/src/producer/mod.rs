@@ -90,8 +90,7 @@ impl Producer {
     /// batches, which Kafka's clients read as they are. Without a partition, the record goes to that of its key, as
     /// with [`Producer::send_with_key`].
     ///
-    /// Needs a broker whose storage has a journal; otherwise the producer stops with an error with the code
-    /// `journal_missing`. Records without these fields are smaller and cheaper with [`Producer::send`]. A partition
+    /// Records without these fields are smaller and cheaper with [`Producer::send`]. A partition
     /// keeps the order of both; a record of `send` joins one of Kafka's batches if one is open in its partition.
     pub async fn send_message(&self, message: Message<'_>) -> Result<Receipt, ClientError> {
         let target = match (message.partition, message.key) {

@@ -246,7 +246,6 @@ impl From<TopicError> for ApiError {
             TopicError::NoPartition { .. } => code::PARTITION_NOT_FOUND,
             TopicError::FewerPartitions { .. } => code::PARTITIONS_FEWER,
             TopicError::Exists { .. } => code::TOPIC_EXISTS,
-            TopicError::Deleting { .. } => code::TOPIC_DELETING,
             TopicError::TooMany { .. } => code::TOPICS_TOO_MANY,
             TopicError::Store(error) => return error.into(),
         };
@@ -302,7 +301,6 @@ impl From<AppendError> for ApiError {
     fn from(error: AppendError) -> Self {
         let code = match error {
             AppendError::TooLarge { .. } | AppendError::BatchTooLarge { .. } => code::APPEND_TOO_LARGE,
-            AppendError::NoJournal => code::JOURNAL_MISSING,
             AppendError::Future { .. } | AppendError::NoTransactions { .. } | AppendError::InTransaction { .. } => {
                 code::RECORD_BATCH_INVALID
             }
@@ -405,18 +403,16 @@ mod tests {
     /// The conversions assert that a code's kind is that of the error.
     #[test]
     fn every_error_of_the_broker_has_a_code_of_its_kind() {
-        let object = rawline_broker::object::ObjectError::Header;
+        let object = rawline_broker::ObjectError::Header;
         let errors = [
             ApiError::from(TopicError::Name { name: "/".into() }),
             ApiError::from(TopicError::NotFound { name: "t".into() }),
             ApiError::from(TopicError::Exists { name: "t".into() }),
-            ApiError::from(TopicError::Deleting { name: "t".into() }),
             ApiError::from(TopicError::TooMany { what: "topics", limit: 1 }),
             ApiError::from(TopicError::NoPartition { name: "t".into(), number: 1, partitions: 1 }),
             ApiError::from(TopicError::FewerPartitions { name: "t".into(), partitions: 2, wanted: 1 }),
             ApiError::from(AppendError::TooLarge { bytes: 1, batches: 1 }),
             ApiError::from(AppendError::BatchTooLarge { bytes: 2, limit: 1 }),
-            ApiError::from(AppendError::NoJournal),
             ApiError::from(AppendError::Busy),
             ApiError::from(AppendError::Closed),
             ApiError::from(AppendError::TopicDeleted { topic: "t".into() }),
@@ -434,10 +430,7 @@ mod tests {
         let statuses = errors.map(|error| error.into_response().status().as_u16());
         assert_eq!(
             statuses,
-            [
-                400, 404, 409, 503, 507, 404, 409, 413, 413, 409, 503, 503, 404, 500, 409, 400, 507, 404, 404, 500,
-                500, 404, 404
-            ]
+            [400, 404, 409, 507, 404, 409, 413, 413, 503, 503, 404, 500, 409, 400, 507, 404, 404, 500, 500, 404, 404]
         );
     }
 }

@@ -66,7 +66,7 @@ fn info(topic: &Topic) -> TopicInfo {
 
 /// A topic with the extents of all partitions.
 async fn describe(topic: &Topic, partition: &Partition) -> Result<TopicInfo, ApiError> {
-    let all = topic.all_offsets().await?;
+    let all = topic.all_offsets();
     let extent = |offsets: Range<u64>| Extent { first_offset: offsets.start, next_offset: offsets.end };
     let Extent { first_offset, next_offset } = extent(partition.offsets());
     let Some(partitions) = u32::try_from(all.len()).ok().and_then(Partitions::new) else {
@@ -166,9 +166,7 @@ pub(crate) async fn topics<B>(
     let mut topics = Topics { has_totals, topics: Vec::new() };
     let is_seen = |topic: &Arc<Topic>| caller.grants().sees(&topic.status().name);
     for topic in api.broker.topics().into_iter().filter(is_seen) {
-        topic.open_partitions().await;
-        // The log reports what can't be opened.
-        let offsets = if has_totals { topic.all_offsets().await.ok() } else { None };
+        let offsets = has_totals.then(|| topic.all_offsets());
         topics.topics.push((topic, Totals::of(offsets.as_deref())));
     }
     let bytes = topics.topics.len() as u64 * (INFO_BYTES_MAX + TOPIC_NAME_BYTES_MAX as u64) + INFO_BYTES_MAX;

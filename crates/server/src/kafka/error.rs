@@ -68,7 +68,6 @@ impl From<TopicError> for Refusal {
             TopicError::NotFound { .. } | TopicError::NoPartition { .. } => ErrorCode::UnknownTopicOrPartition,
             TopicError::Exists { .. } => ErrorCode::TopicAlreadyExists,
             TopicError::FewerPartitions { .. } => ErrorCode::InvalidPartitions,
-            TopicError::Deleting { .. } => ErrorCode::LeaderNotAvailable,
             TopicError::TooMany { .. } => ErrorCode::PolicyViolation,
             TopicError::Store(error) if error.kind == Kind::TellHuman => ErrorCode::KafkaStorageError,
             TopicError::Store(error) if error.kind == Kind::FixRequest => ErrorCode::InvalidRequest,
@@ -90,7 +89,6 @@ impl From<AppendError> for Refusal {
             AppendError::TooLarge { .. } => ErrorCode::RecordListTooLarge,
             AppendError::BatchTooLarge { .. } => ErrorCode::MessageTooLarge,
             AppendError::Future { .. } => ErrorCode::InvalidTimestamp,
-            AppendError::NoJournal => ErrorCode::UnsupportedForMessageFormat,
             AppendError::NoKeys => ErrorCode::InvalidRecord,
             AppendError::TopicDeleted { .. } => ErrorCode::UnknownTopicOrPartition,
             // As Kafka does. Clients take the code of duplicates for success, which only one with the same content is.

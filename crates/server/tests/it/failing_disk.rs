@@ -1,9 +1,8 @@
-//! What producers and operators see of a disk that is full, or whose syncs fail, in both layouts of a directory.
+//! What producers and operators see of a disk that is full, or whose syncs fail.
 
-use crate::support::{append_head, connect, exchange, get};
+use crate::support::{append_head, connect, exchange, failed_journals, get};
 use bytes::Bytes;
 use rawline_broker::store::disk::{Device, DiskStore, Durability, Options, System, Work};
-use rawline_broker::store::s3::Layout;
 use rawline_server::http::HttpConfig;
 use rawline_testkit::served::Served;
 use std::fs::File;
@@ -60,16 +59,15 @@ impl Device for Held {
     }
 }
 
-fn store(dir: &Path, new_layout: Layout, disk: &Arc<Faulty>) -> Arc<DiskStore> {
-    let options = Options { durability: Durability::Fsync, segment_bytes: 1 << 20, new_layout };
+fn store(dir: &Path, disk: &Arc<Faulty>) -> Arc<DiskStore> {
+    let options = Options { durability: Durability::Fsync, segment_bytes: 1 << 20 };
     Arc::new(DiskStore::open_on(dir, options, Arc::new(Held(disk.clone()))).unwrap())
 }
 
 /// Opens a directory again; the broker before may still be ending.
-async fn reopen(dir: &Path, layout: Layout) -> Arc<DiskStore> {
-    let options = Options { new_layout: layout, ..Options::default() };
+async fn reopen(dir: &Path) -> Arc<DiskStore> {
     loop {
-        match DiskStore::open_with(dir, options) {
+        match DiskStore::open(dir, Durability::Fsync) {
             Ok(store) => return Arc::new(store),
             Err(error) => assert!(error.message.contains("in use"), "{error}"),
         }
@@ -95,84 +93,75 @@ async fn record(server: &Served, offset: u64) -> Option<String> {
     (status == 200).then(|| text.split_once("\r\n\r\n").unwrap().1.to_owned())
 }
 
-const LAYOUTS: [Layout; 2] = [Layout::Topics, Layout::Journal];
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_disk_asks_producers_to_wait_and_passes() {
-    for layout in LAYOUTS {
-        let (dir, disk) = (tempfile::tempdir().unwrap(), Arc::new(Faulty::default()));
-        let server = serve(store(dir.path(), layout, &disk)).await;
-        assert_eq!(append(&server, "one").await.0, 201);
-        disk.set(&disk.is_full, true);
-        for _ in 0..3 {
-            // Longer than what is allocated.
-            let (status, text) = append(&server, &"x".repeat(1 << 20)).await;
-            assert_eq!(status, 503, "{layout:?}: {text}");
-            assert!(text.contains("\"store_unavailable\"") && text.contains("retry-after: "), "{layout:?}: {text}");
-            assert!(text.contains("free disk space") && text.contains("nothing of it was stored"), "{text}");
-        }
-        assert_eq!(record(&server, 0).await.as_deref(), Some("one"), "{layout:?}");
-        assert!(ask(&server, "/health").await.1.ends_with("ok\n"), "{layout:?}");
-        disk.set(&disk.is_full, false);
-        let large = "y".repeat(1 << 20);
-        assert_eq!(append(&server, &large).await.0, 201, "{layout:?}");
-        assert_eq!(record(&server, 1).await, Some(large), "{layout:?}");
+    let (dir, disk) = (tempfile::tempdir().unwrap(), Arc::new(Faulty::default()));
+    let server = serve(store(dir.path(), &disk)).await;
+    assert_eq!(append(&server, "one").await.0, 201);
+    disk.set(&disk.is_full, true);
+    for _ in 0..3 {
+        // Longer than what is allocated.
+        let (status, text) = append(&server, &"x".repeat(1 << 20)).await;
+        assert_eq!(status, 503, "{text}");
+        assert!(text.contains("\"store_unavailable\"") && text.contains("retry-after: "), "{text}");
+        assert!(text.contains("free disk space") && text.contains("nothing of it was stored"), "{text}");
     }
+    assert_eq!(record(&server, 0).await.as_deref(), Some("one"));
+    assert!(ask(&server, "/health").await.1.ends_with("ok\n"));
+    disk.set(&disk.is_full, false);
+    let large = "y".repeat(1 << 20);
+    assert_eq!(append(&server, &large).await.0, 201);
+    assert_eq!(record(&server, 1).await, Some(large));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failed_write_is_not_stored_and_says_what_to_check() {
-    for layout in LAYOUTS {
-        let (dir, disk) = (tempfile::tempdir().unwrap(), Arc::new(Faulty::default()));
-        let server = serve(store(dir.path(), layout, &disk)).await;
-        assert_eq!(append(&server, "one").await.0, 201);
-        disk.set(&disk.fails_writes, true);
-        for _ in 0..3 {
-            let (status, text) = append(&server, "two").await;
-            assert_eq!(status, 500, "{layout:?}: {text}");
-            assert!(text.contains("check the disk"), "{layout:?}: {text}");
-        }
-        disk.set(&disk.fails_writes, false);
-        // A journal may still be finding out what became of the last one.
-        while append(&server, "three").await.0 != 201 {}
-        assert_eq!(record(&server, 1).await.as_deref(), Some("three"), "{layout:?}");
+    let (dir, disk) = (tempfile::tempdir().unwrap(), Arc::new(Faulty::default()));
+    let server = serve(store(dir.path(), &disk)).await;
+    assert_eq!(append(&server, "one").await.0, 201);
+    disk.set(&disk.fails_writes, true);
+    for _ in 0..3 {
+        let (status, text) = append(&server, "two").await;
+        assert_eq!(status, 500, "{text}");
+        assert!(text.contains("check the disk"), "{text}");
     }
+    disk.set(&disk.fails_writes, false);
+    // A journal may still be finding out what became of the last one.
+    while append(&server, "three").await.0 != 201 {}
+    assert_eq!(record(&server, 1).await.as_deref(), Some("three"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_a_failed_sync_nothing_is_appended_until_a_restart() {
-    for layout in LAYOUTS {
-        let (dir, disk) = (tempfile::tempdir().unwrap(), Arc::new(Faulty::default()));
-        let server = serve(store(dir.path(), layout, &disk)).await;
-        assert_eq!(append(&server, "one").await.0, 201);
-        disk.set(&disk.fails_syncs, true);
-        let refused = |(status, text): (u16, String)| {
-            assert_eq!(status, 500, "{layout:?}: {text}");
-            assert!(text.contains("\"store_failed\"") && !text.contains("retry-after"), "{layout:?}: {text}");
-            assert!(text.contains("until the broker is restarted"), "{layout:?}: {text}");
-        };
-        refused(append(&server, "two").await);
-        // The kernel may take the pages for clean now: that syncs succeed again says nothing.
-        disk.set(&disk.fails_syncs, false);
-        let writes = disk.writes.load(Ordering::SeqCst);
-        for _ in 0..3 {
-            refused(append(&server, "three").await);
-        }
-        assert_eq!(disk.writes.load(Ordering::SeqCst), writes, "{layout:?}: something was written");
-        assert_eq!(record(&server, 0).await.as_deref(), Some("one"), "{layout:?}");
-        assert_eq!(record(&server, 1).await, None, "{layout:?}");
-        if layout == Layout::Journal {
-            assert!(ask(&server, "/health").await.1.contains("1 topics have failed"), "all topics share the journal");
-            assert!(ask(&server, "/metrics").await.1.contains("rawline_topics_failed 1\n"));
-        }
-        drop(server);
-        let server = serve(reopen(dir.path(), layout).await).await;
-        // What the failed sync was to store may be there or not.
-        let second = record(&server, 1).await;
-        assert!(second.is_none() || second.as_deref() == Some("two"), "{layout:?}: {second:?}");
-        let next = 1 + u64::from(second.is_some());
-        assert_eq!(append(&server, "four").await.0, 201, "{layout:?}");
-        assert_eq!(record(&server, next).await.as_deref(), Some("four"), "{layout:?}");
-        assert_eq!(record(&server, 0).await.as_deref(), Some("one"), "{layout:?}");
+    let (dir, disk) = (tempfile::tempdir().unwrap(), Arc::new(Faulty::default()));
+    let server = serve(store(dir.path(), &disk)).await;
+    assert_eq!(append(&server, "one").await.0, 201);
+    let before = failed_journals(&server).await;
+    disk.set(&disk.fails_syncs, true);
+    let refused = |(status, text): (u16, String)| {
+        assert_eq!(status, 500, "{text}");
+        assert!(text.contains("\"store_failed\"") && !text.contains("retry-after"), "{text}");
+        assert!(text.contains("until the broker is restarted"), "{text}");
+    };
+    refused(append(&server, "two").await);
+    // The kernel may take the pages for clean now: that syncs succeed again says nothing.
+    disk.set(&disk.fails_syncs, false);
+    let writes = disk.writes.load(Ordering::SeqCst);
+    for _ in 0..3 {
+        refused(append(&server, "three").await);
     }
+    assert_eq!(disk.writes.load(Ordering::SeqCst), writes, "something was written");
+    assert_eq!(record(&server, 0).await.as_deref(), Some("one"));
+    assert_eq!(record(&server, 1).await, None);
+    assert!(ask(&server, "/health").await.1.contains("1 topics have failed"), "all topics share the journal");
+    assert!(failed_journals(&server).await > before);
+    drop(server);
+    let server = serve(reopen(dir.path()).await).await;
+    // What the failed sync was to store may be there or not.
+    let second = record(&server, 1).await;
+    assert!(second.is_none() || second.as_deref() == Some("two"), "{second:?}");
+    let next = 1 + u64::from(second.is_some());
+    assert_eq!(append(&server, "four").await.0, 201);
+    assert_eq!(record(&server, next).await.as_deref(), Some("four"));
+    assert_eq!(record(&server, 0).await.as_deref(), Some("one"));
 }

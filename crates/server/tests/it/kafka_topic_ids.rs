@@ -8,7 +8,6 @@ use rawline_kafka::messages::*;
 use rawline_kafka::{Api, ErrorCode, Response};
 use rawline_server::http::HttpConfig;
 use rawline_testkit::served::Served;
-use rawline_testkit::stores::in_memory;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -257,19 +256,4 @@ async fn offsets_of_groups_are_those_of_ids() {
     assert_eq!(commit(&mut client, id, 8).await, unknown);
     assert_eq!(committed(&mut client, Some(&[id, again])).await, [(id, -1, unknown), (again, -1, 0)]);
     assert_eq!(committed(&mut client, None).await, []);
-}
-
-/// Its topics have ids by their names.
-#[tokio::test]
-async fn a_storage_without_a_journal_has_ids_too() {
-    let server = Served::on(in_memory(), HttpConfig::default(), 64 << 20).await;
-    let mut client = Client::connect(&server).await;
-    client.create("t").await;
-    let id = metadata(&mut client, 13, None).await[0].2;
-    assert_ne!(id, NO_ID);
-    assert_eq!(metadata(&mut client, 13, Some(vec![with_id(id)])).await[0].1.as_deref(), Some("t"));
-    assert_eq!(fetch(&mut client, 18, id).await, (0, 0, Vec::new()));
-    let state = DeleteTopicState { name: None, topic_id: id };
-    assert_eq!(delete(&mut client, vec![state]).await, [(0, Some("t".to_owned()), id)]);
-    assert_eq!(fetch(&mut client, 18, id).await.0, i16::from(ErrorCode::UnknownTopicId));
 }

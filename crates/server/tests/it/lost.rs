@@ -5,7 +5,6 @@ use crate::support::kafka::Client;
 use crate::support::kafka_fetch::{Fetch, Fetched};
 use rawline_broker::store::StoreError;
 use rawline_broker::store::disk::{DiskStore, Durability, Options};
-use rawline_broker::store::s3::Layout;
 use rawline_kafka::{Api, ErrorCode};
 use rawline_server::http::HttpConfig;
 use rawline_testkit::served::Served;
@@ -16,7 +15,7 @@ use tokio::io::AsyncWriteExt;
 const RECORDS: usize = 100;
 
 fn open(dir: &Path) -> Result<Arc<DiskStore>, StoreError> {
-    let options = Options { durability: Durability::Fsync, segment_bytes: 8 << 10, new_layout: Layout::Journal };
+    let options = Options { durability: Durability::Fsync, segment_bytes: 8 << 10 };
     DiskStore::open_with(dir, options).map(Arc::new)
 }
 

@@ -3,10 +3,9 @@
 use crate::support::{append_head, connect, exchange, get, receive, wait_until};
 use rawline_broker::CommitThread;
 use rawline_broker::limits::BLOCK_BYTES;
-use rawline_broker::store::memory::MemoryStore;
 use rawline_server::http::HttpConfig;
 use rawline_testkit::batches::batch;
-use rawline_testkit::faulty::{Faulty, OnBegin};
+use rawline_testkit::faulty::{Faulty, FaultyStore, OnCreate, has_records};
 use rawline_testkit::served::{PATIENT, Served};
 use rawline_testkit::stores::in_memory;
 use std::sync::Arc;
@@ -207,23 +206,26 @@ async fn idle_connections_are_closed_when_the_broker_stops(server: Served) {
 }
 
 /// A store that confirms nothing until it is released, and the number of commits that it has begun.
-fn held() -> (Arc<Faulty>, Arc<AtomicUsize>) {
+fn held() -> (Arc<FaultyStore>, Arc<AtomicUsize>) {
     let begun = Arc::new(AtomicUsize::new(0));
-    let mut store = Faulty::new(Arc::new(MemoryStore::new()));
+    let mut store = Faulty::new();
     let count = begun.clone();
-    store.on_begin = Box::new(move |_, _| {
+    store.on_create = Box::new(move |index| {
+        if !has_records(index) {
+            return OnCreate::Pass;
+        }
         count.fetch_add(1, Ordering::Relaxed);
-        OnBegin::Hold
+        OnCreate::Hold
     });
-    (Arc::new(store), begun)
+    (store.shared(), begun)
 }
 
-/// Commits of little that a topic of this store has in flight. They hold no buffers.
+/// Commits of little that this store has in flight.
 const COMMITS: usize = 1;
 
-/// Waits until the broker has so many appends that arrived alone: each is a commit in flight, or has a buffer.
+/// Waits until the broker has so many appends that arrived alone: each has a buffer.
 async fn taken(server: &Served, begun: &AtomicUsize, appends: usize) {
-    let held = (appends.saturating_sub(COMMITS) * BLOCK_BYTES) as u64;
+    let held = (appends * BLOCK_BYTES) as u64;
     let has_taken = || server.pool.bytes() - server.pool.bytes_free() == held;
     wait_until(|| begun.load(Ordering::Relaxed) == appends.min(COMMITS) && has_taken()).await;
 }
@@ -252,7 +254,7 @@ mod appends_are_taken_while_earlier_ones_are_being_stored {
             stream.write_all(&small("topic-name=t", &one(&format!("record {number}")))).await.unwrap();
             taken(&server, &begun, number + 1).await;
         }
-        store.released.send_replace(true);
+        store.0.released.send_replace(true);
         let expected: Vec<_> = (0..APPENDS)
             .map(|number| format!("201 {{\"first_offset\":{number},\"next_offset\":{}}}", number + 1))
             .collect();
@@ -265,8 +267,15 @@ mod appends_are_taken_while_earlier_ones_are_being_stored {
 #[tokio::test]
 async fn appends_in_flight_are_answered_before_what_follows_them() {
     const APPENDS: usize = 30;
-    let (store, _) = held();
+    let (store, begun) = held();
     let server = Served::on(store.clone(), config(false), 64 << 20).await;
+    let mut other = connect(&server).await;
+    for topic in 0..2 * APPENDS {
+        let create = format!(
+            "POST /topic?topic-name=topic-{topic} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2\r\n\r\n{{}}"
+        );
+        assert_eq!(exchange(&mut other, &[create.as_bytes()]).await.unwrap().0, 201);
+    }
     let (mut mixed, mut ended) = (connect(&server).await, connect(&server).await);
     let mut topics = 0;
     for (stream, last) in [(&mut mixed, get("/health").into_bytes()), (&mut ended, Vec::new())] {
@@ -278,10 +287,10 @@ async fn appends_in_flight_are_answered_before_what_follows_them() {
         stream.write_all(&last).await.unwrap();
     }
     ended.shutdown().await.unwrap();
-    // A topic is created when an append to it begins.
-    let mut other = connect(&server).await;
-    while !exchange(&mut other, &[get("/topics").as_bytes()]).await.unwrap().1.contains("topic-59") {}
-    store.released.send_replace(true);
+    // The first commit is held; the others have time to arrive.
+    wait_until(|| begun.load(Ordering::Relaxed) == COMMITS).await;
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    store.0.released.send_replace(true);
     let mixed = responses(&mut mixed, APPENDS + 1).await;
     assert!(mixed[..APPENDS].iter().all(|response| response.starts_with("201 ")), "{mixed:?}");
     assert_eq!(mixed[APPENDS], "200 ok\n");
@@ -293,7 +302,7 @@ async fn appends_in_flight_are_answered_before_what_follows_them() {
 #[tokio::test]
 async fn appends_without_a_buffer_wait_for_those_before_them() {
     let (store, begun) = held();
-    let server = Served::on(store.clone(), config(false), 2 * BLOCK_BYTES).await;
+    let server = Served::on(store.clone(), config(false), (COMMITS + 2) * BLOCK_BYTES).await;
     let mut stream = connect(&server).await;
     for number in 0..COMMITS + 2 {
         stream.write_all(&small("topic-name=t", &one(&format!("record {number}")))).await.unwrap();
@@ -302,7 +311,7 @@ async fn appends_without_a_buffer_wait_for_those_before_them() {
     for number in COMMITS + 2..9 {
         stream.write_all(&small("topic-name=t", &one(&format!("record {number}")))).await.unwrap();
     }
-    store.released.send_replace(true);
+    store.0.released.send_replace(true);
     let responses = responses(&mut stream, 9).await;
     assert!(responses.iter().all(|response| response.starts_with("201 ")), "{responses:?}");
 }

@@ -1,8 +1,8 @@
 //! Local copies of immutable objects, bounded; losing them loses nothing.
 //!
 //! A copy is a file, `DIR/objects/TOPIC/FIRST_OFFSET-TAG.rwl`, written under another name and renamed when it is
-//! complete. Reads get its bytes from a mapping of the file, and only after [`object::verify`](crate::object::verify)
-//! has checked all of it in this process' life. One task fetches or checks an object, however many want it at once.
+//! complete. Reads get its bytes from a mapping of the file, and only after all of it was checked in
+//! this process' life. One task fetches or checks an object, however many want it at once.
 //! Where the disk is full, objects are read into a bounded amount of memory instead.
 
 mod check;

@@ -1,9 +1,8 @@
-//! How a directory is laid out: `DIR/storage.json` says so if it has a journal.
+//! What a directory says of itself: `DIR/storage.json`.
 
 use super::{Durability, io_error, sys};
 use crate::storage_id::StorageId;
 use crate::store::StoreError;
-use crate::store::s3::Layout;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 use std::path::Path;
@@ -17,10 +16,6 @@ const FORMAT: u32 = 2;
 /// The number of journals in a storage.
 const JOURNALS: u32 = 1;
 
-/// What a version without journals on directories finds where it looks for topics: it can't start.
-const TOPICS_NOTE: &str =
-    "The topics of this storage are in its journal. Use the version of Rawline that wrote it, or a newer one.\n";
-
 /// What the file says. A member that this version doesn't know may change what is safe, so it is refused.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -31,17 +26,13 @@ struct Storage {
     id: Option<StorageId>,
 }
 
-/// The directory's layout, and its id if it has one. An empty directory gets `new`.
-pub(super) fn find_or_decide(
-    dir: &Path,
-    new: Layout,
-    durability: Durability,
-) -> Result<(Layout, Option<StorageId>), StoreError> {
+/// The directory's id, if it has one. One that says nothing gets a journal.
+pub(super) fn find_or_decide(dir: &Path, durability: Durability) -> Result<Option<StorageId>, StoreError> {
     let path = dir.join(STORAGE);
     match std::fs::read(&path) {
         Ok(content) => {
             return match serde_json::from_slice::<Storage>(&content) {
-                Ok(Storage { format: FORMAT, journals: JOURNALS, id }) => Ok((Layout::Journal, id)),
+                Ok(Storage { format: FORMAT, journals: JOURNALS, id }) => Ok(id),
                 _ => Err(StoreError::human(format!(
                     "{} says {:?}; this version reads storages of format {FORMAT} with {JOURNALS} journal: use the \
                      version that wrote it, or a newer one",
@@ -53,21 +44,9 @@ pub(super) fn find_or_decide(
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(io_error("read", &path, &error)),
     }
-    let topics = dir.join("topics");
-    if new == Layout::Topics || has_topics(&topics)? {
-        return Ok((Layout::Topics, None));
-    }
     let id = Some(StorageId::draw());
     let decided = Storage { format: FORMAT, journals: JOURNALS, id };
     let create = || {
-        // An earlier version may have been started here, without a topic.
-        match std::fs::remove_dir(&topics) {
-            Err(error) if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-                return Err(error);
-            }
-            _ => {}
-        }
-        std::fs::write(&topics, TOPICS_NOTE)?;
         let mut draft = tempfile::NamedTempFile::new_in(dir)?;
         draft.write_all(&serde_json::to_vec(&decided)?)?;
         if durability == Durability::Fsync {
@@ -80,15 +59,5 @@ pub(super) fn find_or_decide(
     if durability == Durability::Fsync {
         sys::sync_dir(dir)?;
     }
-    Ok((Layout::Journal, id))
-}
-
-/// Whether there is a topic, or anything else.
-fn has_topics(topics: &Path) -> Result<bool, StoreError> {
-    match std::fs::read_dir(topics) {
-        Ok(mut entries) => Ok(entries.next().is_some()),
-        // A start that was interrupted has left its note.
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(false),
-        Err(error) => Err(io_error("list", topics, &error)),
-    }
+    Ok(id)
 }

@@ -11,7 +11,6 @@
 use super::device::Device;
 use super::io_error;
 use super::open_files::{Open, OpenFiles, Slot};
-use super::seal::Entry;
 use super::sys::{is_resident, populate};
 use crate::store::StoreError;
 use crate::store::mapping::copy;
@@ -37,8 +36,6 @@ pub(super) struct Segment {
     is_own: bool,
     slot: Arc<Slot>,
     files: Arc<OpenFiles>,
-    /// Its objects, as long as no seal on disk has them.
-    entries: Mutex<Option<Arc<Vec<Entry>>>>,
     /// Whether its files are removed, or will be.
     removed: AtomicBool,
     /// Held while its files are written to, except by commits.
@@ -46,22 +43,11 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    /// A segment of an earlier run, to be opened when it is first read. `entries` where no seal on disk has them.
-    pub(super) fn of_earlier_run(
-        dir: &Path,
-        first_offset: u64,
-        bytes: u64,
-        entries: Option<Vec<Entry>>,
-        files: &Arc<OpenFiles>,
-    ) -> Segment {
+    /// A segment of an earlier run, to be opened when it is first read.
+    pub(super) fn of_earlier_run(dir: &Path, first_offset: u64, bytes: u64, files: &Arc<OpenFiles>) -> Segment {
         assert!(bytes > 0, "the segment at offset {first_offset} has no object");
-        if let Some(last) = entries.as_ref().and_then(|entries| entries.last()) {
-            let end = last.range().end as u64;
-            assert_eq!(end, bytes, "the last object of the segment at offset {first_offset} ends elsewhere");
-        }
         let segment = Segment::new(dir, first_offset, bytes, false, files);
         segment.bytes.store(bytes, Ordering::Release);
-        segment.set_entries(entries);
         segment
     }
 
@@ -100,7 +86,6 @@ impl Segment {
             is_own,
             slot: Arc::default(),
             files: files.clone(),
-            entries: Mutex::default(),
             removed: AtomicBool::new(false),
             sealing: Mutex::default(),
         }
@@ -178,15 +163,6 @@ impl Segment {
         self.slot.look(|open| open.file.metadata().ok().map(|found| found.ino())).flatten()
     }
 
-    /// Its objects, from memory while no seal on disk has them.
-    pub(super) fn entries(&self) -> Option<Arc<Vec<Entry>>> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    pub(super) fn set_entries(&self, entries: Option<Vec<Entry>>) {
-        *self.entries.lock().unwrap_or_else(PoisonError::into_inner) = entries.map(Arc::new);
-    }
-
     /// Cuts the file off at `end`, where the objects end. `file` is the segment, opened for writing.
     ///
     /// Only while the directory is locked: a start doesn't expect a file that it reads to become shorter.
@@ -210,14 +186,12 @@ impl Segment {
             self.device().write(&file, &[Bytes::copy_from_slice(seal)], 0)?;
             self.device().sync(&file)
         };
-        match write() {
-            // Whoever asks for the entries now finds them there.
-            Ok(()) => self.set_entries(None),
-            Err(error) => tracing::warn!(
+        if let Err(error) = write() {
+            tracing::warn!(
                 index = %path.display(),
                 %error,
                 "a segment's index could not be written; the next start walks the segment and writes it"
-            ),
+            );
         }
         Ok(())
     }

@@ -1,23 +1,18 @@
 //! Requests to a bucket, each with its retries.
 
+use super::S3Config;
 use super::address::Address;
 use super::connect::{Connected, Credentials, connect, words};
 use super::date::DateSlot;
 use super::failed::{Failed, Reply, Tries, error_chain};
 use super::outage::Outage;
-use super::{S3Config, is_same};
 use crate::journal::Dated;
-use crate::limits::INDEX_BYTES_GUESS;
-use crate::object::{Header, ObjectIndex};
+use crate::store::StoreError;
 use crate::store::cache::{CacheError, Sink};
-use crate::store::{SETTINGS_NAME, StoreError};
 use bytes::Bytes;
 use futures_util::StreamExt;
 use object_store::path::Path;
-use object_store::{
-    GetOptions, GetRange, ObjectMeta, ObjectStore, PutMode, PutOptions, PutPayload, PutResult, UpdateVersion,
-};
-use rawline_batch::Crc32c;
+use object_store::{GetOptions, GetRange, ObjectStore, PutMode, PutOptions, PutPayload, PutResult};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -78,27 +73,9 @@ impl Bucket {
         Err(StoreError::human(format!("no credentials for {address}: {advice}: {cause}")))
     }
 
-    pub(super) async fn topics(&self) -> Result<Vec<String>, StoreError> {
-        let prefix = if self.address.prefix.is_empty() { Path::default() } else { self.path("")? };
-        let mut tries = self.tries();
-        // Each page is a request, but they are not available one by one here.
-        let limit = self.request_timeout.max(self.retry_budget);
-        let listed = loop {
-            let failed = match timeout(limit, self.store.list_with_delimiter(Some(&prefix))).await {
-                Ok(Ok(listed)) => break listed,
-                Ok(Err(error)) => Failed::from(error),
-                Err(_) => Failed::TimedOut,
-            };
-            tries.again(failed).await.map_err(|failed| self.explain("list", &prefix, &failed))?;
-        };
-        let names = listed.common_prefixes.iter().filter_map(|prefix| prefix.filename());
-        Ok(names.filter(|name| !name.starts_with('.')).map(str::to_owned).collect())
-    }
-
-    /// Creates an object if it doesn't exist. One try; returns its tag.
-    pub(super) async fn create(&self, path: &Path, payload: PutPayload) -> Result<u32, Failed> {
-        let put = self.put(path, payload, PutMode::Create.into()).await?;
-        Ok(tag(put.e_tag.as_deref()))
+    /// Creates an object if it doesn't exist. One try.
+    pub(super) async fn create(&self, path: &Path, payload: PutPayload) -> Result<(), Failed> {
+        self.put(path, payload, PutMode::Create.into()).await.map(drop)
     }
 
     /// Sends one PUT, which may take a second more for each MiB.
@@ -111,36 +88,15 @@ impl Bucket {
         }
     }
 
-    /// An object's checked header, the bytes it was read from, and the object's tag; `None` if there is no such object.
-    pub(super) async fn index(&self, path: &Path) -> Result<Option<(Header, Bytes, u32)>, CacheError> {
-        let Some((mut front, mut tag)) = self.front(path, INDEX_BYTES_GUESS).await? else { return Ok(None) };
-        let index_bytes = Header::parse(&front)?.index_bytes();
-        if index_bytes > front.len() {
-            match self.front(path, index_bytes as u64).await? {
-                Some(whole) => (front, tag) = whole,
-                None => return Ok(None),
-            }
-        }
-        let header = ObjectIndex::parse(&front)?.header;
-        Ok(Some((header, front, tag)))
-    }
-
-    /// The first bytes of an object, fewer if it has fewer, and its tag; `None` if there is no such object.
-    pub(super) async fn front(&self, path: &Path, bytes: u64) -> Result<Option<(Bytes, u32)>, StoreError> {
+    /// The first bytes of an object, fewer if it has fewer; `None` if there is no such object.
+    pub(super) async fn front(&self, path: &Path, bytes: u64) -> Result<Option<Bytes>, StoreError> {
         let range = Some(GetRange::Bounded(0..bytes));
-        let got = self.get(path, GetOptions { range, ..GetOptions::default() }).await?;
-        Ok(got.map(|(front, found)| (front, tag(found.and_then(|found| found.e_tag).as_deref()))))
+        self.get(path, GetOptions { range, ..GetOptions::default() }).await
     }
 
-    /// A small key's content and its version; `None` if there is no such key.
-    pub(super) async fn small(&self, path: &Path) -> Result<Option<(Bytes, Option<UpdateVersion>)>, StoreError> {
-        let got = self.get(path, GetOptions::default()).await?;
-        // Each service compares one of the two.
-        let version = |found: ObjectMeta| {
-            let is_known = found.e_tag.is_some() || found.version.is_some();
-            is_known.then_some(UpdateVersion { e_tag: found.e_tag, version: found.version })
-        };
-        Ok(got.map(|(bytes, found)| (bytes, found.and_then(version))))
+    /// A small key's content; `None` if there is no such key.
+    pub(super) async fn small(&self, path: &Path) -> Result<Option<Bytes>, StoreError> {
+        self.get(path, GetOptions::default()).await
     }
 
     /// Bytes of a key, and the store's time at which it was stored, in seconds since the Unix epoch; `None` if there is
@@ -175,13 +131,9 @@ impl Bucket {
         Ok(Dated { found, date: date.ok_or_else(no_date)? })
     }
 
-    /// An object's bytes, and what is known of it unless it is empty.
-    async fn get(&self, path: &Path, options: GetOptions) -> Result<Option<(Bytes, Option<ObjectMeta>)>, StoreError> {
-        let get = || async {
-            let got = self.store.get_opts(path, options.clone()).await?;
-            let found = got.meta.clone();
-            Ok::<_, object_store::Error>((got.bytes().await?, Some(found)))
-        };
+    /// An object's bytes; `None` if there is no such object.
+    async fn get(&self, path: &Path, options: GetOptions) -> Result<Option<Bytes>, StoreError> {
+        let get = || async { self.store.get_opts(path, options.clone()).await?.bytes().await };
         let mut tries = self.tries();
         loop {
             let failed = match timeout(self.request_timeout, get()).await {
@@ -193,60 +145,19 @@ impl Bucket {
                 return Ok(None);
             }
             if failed.is_empty_object() {
-                return Ok(Some((Bytes::new(), None)));
+                return Ok(Some(Bytes::new()));
             }
             tries.again(failed).await.map_err(|failed| self.explain("read", path, &failed))?;
         }
     }
 
-    /// Stores a key, replacing what was there.
-    pub(super) async fn replace(&self, path: &Path, bytes: Bytes) -> Result<(), StoreError> {
-        let mut tries = self.tries();
-        loop {
-            let put = self.store.put_opts(path, bytes.clone().into(), PutMode::Overwrite.into());
-            let failed = match timeout(self.request_timeout, put).await {
-                Ok(Ok(_)) => return Ok(()),
-                Ok(Err(error)) => Failed::from(error),
-                Err(_) => Failed::TimedOut,
-            };
-            tries.again(failed).await.map_err(|failed| self.explain("store", path, &failed))?;
-        }
-    }
-
-    /// Stores a key, replacing what was there, if that still has this version. False if it does not.
-    pub(super) async fn replace_if(
-        &self,
-        path: &Path,
-        bytes: Bytes,
-        version: UpdateVersion,
-    ) -> Result<bool, StoreError> {
-        let mut tries = self.tries();
-        loop {
-            let put = self.store.put_opts(path, bytes.clone().into(), PutMode::Update(version.clone()).into());
-            let failed = match timeout(self.request_timeout, put).await {
-                Ok(Ok(_)) => return Ok(true),
-                Ok(Err(object_store::Error::Precondition { .. })) => return Ok(false),
-                Ok(Err(error)) => Failed::from(error),
-                Err(_) => Failed::TimedOut,
-            };
-            if failed.is_missing_object() {
-                return Ok(false);
-            }
-            tries.again(failed).await.map_err(|failed| self.explain("store", path, &failed))?;
-        }
-    }
-
-    /// Fetches a whole object, which must have this tag. After an interruption it continues where it was.
-    pub(super) async fn fetch(&self, path: &Path, bytes: u64, tag: u32, sink: Sink) -> Result<(), StoreError> {
+    /// Fetches a whole object. After an interruption it continues where it was.
+    pub(super) async fn fetch(&self, path: &Path, bytes: u64, sink: Sink) -> Result<(), StoreError> {
         let mut position = 0;
         let mut tries = self.tries();
         while position < bytes {
             let before = position;
-            let failed = match self.fetch_some(path, bytes, tag, &mut position, &sink).await {
-                Ok(true) => continue,
-                Ok(false) => return Err(self.replaced(path)),
-                Err(failed) => failed,
-            };
+            let Err(failed) = self.fetch_some(path, bytes, &mut position, &sink).await else { continue };
             if failed.is_missing_object() {
                 return Err(self.gone(path));
             }
@@ -258,22 +169,11 @@ impl Bucket {
         Ok(())
     }
 
-    /// False if another object has the key.
-    async fn fetch_some(
-        &self,
-        path: &Path,
-        bytes: u64,
-        wanted: u32,
-        position: &mut u64,
-        sink: &Sink,
-    ) -> Result<bool, Failed> {
+    async fn fetch_some(&self, path: &Path, bytes: u64, position: &mut u64, sink: &Sink) -> Result<(), Failed> {
         let range = (*position > 0).then_some(GetRange::Bounded(*position..bytes));
         let options = GetOptions { range, ..GetOptions::default() };
         let got = timeout(self.request_timeout, self.store.get_opts(path, options)).await;
         let got = got.map_err(|_| Failed::TimedOut)?.map_err(Failed::from)?;
-        if !is_same(wanted, tag(got.meta.e_tag.as_deref())) {
-            return Ok(false);
-        }
         if got.meta.size != bytes {
             let found = got.meta.size;
             return Err(Failed::ForGood(Reply::new(format!(
@@ -290,7 +190,7 @@ impl Bucket {
                     }
                 }
                 Ok(None) if *position < bytes => return Err(Failed::Passing(Reply::new("the response was truncated"))),
-                Ok(None) => return Ok(true),
+                Ok(None) => return Ok(()),
                 Ok(Some(Err(error))) => return Err(Failed::from(error)),
                 Err(_) => return Err(Failed::TimedOut),
             }
@@ -312,18 +212,6 @@ impl Bucket {
         }
     }
 
-    pub(super) fn topic_path(&self, topic: &str) -> Result<Path, StoreError> {
-        self.path(topic)
-    }
-
-    pub(super) fn settings_path(&self, topic: &str) -> Result<Path, StoreError> {
-        self.path(&format!("{topic}/{SETTINGS_NAME}"))
-    }
-
-    pub(super) fn object_path(&self, topic: &str, first_offset: u64) -> Result<Path, StoreError> {
-        self.path(&format!("{topic}/{first_offset:020}.rwl"))
-    }
-
     pub(super) fn path(&self, below: &str) -> Result<Path, StoreError> {
         let key = format!("{}/{below}", self.address.prefix);
         Path::parse(key.trim_matches('/'))
@@ -341,20 +229,11 @@ impl Bucket {
         format!("create the empty object {url} (`{command}`)")
     }
 
-    /// Another broker may have deleted the topic's front; a reader finds out by reading again.
+    /// Another broker may have deleted what the object has, or moved it; a reader finds out by reading again.
     pub(super) fn gone(&self, path: &Path) -> StoreError {
         let url = self.url(path);
         let message = format!("{url} is gone from the bucket; retry, and if it stays away, restore it from a copy");
         StoreError::gone(message)
-    }
-
-    /// Another broker has deleted the topic and created one with the same name.
-    pub(super) fn replaced(&self, path: &Path) -> StoreError {
-        StoreError::human(format!(
-            "{} is another object than it was: its topic was deleted, and another one has its name; restart this \
-             broker to use that",
-            self.url(path)
-        ))
     }
 
     pub(super) fn unreadable(&self, path: &Path, error: CacheError) -> StoreError {
@@ -373,12 +252,4 @@ impl Bucket {
     pub(super) fn tries(&self) -> Tries<'_> {
         Tries::at(self)
     }
-}
-
-/// A checksum of an object's ETag: enough to distinguish the object from another that once had its key.
-pub(super) fn tag(e_tag: Option<&str>) -> u32 {
-    let Some(e_tag) = e_tag else { return 0 };
-    let mut crc = Crc32c::new();
-    crc.update(e_tag.trim_matches('"').as_bytes());
-    crc.value()
 }

@@ -39,7 +39,6 @@ pub struct S3Journal {
     /// Nothing is stored or deleted before it has passed.
     pub(super) probe: Probe,
     pub(super) laid: Laid,
-    pub(super) deletion_delay: Duration,
     /// Whether the bucket's dates correct this machine's clock.
     pub(super) has_clock: bool,
 }
@@ -230,7 +229,7 @@ fn mark_of(meta: &ObjectMeta) -> Option<u64> {
 
 impl JournalStore for S3Journal {
     fn deletion_delay(&self) -> Duration {
-        self.deletion_delay
+        self.laid.deletion_delay
     }
 
     fn has_clock(&self) -> bool {

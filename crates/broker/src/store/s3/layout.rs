@@ -1,21 +1,18 @@
-//! How a storage in a bucket is laid out: `PREFIX/storage.json` says so from the first start on.
+//! What a storage in a bucket says of itself from the first start on: `PREFIX/storage.json`.
 
 use super::S3Config;
 use super::bucket::Bucket;
 use super::failed::Failed;
-use super::listing::parse_key;
 use super::probe::Probe;
 use crate::limits::{DELETION_DELAY, DELETION_DELAY_MIN};
 use crate::storage_id::StorageId;
-use crate::store::{SETTINGS_NAME, Setting, StoreError};
+use crate::store::{Setting, StoreError};
 use bytes::Bytes;
-use futures_util::StreamExt;
 use object_store::path::Path;
 use rawline_journal::JOURNALS_MAX;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::time::Duration;
-use tokio::time::timeout;
 
 /// Name of the key.
 const STORAGE: &str = "storage.json";
@@ -23,32 +20,15 @@ const STORAGE: &str = "storage.json";
 /// The format that this version writes.
 const FORMAT: u32 = 2;
 
-/// Number of keys of a folder that are looked at to see whether it is a topic's: one page of a listing.
-const KEYS_MAX: usize = 1000;
-
-/// Where the records of a storage in a bucket are.
+/// What a storage says of itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Layout {
-    /// Journals have all topics' records.
-    Journal,
-    /// Each topic has its own objects: what earlier versions write.
-    Topics,
-}
-
-/// How a storage is laid out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Laid {
-    /// As [`Layout::Journal`].
-    Journal {
-        /// How long objects that nobody needs stay. All brokers must agree on it.
-        deletion_delay: Duration,
-        /// Number of journals. All brokers must agree on it too.
-        journals: u32,
-        /// What tells the storage from others, if it says so.
-        id: Option<StorageId>,
-    },
-    /// As [`Layout::Topics`].
-    Topics,
+pub(super) struct Laid {
+    /// How long objects that nobody needs stay. All brokers must agree on it.
+    pub deletion_delay: Duration,
+    /// Number of journals. All brokers must agree on it too.
+    pub journals: u32,
+    /// What tells the storage from others, if it says so.
+    pub id: Option<StorageId>,
 }
 
 /// What the key says. A member that this version doesn't know may change what is safe, so it is refused.
@@ -81,16 +61,13 @@ impl Asked {
     }
 }
 
-/// The storage's layout. An empty storage gets what the configuration says. Nothing is stored before the probe has
-/// passed.
+/// What the storage says. One that says nothing gets what the configuration says. Nothing is stored before the probe
+/// has passed.
 pub(super) async fn find_or_decide(bucket: &Bucket, probe: &Probe, config: &S3Config) -> Result<Laid, StoreError> {
     let asked = Asked::of(config);
     let path = bucket.path(STORAGE)?;
-    if let Some((content, _)) = bucket.small(&path).await? {
+    if let Some(content) = bucket.small(&path).await? {
         return check(bucket, &path, &content, asked);
-    }
-    if config.new_layout == Layout::Topics || has_topics(bucket).await? {
-        return without_journal(asked);
     }
     let journals = asked.journals.unwrap_or(1);
     if !(1..=JOURNALS_MAX).contains(&journals) {
@@ -110,39 +87,25 @@ pub(super) async fn find_or_decide(bucket: &Bucket, probe: &Probe, config: &S3Co
     let mut tries = bucket.tries();
     loop {
         match bucket.create(&path, Bytes::from(content.clone()).into()).await {
-            Ok(_) => return Ok(Laid::Journal { deletion_delay: delay, journals, id }),
+            Ok(_) => return Ok(Laid { deletion_delay: delay, journals, id }),
             // Another broker starts at the same time, or the response to an earlier try was lost.
             Err(Failed::Exists { in_progress: false }) => {
                 let found = bucket.small(&path).await?;
                 let gone = || StoreError::wait(format!("{} was created and deleted again; retry", bucket.url(&path)));
-                return check(bucket, &path, &found.ok_or_else(gone)?.0, asked);
+                return check(bucket, &path, &found.ok_or_else(gone)?, asked);
             }
             Err(failed) => tries.again(failed).await.map_err(|failed| bucket.explain("store", &path, &failed))?,
         }
     }
 }
 
-/// A storage of an earlier version.
-fn without_journal(asked: Asked) -> Result<Laid, StoreError> {
-    if asked.deletion_delay.is_some() {
-        let message = "the storage has no journal, so its objects are deleted at once; don't set a deletion delay";
-        return Err(StoreError::human(message).about(Setting::DeletionDelay));
-    }
-    if asked.journals.is_some() {
-        let message = "an earlier version has created the storage, which has no journal; omit the number of journals, \
-                       or use another storage";
-        return Err(StoreError::human(message).about(Setting::Journals));
-    }
-    Ok(Laid::Topics)
-}
-
-/// The layout of a storage that exists and has a journal, which a broker that stores nothing follows.
-pub(super) async fn find_journal(bucket: &Bucket, config: &S3Config) -> Result<Laid, StoreError> {
+/// What a storage says that exists, which a broker that stores nothing follows.
+pub(super) async fn find(bucket: &Bucket, config: &S3Config) -> Result<Laid, StoreError> {
     let path = bucket.path(STORAGE)?;
     match bucket.small(&path).await? {
-        Some((content, _)) => check(bucket, &path, &content, Asked::of(config)),
+        Some(content) => check(bucket, &path, &content, Asked::of(config)),
         None => Err(StoreError::human(format!(
-            "there is no {}: a read-only broker follows a storage with a journal, which others write; start one that \
+            "there is no {}: a read-only broker follows a storage that others write; start one that \
              isn't read-only first",
             bucket.url(&path)
         ))),
@@ -175,7 +138,7 @@ fn check(bucket: &Bucket, path: &Path, content: &[u8], asked: Asked) -> Result<L
         return Err(StoreError::human(message).about(Setting::Journals));
     }
     match asked.deletion_delay.filter(|asked| *asked != deletion_delay) {
-        None => Ok(Laid::Journal { deletion_delay, journals, id }),
+        None => Ok(Laid { deletion_delay, journals, id }),
         Some(asked) => Err(StoreError::human(format!(
             "the storage was created with a deletion delay of {deletion_delay:?}, which can't change: brokers that \
              disagree on it could lose records; omit the delay of {asked:?}, or use another storage"
@@ -199,43 +162,4 @@ pub(super) async fn changed(bucket: &Bucket, laid: Laid) -> Result<Option<StoreE
         "the storage was changed while the broker was running: {why}. Nothing more is stored; restore the storage from \
          a copy, or restart the broker to use it as it is now"
     ))))
-}
-
-/// Whether an earlier version has stored a topic here. Others' folders don't count.
-async fn has_topics(bucket: &Bucket) -> Result<bool, StoreError> {
-    for name in bucket.topics().await? {
-        let folder = bucket.topic_path(&name)?;
-        let mut tries = bucket.tries();
-        let is_topic = loop {
-            match has_topics_key(bucket, &folder).await {
-                Ok(is_topic) => break is_topic,
-                Err(failed) => tries.again(failed).await.map_err(|failed| bucket.explain("list", &folder, &failed))?,
-            }
-        };
-        if is_topic {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-/// Whether one of a folder's first keys is one that a topic has.
-async fn has_topics_key(bucket: &Bucket, folder: &Path) -> Result<bool, Failed> {
-    let mut keys = bucket.store.list(Some(folder)).take(KEYS_MAX);
-    loop {
-        match timeout(bucket.request_timeout, keys.next()).await {
-            Ok(None) => return Ok(false),
-            Ok(Some(Ok(key))) if is_topics(folder, &key.location) => return Ok(true),
-            Ok(Some(Ok(_))) => {}
-            Ok(Some(Err(error))) => return Err(Failed::from(error)),
-            Err(_) => return Err(Failed::TimedOut),
-        }
-    }
-}
-
-/// Whether a key in a folder is one that a topic has.
-fn is_topics(folder: &Path, key: &Path) -> bool {
-    let Some(mut parts) = key.prefix_match(folder) else { return false };
-    let (Some(name), None) = (parts.next(), parts.next()) else { return false };
-    name.as_ref() == SETTINGS_NAME || parse_key(name.as_ref()).is_some()
 }

@@ -10,9 +10,6 @@ use object_store::path::Path;
 use rawline_journal::Place;
 use std::ops::Range;
 
-/// The id of an object of a journal distinguishes it from others, not its ETag.
-pub(super) const TAG_UNKNOWN: u32 = 0;
-
 impl S3Journal {
     /// Bytes of a piece as of an object: all of `range` is in its index, or all of it in its batches.
     pub(super) async fn read_piece(
@@ -79,7 +76,7 @@ impl S3Journal {
         range: Range<u64>,
     ) -> Result<Bytes, CacheError> {
         let (name, object_bytes) = (self.copy_of(place), u64::from(place.object_bytes));
-        let (fetch, wanted) = (fetch(&self.bucket, path.clone(), object_bytes, TAG_UNKNOWN), range.end - range.start);
+        let (fetch, wanted) = (fetch(&self.bucket, path.clone(), object_bytes), range.end - range.start);
         let bytes = self.cache.get(&name, object_bytes, range, fetch).await?;
         assert_eq!(bytes.len() as u64, wanted, "the cache returned other bytes of {place:?}");
         Ok(bytes)

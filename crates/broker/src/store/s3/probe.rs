@@ -3,7 +3,6 @@
 use super::bucket::Bucket;
 use super::connect::{Words, words};
 use super::failed::Failed;
-use crate::object::HEADER_BYTES;
 use crate::store::StoreError;
 use crate::tasks;
 use bytes::Bytes;
@@ -19,6 +18,8 @@ const PROBES: &str = ".rawline-probe";
 /// let several win nearly every time.
 const RACES: u64 = 3;
 const RACERS: u64 = 8;
+/// More bytes than a probe stores.
+const PROBE_BYTES_MAX: u64 = 64;
 
 /// A probe that runs while the bucket is read already.
 #[derive(Clone)]
@@ -83,7 +84,7 @@ impl Bucket {
                 Err(failed) => tries.again(failed).await.map_err(|failed| self.explain("store", path, &failed))?,
             }
         }
-        match self.front(path, HEADER_BYTES as u64).await?.as_ref().map(|(front, _)| front.as_ref()) {
+        match self.front(path, PROBE_BYTES_MAX).await?.as_deref() {
             Some(b"first") => Ok(()),
             Some(_) => Err(self.refuse("said that an object exists and overwrote it nevertheless")),
             None => Err(self.refuse("said that it had stored an object and does not have it")),
@@ -110,7 +111,7 @@ impl Bucket {
         });
         let ended: Result<Vec<(Bytes, Raced)>, StoreError> = join_all(racers).await.into_iter().collect();
         let ended = ended?;
-        let Some((stored, _)) = self.front(path, HEADER_BYTES as u64).await? else {
+        let Some(stored) = self.front(path, PROBE_BYTES_MAX).await? else {
             return Err(self.refuse("said that it had stored an object and does not have it"));
         };
         let has_won = |(payload, raced): &&(Bytes, Raced)| match raced {

@@ -247,7 +247,7 @@ impl Division {
                     ids.extend(count.to_be_bytes());
                     partitions.insert(name.clone(), count);
                 }
-                Err(TopicError::NotFound { .. } | TopicError::Deleting { .. } | TopicError::Name { .. }) => {}
+                Err(TopicError::NotFound { .. } | TopicError::Name { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
         }

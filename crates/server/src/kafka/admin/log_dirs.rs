@@ -77,7 +77,7 @@ async fn partitions(
     topic: &Topic,
     is_wanted: impl Fn(i32) -> bool,
 ) -> Result<Vec<DescribeLogDirsPartition>, TopicError> {
-    let sizes = topic.all_bytes().await?;
+    let sizes = topic.partitions_bytes();
     let described =
         (0..).zip(sizes).filter(|(number, _)| is_wanted(*number)).map(|(number, bytes)| DescribeLogDirsPartition {
             partition_index: number,

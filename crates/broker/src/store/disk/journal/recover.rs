@@ -222,13 +222,13 @@ impl Found {
         if !self.is_sealed {
             self.write_seal(dir, files)?;
         }
-        let segment = Segment::of_earlier_run(dir, first_number, segment_bytes, None, files);
+        let segment = Segment::of_earlier_run(dir, first_number, segment_bytes, files);
         Ok(Some(Stored::new(segment, self.seal.entries, true)))
     }
 
     fn write_seal(&self, dir: &Path, files: &Arc<OpenFiles>) -> Result<(), StoreError> {
         let Seal { first_number, segment_bytes, .. } = self.seal;
-        let segment = Segment::of_earlier_run(dir, first_number, segment_bytes, None, files);
+        let segment = Segment::of_earlier_run(dir, first_number, segment_bytes, files);
         let file =
             File::options().write(true).open(&self.path).map_err(|error| io_error("open", &self.path, &error))?;
         // Bytes that are no object are kept for a person to look at; nobody reads past the seal's end.
@@ -262,6 +262,6 @@ pub(super) fn merged(dir: &Path, files: &Arc<OpenFiles>) -> Result<BTreeMap<u64,
 
 /// A file that holds one object.
 pub(super) fn whole_file(dir: &Path, number: u64, length: u64, files: &Arc<OpenFiles>) -> Stored {
-    let segment = Segment::of_earlier_run(dir, number, length, None, files);
+    let segment = Segment::of_earlier_run(dir, number, length, files);
     Stored::new(segment, vec![Entry::new(0..length)], true)
 }

@@ -32,7 +32,7 @@ impl std::ops::Deref for Opened {
 }
 
 fn try_open(dir: &Path, durability: Durability, device: impl Device) -> Result<Opened, StoreError> {
-    let options = Options { durability, segment_bytes: 16 << 10, ..Options::default() };
+    let options = Options { durability, segment_bytes: 16 << 10 };
     let lock = Arc::new(DirLock::acquire(dir)?);
     let journal = DiskJournal::open(dir, options, &Arc::new(OpenFiles::on(Arc::new(device))), &lock)?;
     Ok(Opened { journal, _lock: lock })

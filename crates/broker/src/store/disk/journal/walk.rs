@@ -3,7 +3,7 @@
 use super::frame::{ALIGNMENT, FRAME_BYTES, Frame, MAGIC};
 use super::seal::Entry;
 use crate::object::ObjectError;
-use crate::store::disk::walk::data_ranges;
+use crate::store::disk::holes::data_ranges;
 use crate::store::verify_object;
 use rawline_journal::Index;
 use std::fs::File;

@@ -35,10 +35,9 @@ import java.util.concurrent.locks.ReentrantLock;
  * request, again every 5 minutes, and when the broker or a route says that it has changed. Requests to up to 64
  * partitions are in flight at a time.
  *
- * <p><b>Exactly once in a journal.</b> When a connection breaks after a request was sent, the producer can't know
- * whether the broker carried it out, and sends it again. A broker with a journal, in a bucket or a directory,
- * recognizes its batches by the producer's id and their sequence in their partition, and stores them once, also if
- * the broker was killed in between.
+ * <p><b>Exactly once.</b> When a connection breaks after a request was sent, the producer can't know whether the broker
+ * carried it out, and sends it again. The broker recognizes its batches by the producer's id and their sequence in
+ * their partition, and stores them once, also if the broker was killed in between.
  *
  * <p><b>Named producers.</b> When a process restarts, it can't know what its predecessor had in flight. A producer with
  * the same {@linkplain ProducerConfig#name name} fences the one before it: what that one had in flight is stored before

@@ -121,7 +121,7 @@ public final class ProducerConfig {
 
     /**
      * Maximum number of requests in flight to a partition. 1, the default, keeps the order of its records; with more,
-     * requests can overtake each other, except in a journal if the appends are exactly once. Small ones are sent in
+     * requests can overtake each other, except if the appends are exactly once. Small ones are sent in
      * order on one connection. To all partitions together, up to 64 requests are in flight, or this number if it is
      * higher.
      *

@@ -10,7 +10,6 @@ use crate::store::disk::journal::{DiskJournal, ahead, walk};
 use crate::store::disk::open_files::OpenFiles;
 use crate::store::disk::{Device, Durability, Options};
 use crate::store::lock::DirLock;
-use crate::store::s3::Layout;
 use rawline_batch::{Checker, Limits as BatchLimits};
 use rawline_journal::{Limits, MergeLimits, PartitionId};
 use rawline_testkit::batches::records_of;
@@ -69,7 +68,7 @@ async fn live(root: &Path, seed: u64, lie: Option<Lie>) -> Told {
     let (partitions, producers) = disk.random(|random| (random.u32(1..=3), random.usize(2..=4)));
     let durability = if may_lose { Durability::PageCache } else { Durability::Fsync };
     let segment_bytes = disk.random(|random| random.u64(4 << 10..16 << 10));
-    let options = Options { durability, segment_bytes, new_layout: Layout::Journal };
+    let options = Options { durability, segment_bytes };
     let mut history = History::default();
     history.may_lose = may_lose;
     let world = World {

@@ -1,5 +1,4 @@
-//! Storage of golden bytes, on a directory and in a bucket: what the version of commit 47c7a8f has written
-//! (`vectors/storage-47c7a8f/`), and a journal (`vectors/journal/`).
+//! A journal of golden bytes (`vectors/journal/`), on a directory and in a bucket.
 
 use crate::support::{batch, open, received, records, request};
 use object_store::ObjectStoreExt;
@@ -11,21 +10,13 @@ use rawline_broker::store::cache::Cache;
 use rawline_broker::store::disk::{DiskStore, Options};
 use rawline_broker::store::s3::{S3Config, S3Store, connect};
 use rawline_testkit::s3_server::{Bucket, bucket};
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What that version leaves of a segment that takes appends is this long, or longer; the vectors end where it has
-/// nothing but zeros.
-const SEGMENT_BYTES: u64 = 1 << 20;
-
 fn vectors(below: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors").join(below)
-}
-
-fn written(below: &str) -> PathBuf {
-    vectors("storage-47c7a8f").join(below)
 }
 
 /// The bytes of a file of hexadecimal digits, in which a line that begins with `#` is a comment.
@@ -33,26 +24,6 @@ fn golden(name: &str) -> Vec<u8> {
     let text = fs::read_to_string(vectors("journal").join(name)).unwrap();
     let digits: String = text.lines().filter(|line| !line.starts_with('#')).collect();
     (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap()).collect()
-}
-
-/// All files below a directory, with their paths from there.
-fn files(dir: &Path) -> Vec<(String, Vec<u8>)> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(dir).unwrap() {
-        let (path, name) = entry.map(|entry| (entry.path(), entry.file_name().into_string().unwrap())).unwrap();
-        if path.is_dir() {
-            found.extend(files(&path).into_iter().map(|(below, bytes)| (format!("{name}/{below}"), bytes)));
-        } else {
-            found.push((name, fs::read(path).unwrap()));
-        }
-    }
-    found
-}
-
-fn orders() -> Vec<Vec<u8>> {
-    let short = ["order 1", "order 2", "order 3", "order 4", "", "order 6", "order 7"].map(str::to_owned);
-    let long = (1..=12).map(|number| format!("a longer record that compresses well, number {number}"));
-    short.into_iter().chain(long).map(String::into_bytes).collect()
 }
 
 async fn all(broker: &Broker, topic: &str, partition: u64) -> Vec<Vec<u8>> {
@@ -68,38 +39,6 @@ async fn all(broker: &Broker, topic: &str, partition: u64) -> Vec<Vec<u8>> {
     }
 }
 
-/// The topics have what was written, and `more` in `orders`. Returns the records of `events`.
-async fn assert_holds(broker: &Broker, more: &[Vec<u8>]) -> Vec<Vec<u8>> {
-    let names: Vec<String> = broker.statuses().into_iter().map(|status| status.name).collect();
-    assert_eq!(names, ["events", "orders"]);
-    assert_eq!(all(broker, "orders", 0).await, [&orders(), more].concat());
-    let topic = broker.topic("events").await.unwrap();
-    assert_eq!((topic.partitions(), topic.settings().get("payload")), (1, Some(&"value".into())));
-    let events = all(broker, "events", 0).await;
-    let has = |event: &Vec<u8>, text: &[u8]| event.windows(text.len()).any(|bytes| bytes == text);
-    assert!(events.len() == 3 && has(&events[0], b"started") && has(&events[1], b"stopped"), "{events:?}");
-    events
-}
-
-/// Opens the storage, appends, and opens it again.
-async fn assert_opens(store: impl AsyncFn() -> Arc<dyn Store>) -> Vec<Vec<u8>> {
-    let mut more: Vec<Vec<u8>> = Vec::new();
-    let mut events = Vec::new();
-    for run in 0..3 {
-        let broker = open(store().await).await;
-        events = assert_holds(&broker, &more).await;
-        let new: Vec<Vec<u8>> = (0..3).map(|number| format!("record {number} of run {run}").into_bytes()).collect();
-        let orders = broker.partition("orders", 0).await.unwrap();
-        let appended = orders.append(received(&batch(&new, Codec::Lz4))).await.unwrap();
-        assert_eq!(appended.first_offset, 19 + more.len() as u64);
-        more.extend(new);
-        assert_eq!(assert_holds(&broker, &more).await, events);
-        drop(orders);
-        broker.close().await;
-    }
-    events
-}
-
 /// A store in a bucket, with an empty cache.
 fn config(bucket: &Bucket) -> S3Config {
     let cache = Cache::open(bucket.cache_dir(), 1 << 20).unwrap();
@@ -112,30 +51,6 @@ async fn fill(bucket: &Bucket, files: Vec<(String, Vec<u8>)>) {
     for (name, bytes) in files {
         client.put(&Key::from(format!("store/{name}")), bytes.into()).await.unwrap();
     }
-}
-
-#[tokio::test]
-async fn storage_of_an_earlier_version_opens() {
-    let dir = tempfile::tempdir().unwrap();
-    for (name, bytes) in files(&written("directory")) {
-        let file = dir.path().join(name);
-        fs::create_dir_all(file.parent().unwrap()).unwrap();
-        fs::write(&file, bytes).unwrap();
-        let (segment, index) = (file.extension().is_some_and(|ending| ending == "seg"), file.with_extension("idx"));
-        if segment && !written("directory").join(index.strip_prefix(dir.path()).unwrap()).exists() {
-            File::options().write(true).open(&file).unwrap().set_len(SEGMENT_BYTES).unwrap();
-        }
-    }
-    let on_disk = assert_opens(async || {
-        Arc::new(DiskStore::open_with(dir.path(), Options::default()).unwrap()) as Arc<dyn Store>
-    })
-    .await;
-
-    let bucket = bucket().await;
-    fill(&bucket, files(&written("bucket"))).await;
-    let in_bucket =
-        assert_opens(async || Arc::new(S3Store::open(config(&bucket)).await.unwrap()) as Arc<dyn Store>).await;
-    assert_eq!(in_bucket.len(), on_disk.len());
 }
 
 /// The journal of the golden bytes opens, and goes on.
