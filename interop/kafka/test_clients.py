@@ -46,15 +46,18 @@ class Suite:
 
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    broker = Broker(tmp_path_factory.mktemp("broker"), "--kafka", "127.0.0.1:0", "--group-session", "6s")
+    """On a directory, or on what RAWLINE_TEST_STORAGE says: `memory:`."""
+    storage = os.environ.get("RAWLINE_TEST_STORAGE") or tmp_path_factory.mktemp("broker")
+    broker = Broker(storage, "--kafka", "127.0.0.1:0", "--group-session", "6s")
     yield broker
     broker.stop()
 
 
 @pytest.fixture(scope="module")
-def compared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    """What is compared with a real Kafka: the first generation of a group follows those of groups that were deleted."""
-    broker = Broker(tmp_path_factory.mktemp("compared"), "--kafka", "127.0.0.1:0", "--group-session", "6s")
+def compared() -> Iterator[Broker]:
+    """Compared with a real Kafka: the first generation of a group follows those of groups that were deleted. In memory,
+    where everything works as on a directory."""
+    broker = Broker("memory:", "--kafka", "127.0.0.1:0", "--group-session", "6s")
     yield broker
     broker.stop()
 
