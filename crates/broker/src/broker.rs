@@ -170,7 +170,7 @@ impl Broker {
         };
         let together = Together::default();
         let open = |(number, store): (u32, Arc<dyn JournalStore>)| {
-            // The store is open while the journal stores what is pending. Whoever waits for the tasks finds it closed.
+            // The store is open while the journal stores what is pending. After the tasks, it is closed.
             let (clock, guard) = (shared.clock.clone(), (shared.store.clone(), shared.tasks.clone()));
             let config = shared.config.journal(&*store);
             let thread = shared.config.commit_thread.as_ref();
@@ -273,7 +273,7 @@ impl Broker {
         self.shared.config.is_read_only
     }
 
-    /// Whether a topic may be created by whoever only wants to append to it.
+    /// Whether an append may create its topic.
     pub fn creates_topics(&self) -> bool {
         self.shared.config.create_topics
     }
@@ -353,7 +353,7 @@ impl Broker {
             retention.stop().await;
         }
         drop((topics, journals, shared, sources));
-        // Nobody sends: this returns when the last task has ended.
+        // Nothing is ever sent: this returns when the last task has ended.
         let _ = ended.recv().await;
     }
 

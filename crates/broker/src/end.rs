@@ -91,7 +91,7 @@ impl End {
             let name = || self.topic.name.to_string();
             match self.journal.change(change).await {
                 Ok(_) => return Ok(()),
-                // Another broker has given it more meanwhile, and nobody asks for fewer.
+                // Another broker has given it more meanwhile, and no request asks for fewer.
                 Err(JournalError::Refused(Refused::Partitions { least, .. })) if wanted.is_none() => {
                     assert!(least > partitions, "{partitions} partitions were refused, though {least} are possible");
                     partitions = least;

@@ -134,7 +134,7 @@ impl Broker {
     }
 }
 
-/// Makes the handles those of the topics that exist now, whoever has created them.
+/// Makes the handles those of the topics that exist now, whichever broker has created them.
 pub(crate) fn follow(handles: &Topics, journals: &Journals, shared: &Arc<Shared>) {
     let topics: Vec<_> = journals.all().iter().map(|journal| (journal, journal.topics())).collect();
     let mut slots = handles.write();

@@ -47,7 +47,7 @@ pub const JOURNAL_RESERVE_BYTES: u64 = 4096;
 /// full: the deletion of a topic, the snapshot after it, and a merge of what is left.
 pub const ROOM_RESERVE_PART: u64 = 64;
 
-/// At least so many bytes: one small object and one snapshot, each in blocks and with a name of its own.
+/// At least so many bytes: one small object and one snapshot, each in blocks and with its own name.
 pub const ROOM_RESERVE_BYTES_MIN: u64 = 64 << 10;
 
 /// At most so many, besides two snapshots: a merge of a few records that are left is smaller. Larger ones have the room
@@ -194,7 +194,7 @@ pub const STORE_DATE_LATE_MAX: Duration = Duration::from_secs(60);
 /// A clock that moves by more than this in a moment has jumped. Time services correct by less, or slowly.
 pub const CLOCK_JUMP_MAX: Duration = Duration::from_secs(10);
 
-/// How long a broker goes on as if its clock hadn't jumped. Five minutes: a mistake that somebody notices at once
+/// How long a broker goes on as if its clock hadn't jumped. Five minutes: a mistake that an operator notices at once
 /// leaves no trace, and the records of a machine that begins with a wrong clock get right times soon after it is set.
 pub const CLOCK_JUMP_HOLD: Duration = Duration::from_secs(300);
 
@@ -205,7 +205,7 @@ pub const TOPIC_PARTITIONS_MAX: u32 = rawline_journal::PARTITIONS_MAX;
 pub const JOURNAL_TOPICS_MAX: usize = 100_000;
 
 /// Maximum number of partitions in a journal, the first of each topic included: each takes about 500 bytes of memory,
-/// and 300 more once somebody has asked for it.
+/// and 300 more once it was asked for.
 pub const JOURNAL_PARTITIONS_MAX: usize = 250_000;
 
 /// How long a start waits for the journal's next object, while the store may be unavailable.
@@ -292,7 +292,7 @@ pub const CACHE_MEMORY_BYTES_MAX: u64 = 128 << 20;
 /// The first bytes of an object that are read to see its index: they hold the index of up to 168 batches.
 pub const INDEX_BYTES_GUESS: u64 = 4096;
 
-/// How long a journal's objects stay when nobody needs them any more, unless the storage was created with another
+/// Minimum time to keep unreferenced objects of a journal, unless the storage was created with another
 /// delay. A broker may be paused for half of it without having to look again before it acknowledges.
 pub const DELETION_DELAY: Duration = Duration::from_secs(3600);
 
@@ -324,7 +324,7 @@ pub const MERGE_READS_MAX: usize = 4;
 /// Time between these reads.
 pub const MERGE_READ_RETRY: Duration = Duration::from_secs(1);
 
-/// Whoever merges is woken so many times before there are enough new objects or bytes to look for a merge.
+/// The merger is woken this many times before there are enough new objects or bytes to look for a merge.
 pub const MERGE_NEWS_PARTS: u64 = 16;
 
 /// A broker looks for objects to merge after one new object for each so many pieces at least: the walk over all pieces

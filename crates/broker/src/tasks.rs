@@ -78,7 +78,7 @@ impl<F: Future> Future for OnMachine<F> {
     }
 }
 
-/// Runs `work` on a thread that may block. It is carried out even if nobody waits for it.
+/// Runs `work` on a thread that may block. It is carried out even if no task waits for it.
 #[expect(clippy::disallowed_methods, reason = "the door itself")]
 pub(crate) fn spawn_blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
     tokio::task::spawn_blocking(work)

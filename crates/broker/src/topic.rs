@@ -1,4 +1,4 @@
-//! A topic: its partitions, opened when somebody first asks for them, and what is set for all of them.
+//! A topic: its partitions, opened when they are first asked for, and what is set for all of them.
 
 use crate::Kind;
 use crate::end::End;
@@ -18,7 +18,7 @@ use thiserror::Error;
 /// A topic. Where no partition is named, it stands for partition 0, as in the API.
 pub struct Topic {
     first: Arc<Partition>,
-    /// The other partitions that somebody has asked for.
+    /// The other partitions that were asked for.
     others: RwLock<BTreeMap<u32, Arc<Partition>>>,
 }
 

@@ -122,8 +122,8 @@ impl Broker {
         Ok(journal.change_producer(open).await?)
     }
 
-    /// Commits or aborts the transaction of a producer. Returns the instance that it goes on with. Whoever asks again,
-    /// because the response was lost, gets the same one.
+    /// Commits or aborts the transaction of a producer. Returns the instance that it goes on with. A caller that asks
+    /// again, because the response was lost, gets the same one.
     pub async fn end_transaction(
         &self,
         name: &str,

@@ -43,7 +43,7 @@ impl Broker {
     }
 
     /// The producer with this name, and where its open transaction writes; `None` if it can't have transactions, or if
-    /// nobody has opened it.
+    /// it was never opened.
     pub async fn transactional_producer(
         &self,
         name: &str,

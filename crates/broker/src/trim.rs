@@ -1,7 +1,7 @@
 //! Deletes records from a partition's front.
 //!
 //! From the moment when the journal has the new first offset, records below it are never readable again. Objects that
-//! nobody needs then are deleted by the journal.
+//! no reader needs then are deleted by the journal.
 
 use crate::Kind;
 use crate::metrics::METRICS;
@@ -53,8 +53,8 @@ impl TrimError {
 }
 
 impl Partition {
-    /// Makes `offset` the partition's first one. A lower offset than the first changes nothing. What nobody needs any
-    /// more is deleted later.
+    /// Makes `offset` the partition's first one. A lower offset than the first changes nothing. Objects that no
+    /// reader needs are deleted later.
     pub async fn trim(&self, offset: u64) -> Result<Trimmed, TrimError> {
         let _one_at_a_time = self.changing.lock().await;
         if !self.is_live() {

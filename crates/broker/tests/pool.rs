@@ -1,4 +1,4 @@
-//! The pool's rules: nobody waits forever, a slow body stands in nobody's way, and no peer crowds out others.
+//! The pool's rules: no request waits forever, a slow body delays no other, and no peer crowds out others.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::disallowed_methods)] // A test.
 

@@ -1,7 +1,7 @@
 //! The time of a storage: this machine's clock as far as the dates of the store's responses agree with it.
 //!
 //! Objects get it, and retention, tombstones and the times of producers are compared with it. A store that several
-//! brokers share has a clock of its own, so that no broker's wrong clock gets into what they share.
+//! brokers share has its own clock, so that no broker's wrong clock gets into what they share.
 
 use super::{Clock, seconds_after};
 use crate::limits::{CLOCK_AHEAD_MAX, STORE_DATE_LATE_MAX};

@@ -33,7 +33,7 @@ pub(super) fn assign(journals: u32, candidates: &[Candidate<'_>]) -> Vec<Option<
     let is_owned =
         |pair: &Pair| candidates.get(pair.candidate).is_some_and(|candidate| candidate.owns.contains(&pair.journal));
     let (owned, others): (Vec<Pair>, Vec<Pair>) = pairs(journals, candidates).into_iter().partition(is_owned);
-    // What brokers have comes first, and shares are filled before anybody gets one more.
+    // What brokers have comes first, and shares are filled before any broker gets one more.
     for (pairs, has_more) in [(&owned, false), (&owned, true), (&others, false), (&others, true)] {
         pairs.iter().for_each(|pair| shares.give(pair, has_more));
     }
@@ -74,8 +74,8 @@ struct Shares {
 }
 
 impl Shares {
-    /// Gives a journal to a broker if nobody has it and the broker's share has room; with `has_more` for one more than
-    /// that.
+    /// Gives a journal to a broker if no broker has it and the broker's share has room; with `has_more` for one more
+    /// than that.
     fn give(&mut self, pair: &Pair, has_more: bool) {
         let (Some(owner), Some(owned)) =
             (self.owners.get_mut(pair.journal as usize), self.owned.get_mut(pair.candidate))
@@ -139,7 +139,7 @@ mod tests {
         for (_, journals, newcomers) in worlds() {
             let owned = assigned(journals, &newcomers);
             check_even(journals, &owned);
-            // Nothing moves while nobody comes or goes.
+            // Nothing moves while no broker comes or goes.
             assert_eq!(assigned(journals, &owned), owned);
             let candidates = || owned.iter().map(|(id, owns)| Candidate { id: *id, owns });
             let (seen, reversed): (Vec<_>, Vec<_>) = (candidates().collect(), candidates().rev().collect());
@@ -173,7 +173,7 @@ mod tests {
         }
     }
 
-    /// While brokers hand over, several may say that they own a journal, or nobody.
+    /// While brokers hand over, several may say that they own a journal, or none.
     #[test]
     fn whatever_brokers_say_each_journal_has_one_owner() {
         for (mut random, journals, mut said) in worlds() {

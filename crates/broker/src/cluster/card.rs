@@ -67,7 +67,7 @@ pub struct Endpoint {
 pub struct Card {
     /// The broker.
     pub id: BrokerId,
-    /// Where others reach it, such as `http://10.0.0.7:51313`. Without an address it appends for nobody but itself.
+    /// Where others reach it, such as `http://10.0.0.7:51313`. Without an address it appends only for itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// Where Kafka's clients reach it.
@@ -115,7 +115,7 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl Card {
-    /// The card of a broker that nobody reaches.
+    /// The card of a broker that no other reaches.
     pub(crate) fn new(id: BrokerId) -> Card {
         Card {
             id,

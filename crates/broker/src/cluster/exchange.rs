@@ -26,7 +26,7 @@ pub trait Peers: Sync {
 pub struct Unanswered {
     /// For the log.
     pub reason: String,
-    /// Whether it won't respond until somebody changes something.
+    /// Whether it won't respond until something changes.
     pub is_refusal: bool,
 }
 

@@ -115,7 +115,7 @@ impl Members {
     /// A broker that knows no other, on a storage with so many journals. Others are live for `lease` after they stored
     /// their card.
     pub fn new(me: Card, lease: Duration, journals: u32) -> Members {
-        assert!(!lease.is_zero(), "nobody lives for no time");
+        assert!(!lease.is_zero(), "a lease of no time");
         Members { me, lease, journals, others: BTreeMap::new(), twins: Twins::new(BEFORE) }
     }
 

@@ -65,7 +65,7 @@ fn describe_kafka(CheckedRecordBatch { header, .. }: &CheckedRecordBatch, at: us
 
 /// The marker of a transaction's end, with its offset. Built again, it is the same.
 fn marker(entry: &Entry, appended_us: u64) -> [u8; MARKER_BYTES] {
-    let Some(producer) = entry.producer else { unreachable!("{entry:?} of nobody") };
+    let Some(producer) = entry.producer else { unreachable!("{entry:?} has no producer") };
     let is_committed = entry.transaction == Some(TransactionPart::Commit);
     let mut marker = end_marker(producer.id, producer.epoch, is_committed, (appended_us / 1000) as i64);
     let (front, _) = marker.split_at_mut(STAMPED_BYTES);

@@ -169,7 +169,7 @@ impl Extent {
     /// follows.
     fn push(&self, id: PartitionId, piece: &Piece, next_offset: u64, batches: &[(Batch, u64)]) -> u64 {
         let mut index = self.index_mut();
-        // With the piece: nobody sees its records without what they have to do with transactions.
+        // With the piece: no reader sees its records without what they have to do with transactions.
         index.note_transactions(piece.first_offset, batches.iter().map(|(batch, _)| batch));
         let pushed = index.push_piece(piece, next_offset);
         // The rules have compared its offsets with the partition's end.

@@ -133,7 +133,7 @@ pub enum JournalError {
     /// The journal's end can't be read.
     #[error("what other brokers have stored can't be read at the moment; retry, and if it stays so, check the storage")]
     Unread,
-    /// Nobody can tell any more.
+    /// Unknown, and it stays so.
     #[error("the store failed, and whether this request is stored is unknown; read the partition's end to find out")]
     Unknown,
     /// The journal's task has ended.
@@ -197,7 +197,7 @@ pub struct Journal {
     inbox: mpsc::Sender<Request>,
     catalog: Arc<RwLock<Catalog>>,
     progress: watch::Receiver<Progress>,
-    /// One for all handles, so that the task knows whether anybody else waits.
+    /// One for all handles, so that the task knows whether others wait.
     end: Arc<watch::Receiver<u64>>,
     tidies: Arc<AtomicBool>,
     together: Together,

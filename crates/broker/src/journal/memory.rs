@@ -113,7 +113,7 @@ impl MemoryJournal {
         }
     }
 
-    /// Of a listing: later than everything in it where nobody else can need what this broker doesn't.
+    /// Of a listing: later than everything in it where no other broker can need what this one doesn't.
     fn listing_date(&self) -> u64 {
         self.date() + u64::from(matches!(self.dates, Dates::None))
     }

@@ -335,7 +335,7 @@ impl Merger {
     async fn put(&self, source: Source, id: Id, parts: Vec<Bytes>, bytes: u64) -> Result<(), StoreError> {
         for _ in 0..MERGE_PUTS_MAX {
             let created = self.store.create(source, parts.clone()).await;
-            // Whoever sends parts of mapped files reads them.
+            // Sending parts of mapped files reads them.
             parts.iter().for_each(|part| self.store.touched(part));
             match created {
                 PutResult::Created { .. } => return Ok(()),

@@ -48,7 +48,7 @@ use std::time::Duration;
 /// Where a journal's objects and snapshots are. Each call is one request, without retries: the rules decide what is
 /// sent again. Dates are the store's own, in seconds since the Unix epoch.
 pub trait JournalStore: Send + Sync + 'static {
-    /// How long objects that nobody needs stay: whole seconds. All brokers on one storage have the same.
+    /// Minimum time to keep unreferenced objects: whole seconds. All brokers on one storage have the same.
     fn deletion_delay(&self) -> Duration {
         DELETION_DELAY
     }

@@ -58,7 +58,7 @@ pub(super) struct Reads {
     index_bytes: u64,
     /// Number of reads that have begun.
     reads_begun: u64,
-    /// Reads that found nothing, since somebody took them.
+    /// Reads that found nothing, since they were last taken.
     missed: Vec<Missed>,
 }
 
@@ -199,7 +199,7 @@ impl Reads {
                 self.found += 1;
                 self.index_bytes = index.header.index_bytes();
             }
-            // The end. Nobody may ask for a long time, so the requests after it are cancelled.
+            // The end. The next request may come much later, so the requests after it are cancelled.
             Ok(_) => {
                 self.running.clear();
                 self.numbers.clear();

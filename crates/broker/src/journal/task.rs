@@ -97,7 +97,7 @@ enum Waiting {
     Producer {
         answer: oneshot::Sender<Result<ProducerInstance, JournalError>>,
     },
-    /// The end of a transaction that takes too long: nobody waits for it.
+    /// The end of a transaction that takes too long: no caller waits for it.
     Expiry {
         name: Arc<str>,
     },
@@ -286,7 +286,7 @@ impl Task {
         self.take_last_snapshot().await;
     }
 
-    /// Begins to delete what nobody needs.
+    /// Begins to delete unreferenced objects.
     fn collect(&mut self) {
         // One at a time: two would delete the same.
         if self.collecting.as_ref().is_some_and(|collecting| !collecting.is_finished()) {
@@ -597,7 +597,7 @@ impl Task {
         assert_eq!(index.controls(), &*changes.controls, "the index of {link:?}");
         self.catalog.write().unwrap_or_else(PoisonError::into_inner).publish(&index);
         self.newest = Some(link);
-        // Nobody waits for it on a directory, where waking nobody would cost as much as the rest.
+        // No task waits for it on a directory, where a wake-up of no task would cost as much as the rest.
         self.end.send_if_modified(|end| {
             *end = link.number + 1;
             self.end.receiver_count() > 1
@@ -607,7 +607,7 @@ impl Task {
             let before = *published;
             published.objects += 1;
             published.bytes += index.header.object_bytes;
-            // Waking whoever merges costs more than a small commit.
+            // Waking the merger costs more than a small commit.
             merge.is_some_and(|merge| published.is_news(before, merge))
         });
         // What had this number or a lower one and isn't part of the chain never will be.

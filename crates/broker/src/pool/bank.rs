@@ -5,7 +5,7 @@
 //! what those before it return. Then the body nearest to its end can always grow. Everything else that holds blocks
 //! (commits, responses) returns them without asking for more.
 //!
-//! One peer can use all blocks while nobody else wants them. While others wait, peers with less than a share of the
+//! One peer can use all blocks while no other wants them. While others wait, peers with less than a share of the
 //! pool come first.
 
 #![expect(clippy::indexing_slicing, reason = "a number of no account is our own mistake, and slab panics with it")]
@@ -22,7 +22,7 @@ const SHARES: usize = 2;
 pub(super) struct Bank {
     /// Size of the pool in blocks.
     blocks: usize,
-    /// Blocks that nobody holds and that are not granted.
+    /// Blocks that are neither held nor granted.
     free: usize,
     bodies: Slab<Body>,
     /// What all bodies hold.
@@ -159,7 +159,7 @@ impl Bank {
         self.serve();
     }
 
-    /// Grants the blocks, if that is possible now and nobody waits.
+    /// Grants the blocks, if that is possible now and no request waits.
     pub fn try_grant(&mut self, request: Request) -> bool {
         if !self.queue.is_empty() || request.blocks > self.free {
             return false;
@@ -240,7 +240,7 @@ impl Bank {
         while self.free > 0 && !self.queue.is_empty() {
             let Some(waiter) = self.next().and_then(|place| self.queue.remove(place)) else { return };
             self.grant(waiter.request);
-            // Whoever waits leaves the queue first.
+            // A waiting request leaves the queue first.
             assert!(waiter.granted.send(()).is_ok(), "blocks are granted to a request that has ended");
         }
     }

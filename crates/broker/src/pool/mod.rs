@@ -26,7 +26,7 @@ pub struct Pool {
 
 struct State {
     bank: Bank,
-    /// Blocks that nobody has taken; more than are free by `bank` while granted ones are not taken yet.
+    /// Blocks that aren't taken; more than are free by `bank` while granted ones are not taken yet.
     buffers: Vec<BytesMut>,
 }
 
@@ -147,7 +147,7 @@ impl Reservation {
         Some(Block { buffer, pool: pool.clone(), account: self.holder.account })
     }
 
-    /// Moves the blocks for `bytes` bytes into a reservation of their own, or as many as are left.
+    /// Moves the blocks for `bytes` bytes into a separate reservation, or as many as are left.
     pub fn split(&mut self, bytes: u64) -> Reservation {
         let blocks = bytes.div_ceil(BLOCK_BYTES as u64);
         let cut = |left: &mut usize| {
@@ -167,7 +167,7 @@ impl Reservation {
         Request { holder: self.holder.account, body: self.body, blocks }
     }
 
-    /// Reserves this many more blocks, if they are there and nobody waits.
+    /// Reserves this many more blocks, if they are there and no request waits.
     fn try_obtain(&mut self, blocks: usize) -> bool {
         let request = self.request(blocks);
         let is_granted = self.holder.pool.lock().bank.try_grant(request);

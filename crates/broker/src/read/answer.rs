@@ -23,7 +23,7 @@ pub struct ReadRequest {
     /// How long to wait for the record at `offset` if it isn't there yet.
     pub wait: Duration,
     /// Whether to compute the checksum of every batch again. For callers that pass records on without their batch's
-    /// checksum: whoever gets batches checks them anyway.
+    /// checksum: readers of batches check them anyway.
     pub verify: bool,
 }
 

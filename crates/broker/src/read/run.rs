@@ -54,7 +54,7 @@ impl Partition {
             Some(true) => self.verify_run(&chosen, &places, &batches),
             _ => batches.len(),
         };
-        // Whoever reads the next object by itself reports it.
+        // The read of the next object by itself reports it.
         if self.topic.life.is_deleted() {
             return 0;
         }

@@ -145,7 +145,7 @@ fn index_bytes_of(place: &Place) -> u64 {
     index_bytes(place.batches.count() as usize) as u64
 }
 
-/// What went wrong in a store, in words for the log and for whoever runs the broker.
+/// What went wrong in a store, in words for the log and for the operator.
 #[derive(Debug, Clone, Error)]
 #[error("{message}")]
 pub struct StoreError {
@@ -173,7 +173,7 @@ pub enum Setting {
     CacheBytes,
     /// When an append to a local directory is acknowledged.
     Durability,
-    /// How long a bucket's objects stay when nobody needs them any more.
+    /// Minimum time to keep unreferenced objects of a bucket.
     DeletionDelay,
     /// The number of journals.
     Journals,

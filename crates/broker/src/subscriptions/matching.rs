@@ -111,7 +111,7 @@ impl Matching {
 
     fn remove(&mut self, hash: u64, text: &str, subscription: usize) {
         let Ok(mut known) = self.table.find_entry(hash, |matched| matched.hash == hash) else {
-            unreachable!("nobody has subscribed to {text:?}")
+            unreachable!("no subscription to {text:?}")
         };
         let subscriptions = &mut known.get_mut().subscriptions;
         let Some(place) = subscriptions.iter().position(|other| *other as usize == subscription) else {
@@ -125,7 +125,7 @@ impl Matching {
     }
 }
 
-/// Random numbers on which hashes depend, so that nobody can choose names whose hashes are the same.
+/// Random numbers on which hashes depend, so that no client can choose names whose hashes are the same.
 struct Seeds {
     state: u64,
     factor: u64,

@@ -9,8 +9,8 @@
 //! subscriber takes what it sends. `registry.rs` matches names and prefixes with topics, `positions.rs` is a
 //! subscription's state without I/O, `subscription.rs` drives it.
 //!
-//! Whoever waits for partitions that it knows has a watch (`watch.rs`): a commit finds it by the partition's number
-//! (`watchers.rs`), and other partitions of the topic don't wake it.
+//! A reader that waits for partitions that it knows has a watch (`watch.rs`): a commit finds it by the partition's
+//! number (`watchers.rs`), and other partitions of the topic don't wake it.
 
 mod inbox;
 mod matching;

@@ -61,7 +61,7 @@ impl Registry {
         self.count.store(inboxes.len(), Ordering::Relaxed);
         self.generation.fetch_add(1, Ordering::Release);
         drop(table);
-        // Whoever reads a partition's end after this sees all commits that don't see the subscription.
+        // A read of a partition's end after this sees all commits that don't see the subscription.
         fence(Ordering::SeqCst);
         Registered { registry: self.clone(), wanted, number, inbox }
     }
@@ -83,7 +83,7 @@ impl Registry {
         numbers.sort_unstable();
         numbers.dedup();
         let inboxes = numbers.into_iter().filter_map(|number| table.inboxes.get(number).cloned());
-        // With the lock: nobody changes the table.
+        // With the lock: the table doesn't change.
         (self.generation(), inboxes.collect())
     }
 

@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
-/// The partitions that somebody waits for, until this is dropped.
+/// The partitions that a reader waits for, until this is dropped.
 ///
 /// A partition has changed when it has new records or markers of transactions, or when its topic is deleted. What was
-/// noted has at most one entry for each partition, however much happens until somebody looks.
+/// noted has at most one entry for each partition, however much happens until the next look.
 #[derive(Default)]
 pub struct Watch {
     noted: Arc<Noted>,
@@ -26,7 +26,7 @@ pub(super) struct Noted {
 
 impl Watch {
     /// Watches a partition from now on. Returns its key, a small number. A change that the watch doesn't
-    /// note is seen by whoever looks at the partition after this.
+    /// note is seen by a look at the partition after this.
     pub fn add(&mut self, partition: &Partition) -> u32 {
         let subject = partition.topic.subject.clone();
         let entry = self.watched.vacant_entry();

@@ -43,7 +43,7 @@ impl Watchers {
 
     /// A partition's index has changed.
     pub fn changed(&self, partition: u32) {
-        // No barrier is needed. Whoever watches looks at the index after it was added. If it held the index's lock
+        // No barrier is needed. A watcher reads the index after registering. If it held the index's lock
         // before the change did, the change sees the count; otherwise it has seen the change.
         if self.count.load(Ordering::Relaxed) > 0
             && let Some(watchers) = self.partitions().get(&partition)
@@ -52,7 +52,7 @@ impl Watchers {
         }
     }
 
-    /// The topic has ended. With the lock: whoever is added later sees that.
+    /// The topic has ended. With the lock: a watcher that is added later sees that.
     pub fn ended(&self) {
         self.partitions().values().flatten().for_each(|watcher| watcher.noted.note(watcher.key));
     }

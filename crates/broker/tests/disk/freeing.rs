@@ -220,7 +220,7 @@ async fn frees(dir: &Path, case: Case) -> bool {
     is_full
 }
 
-/// In a process of its own, because all journals of a process count together.
+/// In its own process, because all journals of a process count together.
 #[tokio::test]
 async fn deleted_records_free_their_part_of_segments_that_they_share() {
     let dir = tempfile::tempdir().unwrap();

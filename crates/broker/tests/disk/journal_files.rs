@@ -197,7 +197,7 @@ async fn child_cannot_sync_a_name() {
     fs::set_permissions(&journal, Permissions::from_mode(0o300)).unwrap();
     for _ in 0..3 {
         let refused = append(&partition, &record(1)).await.unwrap_err();
-        assert!(refused.to_string().contains("journal"), "nobody has synced the name of the segment: {refused}");
+        assert!(refused.to_string().contains("journal"), "the name of the segment isn't synced: {refused}");
         assert_eq!(partition.offsets(), 0..1);
     }
     fs::set_permissions(&journal, Permissions::from_mode(0o700)).unwrap();

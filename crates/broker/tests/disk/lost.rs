@@ -211,7 +211,7 @@ async fn what_follows_a_lost_instance_of_a_named_producer_stays() {
     };
     write("first").await;
     let one = broker.open_producer("known", "").await.unwrap();
-    // From here on each is lost once: a new name, one that nobody uses again, and another instance of a known one.
+    // From here on each is lost once: a new name, one that is never used again, and another instance of a known one.
     for name in ["new", "never seen again", "known"] {
         broker.open_producer(name, "").await.unwrap();
     }

@@ -221,8 +221,8 @@ async fn a_cloud_that_cannot_be_used_says_why() {
     let error = open_error(&azure, |config| config.variables.clear()).await;
     says(error, Kind::TellHuman, &["check the variables AZURE_STORAGE_ACCOUNT_NAME"]);
 
-    // A port that nobody listens on.
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let error = open_error(&gcs, |config| set(config, "STORAGE_EMULATOR_HOST", &nobody.to_string())).await;
-    says(error, Kind::Wait, &[&nobody.to_string()]);
+    // A closed port.
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let error = open_error(&gcs, |config| set(config, "STORAGE_EMULATOR_HOST", &closed.to_string())).await;
+    says(error, Kind::Wait, &[&closed.to_string()]);
 }

@@ -101,7 +101,7 @@ pub(crate) async fn three_topics(journal: &Journal) -> Vec<u64> {
 
 /// Flips a bit in each copy that a closed journal has left in this cache, and returns their number.
 pub(crate) async fn damage_copies(cache_dir: &Path) -> usize {
-    // Copies are written after an append has its response. Whoever writes one holds the cache.
+    // Copies are written after an append has its response. Their writer holds the cache.
     while Cache::open(cache_dir, CACHE_BYTES).is_err() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }

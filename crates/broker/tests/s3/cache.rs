@@ -125,7 +125,7 @@ async fn the_cache_keeps_to_its_bound_and_to_what_was_used_last() {
     assert_eq!(gets(), 8, "these are cached");
     machine.read(&objects[3]).await.unwrap();
     assert_eq!(gets(), 9, "this was evicted");
-    // Bytes of evicted copies stay valid for whoever holds them.
+    // Bytes of evicted copies stay valid for their holders.
     assert!(held.iter().zip(&objects).all(|(bytes, object)| *bytes == object.batches));
 }
 

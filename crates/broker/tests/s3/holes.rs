@@ -26,7 +26,7 @@ fn object(bucket: &Bucket, number: u64) -> PathBuf {
     key(bucket, &format!("{number:020}.rwj"))
 }
 
-/// A topic with a record for each number; each is in an object of its own, from 2 on. The broker is closed.
+/// A topic with a record for each number; each is in its own object, from 2 on. The broker is closed.
 async fn write(bucket: &Bucket, records: usize) {
     let (broker, _) = open(bucket, bucket.address, 1).await;
     let topic = broker.topic_or_create("t").await.unwrap();

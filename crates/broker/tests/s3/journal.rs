@@ -318,7 +318,7 @@ async fn damaged_copies_are_fetched_again() {
         let files = fs::read_dir(dir.join("objects/.journal")).unwrap();
         files.map(|file| file.unwrap().path()).collect()
     };
-    // Copies are written after an append has its response. Whoever writes one holds the cache.
+    // Copies are written after an append has its response. Their writer holds the cache.
     while Cache::open(&dir, CACHE_BYTES).is_err() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }

@@ -196,7 +196,7 @@ async fn a_group_commits_offsets_in_topics_of_all_journals_and_those_of_deleted_
     }
     again.delete_topic("a").await.unwrap();
     for (number, group) in (10..).zip(&groups) {
-        assert_eq!(of(&again, group), expected(number, &["b", "c"]), "at once for whoever looks");
+        assert_eq!(of(&again, group), expected(number, &["b", "c"]), "at once");
     }
     // A new topic of that name is another one.
     again.create_topic("a", serde_json::Map::new()).await.unwrap();

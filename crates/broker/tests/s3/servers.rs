@@ -107,7 +107,7 @@ async fn a_bucket_that_cannot_be_used_says_why() {
     let error = open_error(&bucket, |config| set(config, "AWS_SECRET_ACCESS_KEY", "wrong")).await;
     assert!(error.kind == Kind::TellHuman && error.message.contains("correct AWS_SECRET_ACCESS_KEY"), "{error}");
 
-    let error = open_error(&bucket, |config| set(config, "AWS_ACCESS_KEY_ID", "nobody")).await;
+    let error = open_error(&bucket, |config| set(config, "AWS_ACCESS_KEY_ID", "unknown")).await;
     assert!(error.kind == Kind::TellHuman && error.message.contains("correct AWS_ACCESS_KEY_ID"), "{error}");
 
     let error = open_error(&bucket, |config| config.address.bucket = "nowhere".to_owned()).await;
@@ -116,17 +116,17 @@ async fn a_bucket_that_cannot_be_used_says_why() {
     let error = open_error(&bucket, |config| set(config, "AWS_SECRET_ACCESS_KEY", "")).await;
     assert!(error.kind == Kind::TellHuman && error.message.contains("AWS_SECRET_ACCESS_KEY"), "{error}");
 
-    // A port that nobody listens on stands for a machine without a role.
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    // A closed port stands for a machine without a role.
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let error = open_error(&bucket, |config| {
         config.variables.retain(|(name, _)| name == "AWS_ENDPOINT_URL");
-        set(config, "AWS_METADATA_ENDPOINT", &format!("http://{nobody}"));
+        set(config, "AWS_METADATA_ENDPOINT", &format!("http://{closed}"));
     })
     .await;
     assert!(error.kind == Kind::TellHuman && error.message.contains("set AWS_ACCESS_KEY_ID"), "{error}");
 
-    let error = open_error(&bucket, |config| config.variables = variables(nobody)).await;
-    assert!(error.kind == Kind::Wait && error.message.contains(&nobody.to_string()), "{error}");
+    let error = open_error(&bucket, |config| config.variables = variables(closed)).await;
+    assert!(error.kind == Kind::Wait && error.message.contains(&closed.to_string()), "{error}");
 }
 
 #[tokio::test]

@@ -164,7 +164,7 @@ async fn the_partitions_together_keep_what_retention_allows() {
         let bytes = topic.summary().bytes;
         drop(topic);
         broker.close().await;
-        // Nobody has asked for the partitions when the limit is set.
+        // The partitions aren't open when the limit is set.
         let broker = open_with(place.open().await, config()).await;
         let topic = broker.topic("t").await.unwrap();
         topic.change_settings(changes(json!({ "retain_bytes": bytes / 2 }))).await.unwrap();
@@ -215,7 +215,7 @@ async fn all_partitions_are_deleted_with_their_topic() {
         broker.close().await;
         let broker = open(place.open().await).await;
         assert_eq!(offsets(&broker).await, [0..0, 0..5], "{}", place.name);
-        // Also one whose partitions nobody has opened.
+        // Also one whose partitions were never opened.
         broker.delete_topic("t").await.unwrap();
         broker.close().await;
         let broker = open(place.open().await).await;

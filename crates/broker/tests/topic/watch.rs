@@ -57,7 +57,7 @@ async fn a_watch_of_many_partitions_names_those_that_have_changed_on_every_store
     }
 }
 
-/// As long as nobody looks, a partition is noted once, and nothing else is kept.
+/// Between two looks, a partition is noted once, and nothing else is kept.
 #[tokio::test]
 async fn a_partition_that_changes_often_is_noted_once() {
     let broker = open(in_memory()).await;

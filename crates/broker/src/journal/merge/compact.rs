@@ -3,7 +3,7 @@
 //!
 //! As in Kafka, a pass notes the newest offset of each key in the part that is not compacted yet, as far as there is
 //! memory for its keys, and then rewrites everything up to there. What is rewritten takes the place of its sources by a
-//! merge, so nobody sees half of it. The pieces are rewritten in order: whatever a tombstone deletes is gone before
+//! merge, so no reader sees half of it. The pieces are rewritten in order: whatever a tombstone deletes is gone before
 //! the tombstone is marked with the time from which on it may be removed too. The newest piece stays as it is, and
 //! with it the partition's last record.
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// What a merge makes room of.
 #[derive(Debug, Clone, Default)]
 pub(in crate::journal) struct Dead {
-    /// The numbers of the objects in files most of which nobody needs, in ascending order.
+    /// The numbers of the objects in mostly dead files, in ascending order.
     pub files: Arc<[Range<u64>]>,
     /// How often something was found.
     pub found: u64,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
-/// Two keyed hashes of a key. Nobody can choose keys whose hashes are the same, and among a billion keys the chance
+/// Two keyed hashes of a key. No client can choose keys whose hashes are the same, and among a billion keys the chance
 /// that any two have the same is 2^-69.
 type Hash = (u64, u64);
 

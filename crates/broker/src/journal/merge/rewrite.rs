@@ -1,4 +1,4 @@
-//! Rewrites pieces of a compacted partition without the records that nobody needs.
+//! Rewrites pieces of a compacted partition without the records that it no longer needs.
 //!
 //! The offsets of a piece stay: it has batches for all of them, also where records are missing. Each batch takes the
 //! offsets up to its last record; only after the last record of the piece, a batch without records takes the rest. So a

@@ -45,9 +45,9 @@ impl Files {
     /// Maps a file of this directory.
     pub fn map(&self, file: File) -> io::Result<Bytes> {
         // SAFETY: the file is in a directory that this process has locked, under a name that only this module writes.
-        // It is written before it is mapped, and afterwards only unlinked. Whoever changes it in spite of the lock can
-        // change bytes, which checksums find, or truncate it, which `touch` and `is_whole` look for before its pages
-        // are used.
+        // It is written before it is mapped, and afterwards only unlinked. A process that changes it in spite of the
+        // lock can change bytes, which checksums find, or truncate it, which `touch` and `is_whole` look for before its
+        // pages are used.
         let mapping = unsafe { Mmap::map(&file) }?;
         Ok(self.mappings.share(mapping, file).into_whole())
     }

@@ -78,7 +78,7 @@ pub trait Device: Send + Sync + 'static {
         File::open(dir)?.sync_all()
     }
 
-    /// Does work that blocks, whether or not somebody waits for it.
+    /// Does work that blocks, whether or not a task waits for it.
     fn run(&self, work: Work) {
         drop(tasks::spawn_blocking(work));
     }

@@ -135,7 +135,7 @@ impl OpenFiles {
             }
         }
         assert!(slots.len() <= keep, "{} files are open, {keep} may be", slots.len());
-        // Unmapping takes time; nobody has to wait for it.
+        // Unmapping takes time; no request has to wait for it.
         drop(slots);
         drop(closed);
     }

@@ -202,7 +202,7 @@ impl Segment {
         (!self.removed.load(Ordering::Acquire)).then(work)
     }
 
-    /// Leaves the files to whoever removes them: another segment may get their names.
+    /// Leaves the files to the caller, which removes them: another segment may get their names.
     pub(super) fn retire(&self) {
         let _not_meanwhile = self.sealing.lock().unwrap_or_else(PoisonError::into_inner);
         self.removed.store(true, Ordering::Release);

@@ -1,7 +1,7 @@
 //! Which parts of the segments were in the page cache when the kernel was last asked.
 //!
 //! Asking costs a look at every page, and more where pages aren't mapped: a fifth of what sending them costs. So the
-//! answer is kept for a while, until some page turns out to be missing: then memory is scarce, or somebody reads old
+//! answer is kept for a while, until some page turns out to be missing: then memory is scarce, or a client reads old
 //! data, and the kernel is asked again.
 
 use std::ops::Range;

@@ -55,8 +55,8 @@ pub(super) struct Mapping {
 }
 
 impl Mapping {
-    /// A part of it. A short one counts as read: it is looked at, or copied into a socket. Whoever reads a longer one
-    /// calls [`Mappings::touched`].
+    /// A part of it. A short one counts as read: it is looked at, or copied into a socket. A caller that reads a longer
+    /// one calls [`Mappings::touched`].
     pub fn slice(&self, range: Range<usize>) -> Bytes {
         let slice = self.whole.slice(range);
         if slice.len() < SENDFILE_BYTES_MIN {
@@ -71,7 +71,7 @@ impl Mapping {
         self.whole.len()
     }
 
-    /// A part of it, to ask the kernel about. Whoever reads it calls [`Mappings::touched`].
+    /// A part of it, to ask the kernel about. A caller that reads it calls [`Mappings::touched`].
     pub fn unread(&self, range: Range<usize>) -> &[u8] {
         self.whole.get(range.clone()).unwrap_or_else(|| unreachable!("bytes {range:?} of {}", self.whole.len()))
     }
@@ -234,11 +234,11 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    /// A file of `length` bytes, which nobody else has, mapped.
+    /// A private file of `length` bytes, mapped.
     fn share(mappings: &Arc<Mappings>, byte: u8, length: usize) -> Mapping {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(&vec![byte; length]).unwrap();
-        // SAFETY: nobody else has this file.
+        // SAFETY: no other process has this file.
         let mmap = unsafe { Mmap::map(&file) }.unwrap();
         mappings.share(mmap, file)
     }

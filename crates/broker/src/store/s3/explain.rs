@@ -1,4 +1,4 @@
-//! Explains a failed request to whoever runs the broker.
+//! Explains a failed request to the operator.
 
 use super::bucket::Bucket;
 use super::connect::words;

@@ -23,7 +23,7 @@ const FORMAT: u32 = 2;
 /// What a storage says of itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Laid {
-    /// How long objects that nobody needs stay. All brokers must agree on it.
+    /// Minimum time to keep unreferenced objects. All brokers must agree on it.
     pub deletion_delay: Duration,
     /// Number of journals. All brokers must agree on it too.
     pub journals: u32,

@@ -56,7 +56,7 @@ pub struct S3Config {
     pub request_timeout: Duration,
     /// How long transient failures are retried.
     pub retry_budget: Duration,
-    /// How long a journal's objects stay when nobody needs them any more, and the base of what brokers assume about
+    /// Minimum time to keep unreferenced objects of a journal, and the base of what brokers assume about
     /// each other's clocks: whole seconds. A storage that is created now gets it, by default an hour; another value
     /// than that of an existing storage is an error.
     pub deletion_delay: Option<Duration>,
@@ -101,7 +101,7 @@ impl S3Config {
 pub struct S3Store {
     laid: Laid,
     bucket: Arc<Bucket>,
-    /// What the broker's card waits for, and whoever wants a store that is ready.
+    /// What the broker's card waits for, and callers that want a store that is ready.
     card_probe: Probe,
     cache: Cache,
     prefetching: Arc<Semaphore>,

@@ -37,7 +37,7 @@ impl Probe {
         Probe(ended.boxed().shared())
     }
 
-    /// A result without a probe: the store isn't written to by whoever needs one that has passed.
+    /// A result without a probe: the store isn't written to by callers that need one that has passed.
     pub fn decided(result: Result<(), StoreError>) -> Probe {
         Probe(std::future::ready(result).boxed().shared())
     }

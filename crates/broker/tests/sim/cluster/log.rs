@@ -4,11 +4,11 @@
 //!
 //! - **Appends are linearizable.** Each takes effect once, whole, between its call and its return, in the order of the
 //!   offsets: one that was called after another had returned lies above it, and so does one that was called after
-//!   somebody had read the other. One whose outcome is unknown takes effect at any time after its call, or never.
+//!   the other had been read. One whose outcome is unknown takes effect at any time after its call, or never.
 //! - **Reads return the log.** Whatever a broker returns for an offset is the record there, for everybody and always.
 //! - **A broker sees a beginning of the log,** which may be older than what others see, and which only grows: a read
 //!   sees no less than an earlier one at the same run of a broker, and no less than what this run has acknowledged.
-//! - **No broker denies an offset** that somebody has seen before.
+//! - **No broker denies an offset** that was seen before.
 //! - **A new owner has seen what was acknowledged** while it wasn't the owner, before it acts for groups.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,7 +34,7 @@ pub enum Outcome {
     Stored { first_offset: u64, by: Run },
     /// Reported as having no effect.
     NotStored,
-    /// Nobody knows.
+    /// Unknown.
     Unknown,
 }
 
@@ -89,7 +89,7 @@ pub struct Calls {
 pub enum Fault {
     /// An acknowledged record isn't where the acknowledgement says.
     Lost { text: Text, offset: u64, found: Option<Text> },
-    /// A record is stored that nobody has appended.
+    /// A record is stored that was never appended.
     Phantom { text: Text, offset: u64 },
     /// A record is stored twice.
     Twice { text: Text },
@@ -109,7 +109,7 @@ pub enum Fault {
     Backwards { at: Run, before: u64, next_offset: u64 },
     /// A broker saw less than it had acknowledged.
     Unseen { at: Run, acknowledged: u64, next_offset: u64 },
-    /// A broker denied an offset that somebody had seen.
+    /// A broker denied an offset that had been seen.
     OutOfRange { at: Run, offset: u64 },
     /// A broker acts as the owner and has not seen what others had acknowledged before it was.
     Unready { at: Run, acknowledged: u64, next_offset: u64 },
@@ -195,7 +195,7 @@ fn reads(calls: &Calls, log: &[Text], faults: &mut Vec<Fault>) {
 
 /// Looks for a moment at which each append took effect, in the order of their offsets.
 fn order(calls: &Calls, places: &Places<'_>, end: usize, faults: &mut Vec<Fault>) {
-    // When each offset had been seen at the latest; whoever sees an offset has seen those below it.
+    // When each offset had been seen at the latest; a reader of an offset has seen those below it.
     let mut seen = vec![Moment::MAX; end];
     for read in &calls.reads {
         let Found::Records { next_offset, .. } = read.found else { continue };

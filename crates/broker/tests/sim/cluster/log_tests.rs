@@ -78,7 +78,7 @@ fn reads_may_be_late_at_another_broker() {
     // A new run begins anew.
     let again = Run { number: 2, ..A };
     assert_eq!(two().read(again, 5..6, 0, "", 0).faults("a b"), []);
-    // Nobody has the offset yet.
+    // The offset is unused yet.
     assert_eq!(two().out_of_range(B, 1..9, 2).faults("a b"), []);
 }
 

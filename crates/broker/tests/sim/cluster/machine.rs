@@ -1,7 +1,7 @@
 //! A machine on which one run of a broker is: it stops, goes on and dies with everything that the broker does.
 //!
-//! Its tasks have turns in the order of their numbers, whoever was woken first: the runtime's channels wake those that
-//! wait for one thing in a random order, which no seed decides.
+//! Its tasks have turns in the order of their numbers, whichever was woken first: the runtime's channels wake those
+//! that wait for one thing in a random order, which no seed decides.
 
 use rawline_broker::spawn_on;
 use std::collections::{BTreeMap, BTreeSet};

@@ -292,7 +292,7 @@ impl Node {
         let Some(world) = self.world.upgrade() else { return ReadReply::Failed("the world ends".into()) };
         let at = self.run;
         let reader = match world.bug {
-            // Whoever answers, it is this broker's response.
+            // Whichever broker responds, it is this broker's response.
             Some(Bug::ReadAnywhere) => world.any_node().unwrap_or_else(|| self.clone()),
             _ => self.clone(),
         };

@@ -22,7 +22,7 @@ pub struct Seen {
     pub not_stored: usize,
     pub unknown: usize,
     pub reads: usize,
-    /// Reads that saw less than somebody had before.
+    /// Reads that saw less than earlier ones.
     pub late_reads: usize,
     /// Questions that a broker answered as the owner.
     pub actings: usize,

@@ -33,7 +33,7 @@ pub(super) struct Ahead {
 }
 
 struct State {
-    /// Where the objects end that are written or being written. What follows is nobody's.
+    /// Where the objects end that are written or being written. What follows is unused.
     claimed: u64,
     /// Blocks are allocated up to here.
     allocated: u64,

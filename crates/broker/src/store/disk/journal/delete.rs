@@ -1,4 +1,4 @@
-//! What there is to delete, and its deletion: a segment is deleted when nobody needs any of its objects.
+//! What there is to delete, and its deletion: a segment is deleted when all of its objects are dead.
 
 use super::Inner;
 use super::files::{SNAPSHOT, numbers_in};
@@ -10,7 +10,7 @@ use crate::store::disk::segment::remove;
 use rawline_journal::{Garbage, Key, Listing};
 
 impl Inner {
-    /// Lists what can be deleted if nobody needs it.
+    /// Lists what can be deleted if it is unreferenced.
     pub(super) fn list(&self) -> Result<Listing, StoreError> {
         let key = |number| Key { number, created: DATE };
         // Before the others: what is listed is in a snapshot or in none.
@@ -20,7 +20,7 @@ impl Inner {
         Ok(Listing { objects, merged, snapshots, given_up: self.given_up()? })
     }
 
-    /// Deletes what nobody needs. Bytes that readers hold stay readable. Returns the number of objects whose files are
+    /// Deletes dead objects. Bytes that readers hold stay readable. Returns the number of objects whose files are
     /// gone.
     pub(super) fn delete(&self, garbage: &Garbage) -> Result<u64, StoreError> {
         // What the garbage was found by may not be durable.
@@ -34,7 +34,7 @@ impl Inner {
         let mut deleted = 0;
         let mut remove = |stored: &Stored, objects| match stored.segment.remove() {
             Ok(()) => deleted += objects,
-            Err(error) => tracing::warn!(%error, "a file that nobody needs stays until the broker is started again"),
+            Err(error) => tracing::warn!(%error, "an unreferenced file stays until the broker is restarted"),
         };
         for number in &garbage.merged {
             // Before its file: readers don't find it then.

@@ -44,8 +44,8 @@ impl Inner {
         }
     }
 
-    /// Makes the name of a new file durable. If that fails, the file must not be found by whoever deletes what it makes
-    /// superfluous, so it is removed.
+    /// Makes the name of a new file durable. If that fails, the file must not be found by a caller that deletes what it
+    /// makes superfluous, so it is removed.
     fn sync_name(&self, dir: &Path, path: &Path) -> Result<(), StoreError> {
         let Err(error) = sync_dir(self.device(), dir) else { return Ok(()) };
         match remove(self.device(), path) {

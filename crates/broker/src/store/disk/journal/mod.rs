@@ -168,7 +168,7 @@ impl DiskJournal {
         self.inner.device().run(Box::new(move || {
             let worked = work(&inner);
             drop((inner, lock_held));
-            // Nobody may wait any more.
+            // The receiver may be gone.
             let _ = done.send(worked);
         }));
         Box::pin(async move { result.await.unwrap_or_else(|_| Err(broke_off())) })

@@ -211,7 +211,7 @@ impl Found {
         if self.seal.entries.is_empty() {
             match &self.torn {
                 None => device.remove(&self.path).map_err(|error| io_error("delete", &self.path, &error))?,
-                // Never deleted: only a person can tell whether somebody misses it.
+                // Never deleted: only a person can tell whether it is missed.
                 Some(_) => self.set_aside(device)?,
             }
             if durability == Durability::Fsync {
@@ -231,7 +231,7 @@ impl Found {
         let segment = Segment::of_earlier_run(dir, first_number, segment_bytes, files);
         let file =
             File::options().write(true).open(&self.path).map_err(|error| io_error("open", &self.path, &error))?;
-        // Bytes that are no object are kept for a person to look at; nobody reads past the seal's end.
+        // Bytes that are no object are kept for a person to look at; no reader goes past the seal's end.
         if self.torn.is_none() {
             segment.cut(&file, segment_bytes)?;
         }

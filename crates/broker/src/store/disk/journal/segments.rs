@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError, RwLock};
 pub(super) struct Stored {
     pub segment: Segment,
     entries: RwLock<Vec<Entry>>,
-    /// Those that nobody needs. The files are removed when that is all of them.
+    /// Dead ones. The files are removed when all of them are.
     garbage: Mutex<BTreeSet<u64>>,
     /// Whether no more objects are appended.
     is_full: AtomicBool,
@@ -68,7 +68,7 @@ impl Stored {
         SharedFile { numbers, bytes, covered_bytes, grows }
     }
 
-    /// Notes that nobody needs these objects. Returns whether nobody needs the segment.
+    /// Notes that these objects are dead. Returns whether the whole segment is.
     pub fn delete(&self, numbers: impl Iterator<Item = u64>) -> bool {
         let own = self.numbers();
         let mut garbage = self.garbage.lock().unwrap_or_else(PoisonError::into_inner);

@@ -162,7 +162,7 @@ async fn objects_that_wait_share_one_sync() {
     assert_holds(&journal, &[1; 9], "synced at once").await;
 }
 
-/// Whoever opens the directory meanwhile reads the segments.
+/// A broker that opens the directory meanwhile reads the segments.
 #[tokio::test(start_paused = true)]
 async fn segments_that_are_sealed_after_the_directory_is_released_keep_their_length() {
     let dir = tempfile::tempdir().unwrap();

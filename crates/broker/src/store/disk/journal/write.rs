@@ -86,7 +86,7 @@ struct Written {
     end: u64,
 }
 
-/// Sends what became of the objects. Nobody may wait any more.
+/// Sends the results of the objects. Their receivers may be gone.
 pub(super) fn send(ended: Vec<Ended>) {
     ended.into_iter().for_each(|(created, result)| {
         let _ = created.send(result);
@@ -134,7 +134,7 @@ impl Inner {
 
     fn write(&self, writer: &mut Writer, header: &Header, parts: Vec<Bytes>) -> Result<Written, PutResult> {
         let number = header.link.number;
-        // After a failed sync nobody knows what is there.
+        // After a failed sync it is unknown what is there.
         if number > writer.next_number || self.failed.get().is_some() {
             return Err(PutResult::Unknown);
         }

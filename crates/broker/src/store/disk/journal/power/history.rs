@@ -19,7 +19,7 @@ pub enum Violation {
     Denied { text: Text },
     /// A record is stored twice.
     Duplicate { text: Text },
-    /// A record is there that nobody has appended.
+    /// A record is there that was never appended.
     Invented { text: Text },
     /// What a broker has can't be read.
     Unreadable { partition: PartitionId, offset: u64, reason: String },
@@ -36,7 +36,7 @@ pub enum Violation {
 pub struct History {
     /// Whether a power failure may lose what was acknowledged.
     pub may_lose: bool,
-    /// Whether it may have, since somebody looked.
+    /// Whether it may have, since the last look.
     pub may_have_lost: bool,
     /// Whether producers append no more.
     pub ends: bool,
@@ -48,7 +48,7 @@ pub struct History {
 }
 
 impl History {
-    /// Somebody begins to append these.
+    /// An append of these begins.
     pub fn appends(&mut self, texts: &[Text]) {
         self.appended.extend(texts.iter().cloned());
     }

@@ -105,7 +105,7 @@ impl World {
         format!("{name} {}", "x".repeat(length))
     }
 
-    /// Responses after the machine went down reach nobody.
+    /// Responses after the machine went down are never received.
     fn acknowledged(&self, texts: &[Text], partition: PartitionId, appended: Appended) -> bool {
         if self.disk.is_dead() {
             return false;
