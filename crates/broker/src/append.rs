@@ -4,7 +4,7 @@ use crate::Kind;
 use crate::limits::{OBJECT_BATCHES_MAX, RECORD_AHEAD_MAX};
 use crate::partition::Partition;
 use crate::received::Received;
-use crate::store::StoreError;
+use crate::store_error::StoreError;
 use rawline_journal::BatchKind;
 use thiserror::Error;
 

@@ -5,7 +5,7 @@ use crate::journal::{Journal, JournalError, JournalTopic};
 use crate::limits::JOURNAL_PARTITIONS_MAX;
 use crate::received::Received;
 use crate::settings::Settings;
-use crate::store::StoreError;
+use crate::store_error::StoreError;
 use crate::topic::TopicError;
 use crate::trim::TrimError;
 use rawline_journal::{Control, PartitionId, Refused, Rejected};

@@ -33,6 +33,7 @@ mod settings;
 mod stage;
 mod storage_id;
 pub mod store;
+mod store_error;
 pub mod subscriptions;
 mod supervise;
 mod tasks;

@@ -7,7 +7,7 @@ use crate::end::in_store;
 use crate::journal::{Journal, JournalError};
 use crate::partition::Partition;
 use crate::received::Received;
-use crate::store::StoreError;
+use crate::store_error::StoreError;
 use rawline_journal::{NAME_BYTES_MAX, NAMED_IDS, Producer, Refused};
 use std::sync::Arc;
 use thiserror::Error;

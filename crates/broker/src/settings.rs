@@ -1,7 +1,7 @@
 //! A topic's settings as they are stored: a JSON object. The broker reads nine of its members and keeps the others.
 
 use crate::limits::{SETTINGS_BYTES_MAX, TOMBSTONE_AGE, TOPIC_PARTITIONS_MAX};
-use crate::store::StoreError;
+use crate::store_error::StoreError;
 use bytes::Bytes;
 use rawline_journal::TopicId;
 use serde_json::{Map, Value};

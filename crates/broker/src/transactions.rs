@@ -8,7 +8,7 @@ use crate::end::in_store;
 use crate::journal::{Journal, JournalError};
 use crate::limits::TRANSACTION_TIMEOUT_MAX;
 use crate::producer::ProducerInstance;
-use crate::store::StoreError;
+use crate::store_error::StoreError;
 use rawline_batch::record_batch::RecordBatchHeader;
 use rawline_journal::{Aborted, Control, NAME_BYTES_MAX, Refused, TransactionEnd};
 use std::collections::BTreeMap;

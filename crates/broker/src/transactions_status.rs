@@ -3,7 +3,7 @@
 use crate::broker::Broker;
 use crate::end::in_store;
 use crate::partition::Partition;
-use crate::store::StoreError;
+use crate::store_error::StoreError;
 use crate::transactions::TransactionError;
 use rawline_groups::compile;
 use rawline_journal::{PartitionProducer, TransactionProgress, TransactionalProducer};

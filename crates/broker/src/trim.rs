@@ -6,7 +6,7 @@
 use crate::Kind;
 use crate::metrics::METRICS;
 use crate::partition::Partition;
-use crate::store::StoreError;
+use crate::store_error::StoreError;
 use thiserror::Error;
 
 /// A partition's extent after a trim.

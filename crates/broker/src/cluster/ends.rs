@@ -2,7 +2,7 @@
 
 use crate::broker::Broker;
 use crate::cluster::Cluster;
-use crate::store::StoreError;
+use crate::store_error::StoreError;
 use futures_util::future::try_join_all;
 use std::collections::BTreeSet;
 

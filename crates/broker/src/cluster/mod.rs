@@ -27,7 +27,7 @@ pub use identity::{Fingerprint, PublicKey};
 pub use members::{Brokers, Member, MemberState};
 pub use task::Cluster;
 
-use crate::store::StoreError;
+use crate::store_error::StoreError;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use std::time::Duration;

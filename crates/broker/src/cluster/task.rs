@@ -10,7 +10,7 @@ use crate::limits::{
     CARD_FORGOTTEN_AFTER, FOLLOW_INTERVAL, HANDOVER_WAIT, HEARTBEAT_INTERVAL, HEARTBEATS_PER_LISTING, JOIN_RETRY_AFTER,
     JOIN_RETRY_MAX, LEASE, OWNER_WAIT_MAX, SUSPECT_INTERVAL,
 };
-use crate::store::{Setting, StoreError};
+use crate::store_error::{Setting, StoreError};
 use crate::tasks;
 use futures_util::future::{join_all, select_all, try_join_all};
 use std::sync::atomic::Ordering;

@@ -7,7 +7,7 @@ use crate::broker::Broker;
 use crate::end::in_store;
 use crate::journal::{Journal, JournalError, Submitted};
 use crate::producer::ProducerInstance;
-use crate::store::StoreError;
+use crate::store_error::StoreError;
 use crate::topic::TopicError;
 use crate::transactions::TransactionError;
 use futures_util::future::join_all;

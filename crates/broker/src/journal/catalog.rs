@@ -9,7 +9,7 @@ use crate::life::Life;
 use crate::limits::PIECES_PER_VISIT;
 use crate::metrics::METRICS;
 use crate::settings::Settings;
-use crate::store::StoreError;
+use crate::store_error::StoreError;
 use crate::subscriptions::{Registry, Subject};
 use rawline_journal::TopicId;
 use rawline_journal::{

@@ -4,7 +4,7 @@
 use crate::journal::merge::Dead;
 use crate::journal::{Dated, JournalConfig, JournalStore};
 use crate::metrics::METRICS;
-use crate::store::StoreError;
+use crate::store_error::StoreError;
 use rawline_journal::{Snapshot, SparseFile, has_dead};
 use std::sync::Arc;
 use tokio::sync::watch;

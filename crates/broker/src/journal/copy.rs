@@ -5,7 +5,8 @@ use crate::Kind;
 use crate::journal::JournalStore;
 use crate::limits::{MERGE_READ_RETRY, MERGE_READS_MAX, MERGED_BATCHES_INLINE_BYTES_MAX, OBJECT_BATCHES_MAX};
 use crate::object::ObjectError;
-use crate::store::{StoreError, verify_batches};
+use crate::store::verify_batches;
+use crate::store_error::StoreError;
 use crate::tasks::spawn_blocking;
 use bytes::Bytes;
 use rawline_journal::{

@@ -13,7 +13,8 @@ use crate::limits::{
 };
 use crate::producer::ProducerInstance;
 use crate::received::Received;
-use crate::store::{ObjectAt, StoreError};
+use crate::store::ObjectAt;
+use crate::store_error::StoreError;
 use crate::subscriptions::Registry;
 use crate::supervise::Supervised;
 use crate::{Clock, CommitThread, Kind, tasks};

@@ -6,7 +6,7 @@
 
 use crate::journal::{Dated, JournalStore, StoredIndex};
 use crate::limits::{JOURNAL_READS_FIRST, LOST_OBJECTS_MAX};
-use crate::store::StoreError;
+use crate::store_error::StoreError;
 use bytes::Bytes;
 use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt, TryStreamExt};

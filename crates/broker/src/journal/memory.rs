@@ -7,7 +7,7 @@ use crate::limits::{
     DISK_KEEP_PIECE_BYTES, DISK_MERGE_OBJECTS, DISK_MERGE_WAIT_OBJECTS, DISK_SNAPSHOT_OBJECTS, MEMORY_MERGE_PARTS,
     MEMORY_SNAPSHOT_INTERVAL,
 };
-use crate::store::StoreError;
+use crate::store_error::StoreError;
 use bytes::{Bytes, BytesMut};
 use futures_util::future::{BoxFuture, ready};
 use rawline_journal::{Control, Garbage, Index, Key, Limits, Listing, MergeLimits, Place, PutResult, Source};

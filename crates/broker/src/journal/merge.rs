@@ -18,7 +18,7 @@ use crate::limits::{
     MERGE_NEWS_PARTS, MERGE_PIECES_PER_OBJECT, MERGE_PUTS_MAX, MERGE_TOPICS_PER_YIELD,
 };
 use crate::metrics::METRICS;
-use crate::store::StoreError;
+use crate::store_error::StoreError;
 use bytes::Bytes;
 use compact::Compacted;
 pub(super) use dead::Dead;

@@ -38,7 +38,7 @@ pub(crate) use task::FORGETS_END;
 pub(crate) use together::Together;
 
 use crate::limits::DELETION_DELAY;
-use crate::store::StoreError;
+use crate::store_error::StoreError;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use rawline_journal::{Garbage, Index, Listing, Missing, Place, PutResult, SharedFile, Source};

@@ -3,7 +3,7 @@
 
 use crate::journal::{Dated, JournalStore, StoredIndex};
 use crate::limits::{JOURNAL_READ_AHEAD_BYTES, JOURNAL_READ_AHEAD_WINDOWS, JOURNAL_READS_FIRST, JOURNAL_READS_MAX};
-use crate::store::StoreError;
+use crate::store_error::StoreError;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use rawline_journal::Source;

@@ -19,7 +19,7 @@ use crate::limits::{APPEND_QUEUE_MAX, EXPIRY_INTERVAL};
 use crate::metrics::METRICS;
 use crate::producer::ProducerInstance;
 use crate::received::Received;
-use crate::store::StoreError;
+use crate::store_error::StoreError;
 use crate::{Clock, stage, tasks};
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, OptionFuture};

@@ -4,7 +4,7 @@
 use crate::journal::JournalStore;
 use crate::journal::look::{AtEnd, Checked, GivenUp, Known, Lists, at_end, check, referred, replace};
 use crate::journal::snapshots::Taken;
-use crate::store::StoreError;
+use crate::store_error::StoreError;
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, OptionFuture};
 use rawline_journal::{Limits, Source, State};

@@ -4,7 +4,7 @@ use crate::Kind;
 use crate::index::Found;
 use crate::object::ObjectError;
 use crate::read::cut::Cut;
-use crate::store::StoreError;
+use crate::store_error::StoreError;
 use bytes::Bytes;
 use rawline_journal::BatchKind;
 use std::ops::Range;

@@ -15,7 +15,7 @@ use crate::index::Found;
 use crate::limits::{PREFETCH_OBJECTS_MAX, READ_GATHER_MAX, READ_OBJECTS_MAX, READ_OBJECTS_PER_YIELD};
 use crate::object::{self, ObjectError, ObjectIndex};
 use crate::partition::Partition;
-use crate::store::StoreError;
+use crate::store_error::StoreError;
 use crate::tasks;
 use crate::transactions::AbortedRecords;
 use bytes::Bytes;

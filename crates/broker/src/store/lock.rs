@@ -1,6 +1,6 @@
 //! The lock on a directory: one process owns it at a time.
 
-use super::StoreError;
+use crate::store_error::StoreError;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use std::fs::File;

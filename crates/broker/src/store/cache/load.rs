@@ -6,7 +6,7 @@ use super::flight::Landing;
 use super::{CacheError, CopyName, Inner, Landed, Mapped, Reserved, Sink, aborted, unusable};
 use crate::limits::{CACHE_MEMORY_BYTES_MAX, CACHE_PIECES_QUEUED_MAX};
 use crate::object::ObjectError;
-use crate::store::{Setting, StoreError};
+use crate::store_error::{Setting, StoreError};
 use crate::tasks::{self, spawn_blocking};
 use bytes::Bytes;
 use std::io;

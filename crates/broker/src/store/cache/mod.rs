@@ -13,10 +13,11 @@ mod reserved;
 mod room;
 mod state;
 
+use super::Mappings;
 use super::lock::DirLock;
-use super::{Mappings, Setting, StoreError};
 use crate::limits::{CACHE_MAPPINGS_MAX, CACHE_MEMORY_BYTES_MAX, SENDFILE_BYTES_MIN};
 use crate::object::ObjectError;
+use crate::store_error::{Setting, StoreError};
 use crate::tasks::spawn_blocking;
 use bytes::Bytes;
 use files::Files;

@@ -2,7 +2,7 @@
 
 use super::{Durability, io_error, sys};
 use crate::storage_id::StorageId;
-use crate::store::StoreError;
+use crate::store_error::StoreError;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 use std::path::Path;

@@ -21,10 +21,11 @@ mod warm;
 
 use super::lock::DirLock;
 use super::mapping::Mappings;
-use super::{BatchTime, ObjectAt, PiecePart, Store, StoreError};
+use super::{BatchTime, ObjectAt, PiecePart, Store};
 use crate::journal::JournalStore;
 use crate::limits::SEGMENT_BYTES;
 use crate::storage_id::StorageId;
+use crate::store_error::StoreError;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use journal::DiskJournal;

@@ -1,7 +1,7 @@
 //! System calls on segment files: mapping, fetching, writing and syncing.
 
 use super::io_error;
-use crate::store::StoreError;
+use crate::store_error::StoreError;
 use bytes::Bytes;
 use memmap2::{Mmap, MmapOptions};
 use rustix::fs::Advice;

@@ -1,6 +1,6 @@
 //! Addresses of places in buckets, such as `s3://BUCKET/PREFIX`.
 
-use crate::store::{Setting, StoreError};
+use crate::store_error::{Setting, StoreError};
 use object_store::path::Path;
 use std::fmt;
 

@@ -3,7 +3,7 @@
 use super::bucket::Bucket;
 use super::connect::words;
 use super::failed::Failed;
-use crate::store::{Setting, StoreError};
+use crate::store_error::{Setting, StoreError};
 use object_store::path::Path;
 
 /// Error codes for a bucket that doesn't exist.

@@ -6,7 +6,7 @@ use super::failed::Failed;
 use super::probe::Probe;
 use crate::limits::{DELETION_DELAY, DELETION_DELAY_MIN};
 use crate::storage_id::StorageId;
-use crate::store::{Setting, StoreError};
+use crate::store_error::{Setting, StoreError};
 use bytes::Bytes;
 use object_store::path::Path;
 use rawline_journal::JOURNALS_MAX;

@@ -5,7 +5,7 @@ use super::failed::Failed;
 use super::probe::Probe;
 use crate::cluster::{BrokerId, MemberStore};
 use crate::journal::Dated;
-use crate::store::StoreError;
+use crate::store_error::StoreError;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use object_store::path::Path;

@@ -2,9 +2,10 @@
 
 use super::fetch;
 use super::journal::S3Journal;
+use crate::store::BatchTime;
 use crate::store::cache::CacheError;
 use crate::store::piece::{self, Part, index_of, part_of};
-use crate::store::{BatchTime, StoreError};
+use crate::store_error::StoreError;
 use bytes::Bytes;
 use object_store::path::Path;
 use rawline_journal::Place;

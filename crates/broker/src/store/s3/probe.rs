@@ -3,7 +3,7 @@
 use super::bucket::Bucket;
 use super::connect::{Words, words};
 use super::failed::Failed;
-use crate::store::StoreError;
+use crate::store_error::StoreError;
 use crate::tasks;
 use bytes::Bytes;
 use futures_util::FutureExt;

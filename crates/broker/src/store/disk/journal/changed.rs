@@ -2,10 +2,10 @@
 
 use super::Inner;
 use super::files::ACCEPT;
-use crate::store::StoreError;
 use crate::store::disk::io_error;
 use crate::store::disk::layout::STORAGE;
 use crate::store::disk::segment::segment_path;
+use crate::store_error::StoreError;
 use rawline_journal::Source;
 use std::io;
 use std::os::unix::fs::MetadataExt;

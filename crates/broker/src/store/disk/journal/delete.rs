@@ -4,9 +4,9 @@ use super::Inner;
 use super::files::{SNAPSHOT, numbers_in};
 use super::segments::Stored;
 use super::write::DATE;
-use crate::store::StoreError;
 use crate::store::disk::io_error;
 use crate::store::disk::segment::remove;
+use crate::store_error::StoreError;
 use rawline_journal::{Garbage, Key, Listing};
 
 impl Inner {

@@ -37,9 +37,9 @@ use crate::limits::{
     DISK_INLINE_BYTES, DISK_INLINE_COPY_BYTES, DISK_KEEP_PIECE_BYTES, DISK_MERGE_OBJECTS, DISK_MERGE_WAIT_BYTES,
     DISK_MERGE_WAIT_OBJECTS, DISK_SNAPSHOT_INTERVAL, DISK_SNAPSHOT_OBJECTS, DISK_WAIT_MAX,
 };
-use crate::store::StoreError;
 use crate::store::disk::Durability;
 use crate::store::lock::DirLock;
+use crate::store_error::StoreError;
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, ready};
 use rawline_journal::{Garbage, Header, Index, Limits, Listing, MergeLimits, Place, PutResult, SharedFile, Source};

@@ -6,9 +6,9 @@
 //! take no more blocks: the first room that is free again is the reserve's.
 
 use crate::limits::{ROOM_RESERVE_BYTES_MAX, ROOM_RESERVE_BYTES_MIN, ROOM_RESERVE_PART};
-use crate::store::StoreError;
 use crate::store::disk::io_error;
 use crate::store::disk::open_files::OpenFiles;
+use crate::store_error::StoreError;
 use rustix::io::Errno;
 use std::fs::File;
 use std::io;

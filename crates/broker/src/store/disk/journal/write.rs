@@ -11,12 +11,12 @@ use super::segments::Stored;
 use super::{Inner, lock, sync_dir};
 
 use crate::limits::{JOURNAL_RESERVE_BYTES, SEGMENT_DELETED_PART_MIN};
-use crate::store::StoreError;
 use crate::store::disk::Device;
 use crate::store::disk::durability::Durability;
 use crate::store::disk::io_error;
 use crate::store::disk::room::Room;
 use crate::store::disk::segment::Segment;
+use crate::store_error::StoreError;
 use crate::{Kind, stage, tasks};
 use bytes::Bytes;
 use rawline_journal::{Control, Header, Index, PutResult};

@@ -7,7 +7,7 @@ mod s3;
 use super::address::{Address, Service};
 use super::failed::{Reply, error_chain};
 use super::requests::CountingConnector;
-use crate::store::StoreError;
+use crate::store_error::StoreError;
 use object_store::aws::AwsCredentialProvider;
 use object_store::azure::AzureCredentialProvider;
 use object_store::gcp::GcpCredentialProvider;
