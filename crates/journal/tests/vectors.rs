@@ -3,7 +3,7 @@
 // Helpers of tests may fail the test.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::disallowed_methods)]
 
-use rawline_batch::{Builder, Codec, Crc32c, Header, Limits};
+use rawline_batch::{Builder, Codec, Header, Limits};
 use rawline_journal::{
     Batch, BatchKind, Committed, Control, Fence, Id, Index, Link, MergedPiece, PartitionId, Piece, Producer, Section,
     Snapshot, Source, State, build_index, build_merged_index, build_snapshot,
@@ -215,7 +215,7 @@ fn the_golden_snapshot_is_the_state_after_the_golden_objects() {
 }
 
 #[test]
-fn the_golden_snapshot_of_version_3_has_groups() {
+fn a_golden_snapshot_has_groups() {
     let Snapshot { mut state, pieces } = snapshot();
     let index = Index::parse(&fourth()).unwrap();
     assert_eq!(state.observe(index.header.link, &index.changes()), Ok(true));
@@ -223,26 +223,4 @@ fn the_golden_snapshot_of_version_3_has_groups() {
     assert_eq!((billing, state.offsets().groups().count()), (vec![(ORDERS, 4)], 2));
     assert_golden("snapshot-5.hex", &build_snapshot(&state, &pieces));
     assert_eq!(Snapshot::parse(&golden("snapshot-5.hex")), Ok(Snapshot { state, pieces }));
-}
-
-/// As brokers before named producers wrote it. It has no names, and no times: that of
-/// the newest piece counts for all.
-#[test]
-fn a_golden_snapshot_of_version_1_is_read() {
-    let Snapshot { state, pieces } = snapshot();
-    let expected = timed(&state.without_names().without_producers(), &pieces, TIME_US + 200);
-    let read = Snapshot::parse(&golden("snapshot-4-version-1.hex")).unwrap();
-    assert_eq!((read.state.without_producers(), read.pieces), (expected, pieces));
-}
-
-/// A state with another time.
-fn timed(state: &State, pieces: &BTreeMap<PartitionId, Vec<Piece>>, time_us: u64) -> State {
-    let mut bytes = build_snapshot(state, pieces);
-    // The time follows the header of 72 bytes, the last four of which are the checksum.
-    bytes[72..80].copy_from_slice(&time_us.to_le_bytes());
-    let mut crc = Crc32c::new();
-    crc.update(&bytes[..68]);
-    crc.update(&bytes[72..]);
-    bytes[68..72].copy_from_slice(&crc.value().to_le_bytes());
-    Snapshot::parse(&bytes).unwrap().state
 }

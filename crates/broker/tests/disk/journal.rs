@@ -77,8 +77,8 @@ async fn a_directory_says_what_it_is() {
     broker.close().await;
     let storage = dir.path().join("storage.json");
     let content = fs::read_to_string(&storage).unwrap();
-    assert_eq!(content, format!(r#"{{"format":2,"journals":1,"id":"{id}"}}"#));
-    for other in [r#"{"format":3,"journals":1}"#, r#"{"format":2,"journals":1,"more":1}"#, "no JSON"] {
+    assert_eq!(content, format!(r#"{{"format":1,"journals":1,"id":"{id}"}}"#));
+    for other in [r#"{"format":2,"journals":1}"#, r#"{"format":1,"journals":1,"more":1}"#, "no JSON"] {
         fs::write(&storage, other).unwrap();
         let error = DiskStore::open(dir.path(), Durability::PageCache).err().unwrap();
         assert!(error.message.contains("newer"), "{error}");

@@ -11,6 +11,7 @@ use rawline_broker::{Broker, Config, Kind, ReadError, ReadRequest, SystemClock};
 use rawline_journal::{Control, PartitionId};
 use rawline_testkit::batches::received;
 use rawline_testkit::s3_server::{Bucket, bucket, variables};
+use rustix::fs::RenameFlags;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -245,13 +246,13 @@ async fn a_running_broker_notices_that_an_older_copy_was_restored() {
     let bucket = bucket().await;
     let (journal, partition, _task) = watching(&bucket, |_| {}).await;
     append(&journal, partition, 0).await.unwrap();
-    let older = tempfile::tempdir().unwrap();
-    copy_all(&bucket.file("some/prefix"), older.path());
+    copy_all(&bucket.file("some/prefix"), &bucket.file("some/older"));
     for number in 1..9 {
         append(&journal, partition, number).await.unwrap();
     }
-    fs::remove_dir_all(bucket.file("some/prefix")).unwrap();
-    copy_all(older.path(), &bucket.file("some/prefix"));
+    // At once: the broker may look at any moment.
+    let (present, older) = (bucket.file("some/prefix"), bucket.file("some/older"));
+    rustix::fs::renameat_with(rustix::fs::CWD, &present, rustix::fs::CWD, &older, RenameFlags::EXCHANGE).unwrap();
     let why = stops(&journal, partition).await;
     assert!(why.contains("03.rwj to ") && why.contains(".accept"), "{why}");
 }

@@ -418,8 +418,8 @@ async fn a_storage_says_what_it_is() {
     }
     assert_eq!(join_all((0..4).map(|_| open_store(&new))).await, [Ok(()), Ok(()), Ok(()), Ok(())]);
     let content = fs::read_to_string(new.file("some/prefix/storage.json")).unwrap();
-    assert!(content.starts_with(r#"{"format":2,"journals":1,"deletion_delay_s":3600,"id":""#), "{content}");
-    for unknown in [r#"{"format":3,"journals":1}"#, r#"{"format":2,"journals":1,"merges":true}"#] {
+    assert!(content.starts_with(r#"{"format":1,"journals":1,"deletion_delay_s":3600,"id":""#), "{content}");
+    for unknown in [r#"{"format":2,"journals":1}"#, r#"{"format":1,"journals":1,"merges":true}"#] {
         fs::write(new.file("some/prefix/storage.json"), unknown).unwrap();
         let error = open_store(&new).await.unwrap_err();
         assert!(error.contains("storage.json") && error.contains("newer"), "{error}");

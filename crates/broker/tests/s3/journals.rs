@@ -82,11 +82,11 @@ async fn the_number_of_journals_is_decided_once() {
     }
     assert_eq!(number(&new, Some(3)).await, Ok(3));
     let content = fs::read_to_string(new.file("some/prefix/storage.json")).unwrap();
-    assert!(content.starts_with(r#"{"format":2,"journals":3,"deletion_delay_s":3600,"id":""#), "{content}");
+    assert!(content.starts_with(r#"{"format":1,"journals":3,"deletion_delay_s":3600,"id":""#), "{content}");
     assert_eq!((number(&new, Some(3)).await, number(&new, None).await), (Ok(3), Ok(3)));
     let error = number(&new, Some(1)).await.unwrap_err();
     assert!(error.contains("created with 3 journals, which can't change"), "{error}");
-    fs::write(new.file("some/prefix/storage.json"), r#"{"format":2,"journals":65}"#).unwrap();
+    fs::write(new.file("some/prefix/storage.json"), r#"{"format":1,"journals":65}"#).unwrap();
     assert!(number(&new, None).await.unwrap_err().contains("1 to 64 journals"));
 
     let one = bucket().await;

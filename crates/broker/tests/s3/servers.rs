@@ -75,8 +75,14 @@ async fn failures_that_pass_are_tried_again() {
         broker.close().await;
         let broker = open(2).await;
         let topic = broker.topic("t").await.unwrap();
-        let request = ReadRequest { offset: 0, records_max: 0, bytes_max: 0, wait: Duration::ZERO, verify: true };
-        assert_eq!(topic.read(&request).await.unwrap().end_offset, 2, "{act:?}");
+        // A read ends before an object that takes long.
+        let mut offset = 0;
+        while offset < 2 {
+            let request = ReadRequest { offset, records_max: 0, bytes_max: 0, wait: Duration::ZERO, verify: true };
+            let end_offset = topic.read(&request).await.unwrap().end_offset;
+            assert!((offset + 1..=2).contains(&end_offset), "{act:?}: {offset} to {end_offset}");
+            offset = end_offset;
+        }
         assert_eq!(topic.trim(1).await.unwrap().first_offset, 1, "{act:?}");
     }))
     .await;
@@ -152,7 +158,7 @@ async fn nothing_is_stored_in_a_journal_before_the_condition_is_known_to_be_kept
     for fault in [Fault::Ignores, Fault::Races, Fault::Lies] {
         let proxy = Proxy::start(fake::start(fault).await, |_| Act::Forward).await;
         let storage = format!("/{}/some/prefix/storage.json", bucket.name);
-        fake::put(proxy.address, &storage, br#"{"format":2,"journals":1}"#).await;
+        fake::put(proxy.address, &storage, br#"{"format":1,"journals":1}"#).await;
         let mut config = config(&bucket, Cache::open(bucket.cache_dir(), CACHE_BYTES).unwrap());
         config.variables = variables(proxy.address);
         let store = S3Store::open_early(config).await.unwrap();

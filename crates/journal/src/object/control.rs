@@ -136,7 +136,7 @@ fn front_of(control: &Control) -> Vec<u8> {
         Control::ForgetOffset { fence, .. } => stamp(*fence),
         Control::StoreGroup { after, stamp, .. } => [after.to_le_bytes(), stamp.to_le_bytes()].concat(),
         Control::EndTransaction { next, .. } => instance(*next),
-        // As earlier versions wrote it.
+        // A producer that follows no instance needs no more.
         Control::OpenProducer { from: None, ends: 0, .. } => Vec::new(),
         // No producer has the id 0.
         Control::OpenProducer { from, ends, .. } => {

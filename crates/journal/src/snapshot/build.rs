@@ -1,9 +1,7 @@
 //! Builds a snapshot.
 
 use super::are_in_order;
-use super::raw::{
-    ALIGNMENT, HEADER_BYTES, MAGIC, VERSION, VERSION_BEFORE_GROUPS, VERSION_BEFORE_TRANSACTIONS, checksum,
-};
+use super::raw::{ALIGNMENT, HEADER_BYTES, MAGIC, VERSION, checksum};
 use super::raw::{RawAppend, RawHeader, RawMore, RawNamed, RawPartition, RawPiece, RawProducer, RawTopic};
 use super::raw::{RawCommitted, RawGroup};
 use super::{members, transactions};
@@ -44,20 +42,12 @@ pub fn build_snapshot(state: &State, pieces: &BTreeMap<PartitionId, Vec<Piece>>)
         write_partition(*id, partition, pieces.unwrap_or_default(), times, &mut bytes);
     }
     assert_eq!(with_pieces, pieces.len(), "pieces of partitions without a record");
-    // Brokers without groups or transactions can read what has none.
-    let version = match (transactions::has_some(state) || members::has_some(state), state.offsets.iter().len()) {
-        (true, _) => VERSION,
-        (false, 0) => VERSION_BEFORE_GROUPS,
-        (false, _) => VERSION_BEFORE_TRANSACTIONS,
-    };
-    if version == VERSION {
-        transactions::write(state, &mut bytes);
-        members::write(state, &mut bytes);
-    }
+    transactions::write(state, &mut bytes);
+    members::write(state, &mut bytes);
     let (chain, topics) = (state.chain(), &state.topics);
     let mut header = RawHeader {
         magic: MAGIC,
-        version,
+        version: VERSION,
         zero: [0; 3],
         snapshot_bytes: U64::new(bytes.len() as u64),
         next_number: U64::new(chain.next()),

@@ -11,11 +11,6 @@ use std::sync::Arc;
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::{U16, U32, U64};
 
-/// Whether there is anything to write.
-pub(super) fn has_some(state: &State) -> bool {
-    state.groups.iter().len() > 0 || state.groups.forgotten() > 0
-}
-
 pub(super) fn write(state: &State, bytes: &mut Vec<u8>) {
     let groups = U32::new(state.groups.iter().len() as u32);
     let raw = RawMembers { forgotten: U64::new(state.groups.forgotten()), groups, zero: U32::new(0) };

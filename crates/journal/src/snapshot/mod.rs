@@ -34,9 +34,6 @@
 //!            name │ state │ zeros
 //! ```
 //!
-//! Version 1 has no `more`, no names and no `appended_us` of producers, version 2 no groups, version 3 no transactions
-//! and no members.
-//!
 //! Topics and names are in order of id, partitions in order of topic and number, producers in order of id, appends and
 //! pieces in order of offset. A partition that never had a record is left out. The checksum covers everything but
 //! itself.

@@ -1,9 +1,9 @@
 //! Reads a snapshot and checks it.
 
-use super::raw::{ALIGNMENT, HEADER_BYTES, MAGIC, VERSION, VERSION_BEFORE_GROUPS, VERSION_BEFORE_NAMES, checksum};
+use super::raw::{ALIGNMENT, HEADER_BYTES, MAGIC, VERSION, checksum};
 use super::raw::{RawAppend, RawHeader, RawMore, RawNamed, RawPartition, RawPiece, RawProducer, RawTopic};
 use super::raw::{RawCommitted, RawGroup};
-use super::{Snapshot, are_in_order, members, transactions};
+use super::{Snapshot, are_in_order};
 use crate::chain::{Chain, Id};
 use crate::groups::Groups;
 use crate::limits::{NAME_BYTES_MAX, OWNER_BYTES_MAX, PRODUCERS_MAX, SETTINGS_BYTES_MAX};
@@ -40,7 +40,7 @@ pub enum SnapshotError {
         found: [u8; 4],
     },
     /// A version that this broker doesn't know.
-    #[error("snapshot version {found}; this broker knows versions 1 to 4")]
+    #[error("snapshot version {found}; this broker knows version 1")]
     Version {
         /// The snapshot's version.
         found: u8,
@@ -63,7 +63,7 @@ impl Snapshot {
         if header.magic != MAGIC {
             return Err(SnapshotError::Magic { found: header.magic });
         }
-        if !(VERSION_BEFORE_NAMES..=VERSION).contains(&header.version) {
+        if header.version != VERSION {
             return Err(SnapshotError::Version { found: header.version });
         }
         if header.snapshot_bytes.get() != have {
@@ -72,15 +72,15 @@ impl Snapshot {
         if checksum(&header, rest) != header.crc32c.get() {
             return Err(SnapshotError::Crc);
         }
-        read(&header, Parts { rest, version: header.version })
+        read(&header, Parts { rest })
     }
 }
 
 fn read(header: &RawHeader, mut parts: Parts<'_>) -> Result<Snapshot, SnapshotError> {
     let last = Id { run: header.last_run.get(), commit: header.last_commit.get() };
     let chain = Chain::after(header.next_number.get(), last).ok_or(SnapshotError::Content("the chain's end"))?;
-    let more = if parts.has_names() { Some(parts.next::<RawMore>()?) } else { None };
-    if more.is_some_and(|more| more.zero.get() != 0) {
+    let more: RawMore = parts.next()?;
+    if more.zero.get() != 0 {
         return Err(SnapshotError::Content("a field that must be 0"));
     }
     let mut topics = BTreeMap::new();
@@ -94,55 +94,27 @@ fn read(header: &RawHeader, mut parts: Parts<'_>) -> Result<Snapshot, SnapshotEr
     let topics = Topics::new(header.next_topic.get(), topics).ok_or(SnapshotError::Content("the topics"))?;
     let merges = Merges::new(header.merges.get(), header.open_merge.get());
     let merges = merges.ok_or(SnapshotError::Content("the merges"))?;
-    let (mut names, mut offsets, mut time_us) = (Names::default(), Offsets::default(), 0);
-    if let Some(more) = more {
-        time_us = more.time_us.get();
-        names = parts.names(&more)?;
-        offsets = parts.groups(&more, &topics)?;
-    }
+    let names = parts.names(&more)?;
+    let offsets = parts.groups(&more, &topics)?;
     let (transactions, partitions) = (Transactions::default(), BTreeMap::new());
     let groups = Groups::default();
-    let times = Times::of_snapshot(time_us);
+    let times = Times::of_snapshot(more.time_us.get());
     let state = State { chain, topics, merges, names, offsets, groups, transactions, times, partitions };
     let mut snapshot = Snapshot { state, pieces: BTreeMap::new() };
     for _ in 0..header.partitions.get() {
         parts.partition(&mut snapshot)?;
     }
-    if parts.version == VERSION {
-        parts.transactions(&mut snapshot.state)?;
-        snapshot.state.groups = parts.members(snapshot.state.times.newest_us())?;
-        if !transactions::has_some(&snapshot.state) && !members::has_some(&snapshot.state) {
-            return Err(SnapshotError::Content("the number of transactions"));
-        }
-    }
-    if more.is_none() {
-        stamp(&mut snapshot);
-    }
+    parts.transactions(&mut snapshot.state)?;
+    snapshot.state.groups = parts.members(snapshot.state.times.newest_us())?;
     if parts.rest.is_empty() { Ok(snapshot) } else { Err(SnapshotError::Content("bytes after the last part")) }
-}
-
-/// Version 1 has no times of producers. The time of the newest piece stands for them, so that no producer is forgotten
-/// too early.
-fn stamp(snapshot: &mut Snapshot) {
-    let times = snapshot.pieces.values().flatten().map(|piece| piece.appended_us);
-    let time_us = times.max().unwrap_or(0);
-    snapshot.state.times = Times::of_snapshot(time_us);
-    let producers = snapshot.state.partitions.values_mut().flat_map(|partition| partition.producers.0.values_mut());
-    producers.for_each(|history| history.appended_us = time_us);
 }
 
 /// The bytes that haven't been read.
 pub(super) struct Parts<'a> {
     rest: &'a [u8],
-    version: u8,
 }
 
 impl Parts<'_> {
-    /// Whether there are names and times of producers.
-    fn has_names(&self) -> bool {
-        self.version > VERSION_BEFORE_NAMES
-    }
-
     pub(super) fn next<T: FromBytes + KnownLayout + Immutable>(&mut self) -> Result<T, SnapshotError> {
         let (part, rest) = T::read_from_prefix(self.rest).map_err(|_| SnapshotError::Content("its length"))?;
         self.rest = rest;
@@ -203,10 +175,8 @@ impl Parts<'_> {
     }
 
     fn groups(&mut self, more: &RawMore, topics: &Topics) -> Result<Offsets, SnapshotError> {
-        // A reserved field before groups.
-        let count = if self.version > VERSION_BEFORE_GROUPS { more.groups.get() } else { 0 };
         let mut groups: BTreeMap<Arc<str>, GroupOffsets> = BTreeMap::new();
-        for _ in 0..count {
+        for _ in 0..more.groups.get() {
             let (name, group) = self.group(topics)?;
             if groups.last_key_value().is_some_and(|(before, _)| *before >= name) {
                 return Err(SnapshotError::Content("the order of the groups"));
@@ -295,7 +265,7 @@ impl Parts<'_> {
         if !(1..=REMEMBERED_MAX).contains(&(raw.appends.get() as usize)) {
             return Err(SnapshotError::Content("a producer's number of appends"));
         }
-        let appended_us = if self.has_names() { self.next::<U64>()?.get() } else { 0 };
+        let appended_us = self.next::<U64>()?.get();
         if appended_us > time_us {
             return Err(SnapshotError::Content("a producer's time"));
         }

@@ -5,13 +5,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// The first bytes of every snapshot.
 pub(super) const MAGIC: [u8; 4] = *b"RAWS";
-pub(super) const VERSION: u8 = 4;
-/// The version without transactions.
-pub(super) const VERSION_BEFORE_TRANSACTIONS: u8 = 3;
-/// The version without groups.
-pub(super) const VERSION_BEFORE_GROUPS: u8 = 2;
-/// The version without times and names, which earlier brokers wrote.
-pub(super) const VERSION_BEFORE_NAMES: u8 = 1;
+pub(super) const VERSION: u8 = 1;
 pub(super) const HEADER_BYTES: usize = 72;
 /// Names and settings are padded to a multiple of this.
 pub(super) const ALIGNMENT: usize = 8;
@@ -37,7 +31,7 @@ pub(super) struct RawHeader {
     pub crc32c: U32,
 }
 
-/// Follows the header since version 2.
+/// Follows the header.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
 #[repr(C)]
 pub(super) struct RawMore {
@@ -45,7 +39,6 @@ pub(super) struct RawMore {
     pub time_us: U64,
     pub zero: U64,
     pub names: U32,
-    /// 0 before version 3.
     pub groups: U32,
 }
 
@@ -99,7 +92,7 @@ pub(super) struct RawPartition {
     pub pieces: U64,
 }
 
-/// Since version 2, the time of the newest append follows.
+/// The time of the newest append follows.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
 #[repr(C)]
 pub(super) struct RawProducer {
@@ -133,7 +126,7 @@ pub(super) struct RawPiece {
     pub bytes: U32,
 }
 
-/// Follows the partitions since version 4.
+/// Follows the partitions.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
 #[repr(C)]
 pub(super) struct RawTransactions {

@@ -22,13 +22,6 @@ fn has_any(named: &Named) -> bool {
     named.timeout_ms > 0 || named.ended.is_some()
 }
 
-/// Whether there is anything to write.
-pub(super) fn has_some(state: &State) -> bool {
-    state.names.iter().any(|(_, named)| has_any(named))
-        || !state.transactions.open.is_empty()
-        || state.partitions.values().any(|partition| !partition.transactions.is_empty())
-}
-
 pub(super) fn write(state: &State, bytes: &mut Vec<u8>) {
     let producers: Vec<_> = state.names.iter().filter(|(_, named)| has_any(named)).collect();
     let partitions: Vec<_> =

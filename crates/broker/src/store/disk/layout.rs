@@ -11,7 +11,7 @@ use std::path::Path;
 pub(super) const STORAGE: &str = "storage.json";
 
 /// The format that this version writes.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 1;
 
 /// The number of journals in a storage.
 const JOURNALS: u32 = 1;

@@ -18,7 +18,7 @@ use std::time::Duration;
 const STORAGE: &str = "storage.json";
 
 /// The format that this version writes.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 1;
 
 /// What a storage says of itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
