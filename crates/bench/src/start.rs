@@ -199,7 +199,7 @@ impl Bench {
         let client = client(&broker)?;
         let filled = async {
             topics::create(&client, &self.topics).await?;
-            // A broker of an earlier version counts no requests.
+            // The run is measured without these counts, too.
             let before = client.bucket_usage().await.unwrap_or_default();
             self.commit(&client).await?;
             let used = client.bucket_usage().await.ok().and_then(|after| after.since(&before));

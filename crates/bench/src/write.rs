@@ -106,7 +106,7 @@ async fn run_once(
     topics::create(&target.client, &names).await?;
     let what = format!("run {number}/{}", args.batch.all_runs());
 
-    // A broker of an earlier version counts no requests.
+    // The run is measured without these counts, too.
     let used_before = target.client.bucket_usage().await.ok();
     let stopwatch = target.stopwatch();
     let (appended, latency) = append_all(&target.client, appends(&what, names.clone(), batches)).await?;

@@ -44,7 +44,7 @@ impl<'a> From<(&'a str, u32)> for TopicPartition<'a> {
 }
 
 impl fmt::Display for TopicPartition<'_> {
-    /// As the parameters of a query. A broker of an older version knows no partitions, so the first isn't named.
+    /// As the parameters of a query. The first is the default, so it isn't named.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "topic-name={}", query_value(self.topic))?;
         if self.partition == 0 { Ok(()) } else { write!(f, "&partition={}", self.partition) }

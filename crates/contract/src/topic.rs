@@ -41,7 +41,7 @@ pub struct TopicInfo {
     /// In a compacted topic, tombstones stay for this long; none: a day.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tombstone_hours: Option<Hours>,
-    /// The extent of each partition, in order. Empty in a list of topics, and from a broker of an older version.
+    /// The extent of each partition, in order. Empty in a list of topics.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub offsets: Vec<Extent>,
 }

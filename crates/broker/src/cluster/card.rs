@@ -209,7 +209,7 @@ mod tests {
             version: "1".into(),
         };
         assert_eq!(Card::decode(&card.encode()).unwrap(), card);
-        // Of a storage with one journal, the bytes are those of an earlier version.
+        // A storage with one journal needs no list of them.
         assert!(!String::from_utf8(card.encode()).unwrap().contains("owns"));
         let several = Card { next_objects: vec![8, 1], owns: vec![0, 2], owns_changes: 3, ..card.clone() };
         assert_eq!(Card::decode(&several.encode()).unwrap(), several);

@@ -6,7 +6,7 @@ import java.util.StringJoiner;
 final class TopicSettings {
     private TopicSettings() {}
 
-    /** Those of a new topic. A broker of an earlier version doesn't know them all: without them, it does the same. */
+    /** Those of a new topic. */
     static String all(Payload payload, Retention retention, int partitions, CleanupPolicy policy) {
         StringJoiner all = new StringJoiner(",", "{", "}");
         all.add(members(payload(payload))).add(members(retention(retention)));
