@@ -3,8 +3,7 @@
 use crate::Kind;
 use crate::journal::{Journal, JournalTopic};
 use crate::store_error::StoreError;
-use rawline_journal::TopicId;
-use rawline_journal::{journal_of, journal_of_topic};
+use rawline_journal::{TopicId, journal_of, journal_of_topic};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 

@@ -11,10 +11,9 @@ use crate::metrics::METRICS;
 use crate::settings::Settings;
 use crate::store_error::StoreError;
 use crate::subscriptions::{Registry, Subject};
-use rawline_journal::TopicId;
 use rawline_journal::{
     Batch, Control, Groups, Index, MergedPiece, Offsets, PartitionId, PartitionTransactions, Piece, Snapshot, State,
-    Times,
+    Times, TopicId,
 };
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;

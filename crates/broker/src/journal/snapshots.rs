@@ -41,30 +41,30 @@ impl Snapshots {
         (self.stored, self.is_lost, self.retry_at) = (stored, false, None);
     }
 
-    /// Whether [`Snapshots::next`] has to be polled.
+    /// Whether [`Snapshots::end`] waits.
     pub fn is_storing(&self) -> bool {
         self.storing.is_some()
     }
 
-    /// The end of the one that is being stored, or `None` if it failed. Cancel-safe.
-    pub async fn next(&mut self) -> Option<Taken> {
-        let Some(storing) = self.storing.as_mut() else { return std::future::pending().await };
+    /// Waits until the one that is being stored is stored, and counts it, or has failed. Cancel-safe.
+    pub async fn end(&mut self, retry_after: Duration) {
+        let Some(storing) = self.storing.as_mut() else { return };
         let stored = storing.await.unwrap_or_else(|error| {
             assert!(error.is_cancelled(), "storing a snapshot panicked: {error}");
             None
         });
         self.storing = None;
-        stored
-    }
-
-    /// Counts the one whose storing has ended.
-    pub fn ended(&mut self, stored: Option<Taken>, retry_after: Duration) {
         match stored {
             // One that was loaded meanwhile may be newer.
             Some(stored) if stored.next >= self.stored.next => self.loaded(stored),
             Some(_) => {}
-            None => self.retry_at = Some(Instant::now() + retry_after),
+            None => self.failed(retry_after),
         }
+    }
+
+    /// The last one wasn't stored.
+    pub fn failed(&mut self, retry_after: Duration) {
+        self.retry_at = Some(Instant::now() + retry_after);
     }
 }
 

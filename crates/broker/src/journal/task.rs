@@ -238,10 +238,7 @@ impl Task {
                     }
                 }
                 noticed = self.watch.next(), if self.watch.is_busy() => self.noticed(noticed),
-                stored = self.snapshots.next(), if self.snapshots.is_storing() => {
-                    self.snapshots.ended(stored, self.config.snapshot_interval);
-                    Event::Tick
-                }
+                () = self.snapshots.end(self.config.snapshot_interval), if self.snapshots.is_storing() => Event::Tick,
                 Some(loaded) = OptionFuture::from(self.requests.load.as_mut()) => {
                     self.requests.load = None;
                     self.was_loaded(loaded)
@@ -323,7 +320,7 @@ impl Task {
                 Request::Told { .. } | Request::Look { .. } => {}
             }
         }
-        self.end_snapshot().await;
+        self.snapshots.end(self.config.snapshot_interval).await;
     }
 
     fn on(&mut self, event: Event<usize>) {

@@ -31,7 +31,7 @@ struct Chooser {
 
 impl Partition {
     /// Adds pieces from the answer's end on that are wanted whole, as far as the store has them at hand; of at most
-    /// `objects_max` objects. Returns their number. What comes next has to be read by itself: it isn't at hand, it is
+    /// `objects_max` objects. Returns their number. The next piece has to be read by itself: it isn't at hand, it is
     /// damaged, or only a part of it is wanted.
     pub(super) fn read_run(
         &self,

@@ -133,11 +133,7 @@ fn small_objects_that_are_dead_together_make_room() {
     assert_eq!(chosen(&[objects(Source::Merged, 3), vec![half]].concat()).len(), 3, "half of one is alive");
     let shared = MergeLimits { shares_files: true, ..LIMITS };
     let chosen = |objects: &[Object<'_>]| choose(&uses(objects), &[], &shared).len();
-    assert_eq!(
-        [chosen(&objects(Source::Journal, 3)), chosen(&objects(Source::Merged, 3))],
-        [0, 3],
-        "no room of its own"
-    );
+    assert_eq!([chosen(&objects(Source::Journal, 3)), chosen(&objects(Source::Merged, 3))], [0, 3], "no separate room");
 }
 
 /// Merges as long as there is something to merge. Returns how many bytes were copied, and the objects that are left.

@@ -62,7 +62,7 @@ impl Task {
                 return Event::Tick;
             }
             Noticed::Unchecked => {
-                self.snapshots.ended(None, self.config.snapshot_interval);
+                self.snapshots.failed(self.config.snapshot_interval);
                 return Event::Tick;
             }
             Noticed::Referred => return Event::Tick,
@@ -143,17 +143,9 @@ impl Task {
         }));
     }
 
-    /// The end of the snapshot that is being stored, if any.
-    pub(super) async fn end_snapshot(&mut self) {
-        if self.snapshots.is_storing() {
-            let stored = self.snapshots.next().await;
-            self.snapshots.ended(stored, self.config.snapshot_interval);
-        }
-    }
-
     /// At an orderly end, so that the next start knows how far the journal went.
     pub(super) async fn take_last_snapshot(&mut self) {
-        self.end_snapshot().await;
+        self.snapshots.end(self.config.snapshot_interval).await;
         let next = self.writer.state().chain().next();
         let stores = self.config.snapshot_objects < u64::MAX && *self.progress.borrow() == Progress::Ready;
         if !stores || next == self.snapshots.stored.next && !self.snapshots.is_lost {
@@ -174,6 +166,6 @@ impl Task {
         }
         let snapshot = self.build_snapshot();
         self.store_snapshot(Some(snapshot));
-        self.end_snapshot().await;
+        self.snapshots.end(self.config.snapshot_interval).await;
     }
 }
