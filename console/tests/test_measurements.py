@@ -7,7 +7,7 @@ from pathlib import Path
 
 import measured
 import pytest
-from brokers import binary
+from brokers import binary, wait_until
 from conftest import Api, Watched
 from playwright.sync_api import Locator, Page, Route, expect
 
@@ -37,8 +37,10 @@ def column(page: Page, table: str, name: str) -> Locator:
     return page.get_by_role("table", name=table, exact=True).locator(f"tbody td.column-{name}")
 
 
-def cells(page: Page, table: str, name: str) -> list[str]:
-    return column(page, table, name).all_inner_texts()
+def expect_numbers(shown: Locator, expected: list[float]) -> None:
+    """Waits until these numbers are shown, with the six digits that the page shows."""
+    numbers = [float(f"{value:.6g}") for value in expected]
+    wait_until(lambda: [float(text) for text in shown.all_inner_texts()] == numbers)
 
 
 def choice(page: Page, name: str) -> Locator:
@@ -91,7 +93,7 @@ def test_a_metric_is_found_plotted_and_filtered(machines: Api, open_page: Open) 
     expect(page.locator(".plot strong")).to_have_text("requests  rate")
     answer = queried(machines, "machines", "requests", "--agg", "rate", "--by", "region", "--step", "1h")
     last = [line["points"][-1][1] for line in answer["series"]]  # type: ignore[attr-defined]
-    assert [float(text) for text in cells(page, "Lines", "last")] == [float(f"{value:.6g}") for value in last]
+    expect_numbers(column(page, "Lines", "last"), last)
     named = page.get_by_role("img").get_attribute("aria-label") or ""
     assert named.startswith("requests rate: ap-southeast-1 "), named
 
@@ -161,7 +163,7 @@ def test_a_range_is_chosen_dragged_and_read(machines: Api, open_page: Open) -> N
     expect(page.get_by_role("columnheader", name="2025-11-24 09:00")).to_be_visible()
     answer = queried(machines, "machines", "cpu.load", "--step", "10m")
     first = [line["points"][0][1] for line in answer["series"]]  # type: ignore[attr-defined]
-    assert [float(text) for text in cells(page, "Lines", "point")] == [float(f"{value:.6g}") for value in first]
+    expect_numbers(column(page, "Lines", "point"), first)
 
     # A quarter to a half of the day.
     page.mouse.move(box["x"] + box["width"] / 4, box["y"] + 40)
@@ -183,8 +185,10 @@ def test_a_range_is_chosen_dragged_and_read(machines: Api, open_page: Open) -> N
         machines, "machines", "cpu.load", "--step", "5m", "--from", "2025-11-24T08:00", "--to", "2025-11-24T09:00"
     )
     values = [value for _, value in found["series"][0]["points"]]  # type: ignore[index]
-    assert [float(text) for text in cells(page, "Steps", "value-0")] == [float(f"{value:.6g}") for value in values]
-    assert cells(page, "Steps", "time")[:2] == ["2025-11-24 17:00", "2025-11-24 17:05"]
+    expect_numbers(column(page, "Steps", "value-0"), values)
+    times = column(page, "Steps", "time")
+    expect(times.nth(0)).to_have_text("2025-11-24 17:00")
+    expect(times.nth(1)).to_have_text("2025-11-24 17:05")
     page.get_by_role("button", name="By steps").click()
 
     # One of the lines alone, and all again.
