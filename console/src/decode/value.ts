@@ -209,7 +209,7 @@ class JsonReader {
       while (this.tokens[this.at] !== "}") {
         const name = JSON.parse(this.next()) as string;
         this.at += 1;
-        if (fields.has(name)) throw new ValueError(`the field ${JSON.stringify(name)} is there twice`);
+        if (fields.has(name)) throw new ValueError(`the field ${JSON.stringify(name)} is duplicate`);
         fields.set(name, this.value(depth + 1));
         if (this.tokens[this.at] === ",") this.at += 1;
       }

@@ -184,7 +184,7 @@ export function TruncateTopic({ topic, onClose, onDone }: Props): JSX.Element {
           onInput={(event) => setBefore(event.currentTarget.value)}
         />
       </Field>
-      <p>{count(deleted)} records are deleted for good. Offsets don't move.</p>
+      <p>{count(deleted)} records are deleted permanently. Offsets don't change.</p>
       <Confirmation name={topic.name} typed={typed} change={setTyped} />
     </Dialog>
   );
@@ -205,7 +205,7 @@ export function DeleteTopic({ topic, onClose, onDone }: Props): JSX.Element {
       onConfirm={remove}
       onClose={onClose}
     >
-      <p>The topic is deleted for good, with all partitions, records and settings.</p>
+      <p>The topic is deleted permanently, with all partitions, records and settings.</p>
       <Confirmation name={topic.name} typed={typed} change={setTyped} />
     </Dialog>
   );

@@ -87,7 +87,7 @@ pub enum SchemaError {
     #[error("the schema uses {0:?} but does not define it; define it before it is used")]
     Name(String),
     /// A name is defined as two types.
-    #[error("the schema defines {0:?} twice; rename one of them")]
+    #[error("the schema defines {0:?} more than once; rename one of them")]
     Twice(String),
     /// A field's default does not fit its type.
     #[error("the default of field {field:?} of {record:?}: {error}")]

@@ -176,7 +176,7 @@ impl<'j> Parser<'j> {
                 return Err(wrong(format!("the enum {:?} has the symbol {symbol:?}: {NAME_RULE}", name.full)));
             }
             if !seen.insert(symbol) {
-                return Err(wrong(format!("the enum {:?} has the symbol {symbol:?} twice; remove one", name.full)));
+                return Err(wrong(format!("the enum {:?} has the duplicate symbol {symbol:?}; remove one", name.full)));
             }
         }
         let default = match object.get("default") {

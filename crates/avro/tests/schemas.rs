@@ -109,7 +109,7 @@ fn what_a_schema_may_not_say_is_named() {
             "like an earlier field",
         ),
         (r#"{"type":"record","name":"1","fields":[]}"#, "doesn't begin with a digit"),
-        (r#"{"type":"enum","name":"E","symbols":["A","A"]}"#, "twice"),
+        (r#"{"type":"enum","name":"E","symbols":["A","A"]}"#, "duplicate"),
         (r#"{"type":"enum","name":"E","symbols":["A-B"]}"#, "\"A-B\""),
         (r#"{"type":"enum","name":"E","symbols":["A"],"default":"B"}"#, "\"B\""),
         (r#"{"type":"fixed","name":"F","size":-1}"#, "\"size\""),
@@ -119,7 +119,7 @@ fn what_a_schema_may_not_say_is_named() {
         (r#"["string",{"type":"string","logicalType":"uuid"}]"#, "two branches of one type, string"),
         (r#"["null",["int"]]"#, "directly within a union"),
         (r#"{"type":"array","items":"Other"}"#, "\"Other\""),
-        (r#"[{"type":"fixed","name":"F","size":1},{"type":"fixed","name":"F","size":2}]"#, "twice"),
+        (r#"[{"type":"fixed","name":"F","size":1},{"type":"fixed","name":"F","size":2}]"#, "more than once"),
     ] {
         let error = refuse(json);
         assert!(error.contains(wanted), "{json}: {error}");

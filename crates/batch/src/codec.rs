@@ -165,7 +165,7 @@ pub fn decompress_into(codec: Codec, data: &[u8], raw_bytes: u32, out: &mut Vec<
 }
 
 fn wrong_length(found: usize, raw_bytes: u32) -> BatchError {
-    reason(format!("{found} bytes came out, the header says {raw_bytes}"))
+    reason(format!("{found} bytes were decompressed, the header says {raw_bytes}"))
 }
 
 fn reason(error: impl ToString) -> BatchError {

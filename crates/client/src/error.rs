@@ -63,7 +63,7 @@ pub enum ClientError {
         retry_after: Option<Duration>,
     },
     /// A newer instance of the named producer was opened, or the producer's name was forgotten.
-    #[error("{message}; this producer can't append any more, and what it had in flight may be stored")]
+    #[error("{message}; this producer can't append any more, and its appends in flight may be stored")]
     Fenced {
         /// The broker's message.
         message: String,

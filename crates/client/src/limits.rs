@@ -162,12 +162,12 @@ pub(crate) const RETRY_FOR: Duration = Duration::from_secs(30);
 const _: () = assert!(SUBSCRIPTION_READ_BYTES < PIECE_BYTES, "the rest of a long message is received into its buffer");
 const _: () = assert!(
     RESPONSE_PATIENCE.as_millis() + QUESTION_WAIT.as_millis() < REQUEST_TIMEOUT.as_millis() / 2,
-    "a request to a silent broker goes on at another one in time"
+    "a request to a silent broker is retried at another one in time"
 );
 const _: () = assert!(SUBSCRIPTION_PATIENCE.as_millis() > 15_000, "the broker says something in between");
 const _: () = assert!(
     SUBSCRIPTION_PATIENCE.as_millis() + QUESTION_WAIT.as_millis() < SUBSCRIPTION_SILENCE_MAX.as_millis(),
-    "a subscription to a silent broker goes on at another one in time"
+    "a subscription to a silent broker is retried at another one in time"
 );
 const _: () = assert!(HEAD_BYTES < PIECE_BYTES, "when a body leaves hyper, most of it is still to be received");
 const _: () = assert!(SHARED_REQUEST_BYTES_MAX < SHARED_BYTES_MAX, "several requests share a connection");

@@ -34,7 +34,7 @@ impl Client {
         self.store_topic(Method::POST, topic, settings).await
     }
 
-    /// Deletes a topic with all its records, for good. The deletion is durable when this returns. A topic that is
+    /// Deletes a topic with all its records, permanently. The deletion is durable when this returns. A topic that is
     /// created with the same name later begins at offset 0. Fails with the code `topic_not_found` if it
     /// doesn't exist.
     pub async fn delete_topic(&self, topic: &str) -> Result<(), ClientError> {

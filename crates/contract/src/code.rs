@@ -183,7 +183,7 @@ codes! {
     OBJECT_DAMAGED = "object_damaged", TellHuman;
     /// The store doesn't have records any more that it had confirmed.
     RECORDS_LOST = "records_lost", TellHuman;
-    /// The store failed for good.
+    /// The store failed permanently.
     STORE_FAILED = "store_failed", TellHuman;
     /// The topic has stopped after an internal error.
     TOPIC_FAILED = "topic_failed", TellHuman;

@@ -41,7 +41,7 @@ pub enum CursorError {
     },
     /// It doesn't have the form of one.
     #[error(
-        "{part:?} is no part of a cursor; use one as the broker has sent it, such as 1764000000000000;dns~5f3c02aa/0=17"
+        "{part:?} isn't a part of a cursor; use one that the broker sent, such as 1764000000000000;dns~5f3c02aa/0=17"
     )]
     Form {
         /// What doesn't fit.

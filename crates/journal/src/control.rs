@@ -312,7 +312,7 @@ pub enum Refused {
     #[error("no transaction of this producer is open; nothing was committed")]
     NoTransaction,
     /// The transaction has ended as asked: not an error to the caller.
-    #[error("the transaction has ended already; its producer goes on with id {id} and epoch {epoch}")]
+    #[error("the transaction has ended already; its producer continues with id {id} and epoch {epoch}")]
     AlreadyEnded {
         /// The id that the producer has since.
         id: u64,

@@ -69,7 +69,7 @@ impl Producer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
 pub enum Rejected {
     /// Records before it are missing.
-    #[error("sequence {found} follows a gap: {expected} comes next; append what is missing first")]
+    #[error("sequence {found} follows a gap: {expected} comes next; append the missing records first")]
     Gap {
         /// The sequence that comes next.
         expected: u64,

@@ -378,7 +378,7 @@ fn duplicates_are_refused() {
     let table = [vec![0x0d, 2], pair(1), pair(2)].concat();
     not_unique(decode::<BTreeMap<String, i32>>(&table).unwrap_err());
     not_unique(decode::<HashMap<String, i32>>(&table).unwrap_err());
-    assert_eq!(decode::<Inner>(&table).unwrap_err().to_string(), "field x: there twice; send each key once");
+    assert_eq!(decode::<Inner>(&table).unwrap_err().to_string(), "field x: duplicate; send each key once");
     // Keys that are different in Rust and the same in the format.
     #[derive(PartialEq, Eq, PartialOrd, Ord)]
     struct Bits(u64);

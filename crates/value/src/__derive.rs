@@ -100,7 +100,7 @@ pub fn fill<'de, T>(
     field: &'static str,
 ) -> Result<(), DecodeError> {
     if place.is_some() {
-        return Err(DecodeError::custom("there twice; send each key once").within(field));
+        return Err(DecodeError::custom("duplicate; send each key once").within(field));
     }
     *place = Some(named(take(reader), field)?);
     Ok(())

@@ -97,7 +97,7 @@ class AsyncClient:
         return topic_info(await self._core.create_topic(True, topic, *settings))
 
     async def delete_topic(self, topic: str) -> None:
-        """Deletes a topic with all its records, for good; see `Client.delete_topic`."""
+        """Deletes a topic with all its records, permanently; see `Client.delete_topic`."""
         await self._core.delete_topic(True, topic)
 
     async def groups(self) -> list[GroupSummary]:
@@ -135,7 +135,7 @@ class AsyncClient:
         return topic_info(await self._core.set_partitions(True, topic, partitions))
 
     async def trim(self, topic: str, before: int, *, partition: int = 0) -> Trimmed:
-        """Deletes the records of a partition before an offset, for good; see `Client.trim`."""
+        """Permanently deletes the records of a partition before an offset; see `Client.trim`."""
         return Trimmed(*await self._core.trim(True, topic, before, partition))
 
     async def offset_at(self, topic: str, moment: datetime, *, partition: int = 0) -> int:

@@ -274,7 +274,7 @@ class Client:
         return topic_info(self._core.create_topic(False, topic, *settings))
 
     def delete_topic(self, topic: str) -> None:
-        """Deletes a topic with all its records, for good.
+        """Deletes a topic with all its records, permanently.
 
         The deletion is durable when this returns. A topic that is created with the same name later begins at offset 0.
         Raises `RefusedError` with the code `topic_not_found` if the topic doesn't exist.
@@ -330,7 +330,7 @@ class Client:
         return topic_info(self._core.set_partitions(False, topic, partitions))
 
     def trim(self, topic: str, before: int, *, partition: int = 0) -> Trimmed:
-        """Deletes the records of a partition before an offset, for good. Offsets don't move.
+        """Permanently deletes the records of a partition before an offset. Offsets don't change.
 
         An offset below the partition's first one changes nothing; one above its next offset raises `RefusedError`.
         """

@@ -48,7 +48,7 @@ pub enum RecordError {
         record: u32,
     },
     /// A length or a count of more than follows, or a negative one that doesn't stand for null.
-    #[error("record {record}: {field} of {found} where {left} bytes follow; its producer must send what it says")]
+    #[error("record {record}: {field} of {found} where {left} bytes follow; its producer must send matching lengths")]
     Length {
         /// The record's number.
         record: u32,
@@ -76,7 +76,7 @@ pub enum RecordError {
         found: i64,
     },
     /// A time beyond all times.
-    #[error("record {record} is {delta_ms} ms after {base_ms}, which no number holds; its producer must send a time")]
+    #[error("record {record} is {delta_ms} ms after {base_ms}, which is out of range; send a valid time")]
     Timestamp {
         /// The record's number.
         record: u32,
@@ -86,7 +86,7 @@ pub enum RecordError {
         delta_ms: i64,
     },
     /// Fewer records than the header says.
-    #[error("the batch ends after {found} of {records} records; its producer must send as many as it says")]
+    #[error("the batch ends after {found} of {records} records; its producer must send the announced number")]
     Missing {
         /// Records found.
         found: u32,
@@ -94,7 +94,7 @@ pub enum RecordError {
         records: u32,
     },
     /// More than the header's records.
-    #[error("{count} bytes follow the last record; the producer must send as many records as it says")]
+    #[error("{count} bytes follow the last record; the producer must send the announced number of records")]
     Trailing {
         /// How many bytes.
         count: u64,

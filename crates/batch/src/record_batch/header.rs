@@ -195,7 +195,7 @@ pub enum RecordBatchError {
     #[error("a producer can't send a control batch")]
     Control,
     /// Only brokers set the time of append.
-    #[error("a producer can't send a batch with the time of append; send the time of creation")]
+    #[error("a producer can't send a batch with LogAppendTime; send CreateTime")]
     TimeOfAppend,
     /// The number of records and the offset of the last contradict each other.
     #[error("{records} records whose last has the offset delta {last_offset_delta}; it should be one less")]
@@ -232,7 +232,7 @@ pub enum RecordBatchError {
     Content(RecordError),
     /// Changed on the way.
     #[error(
-        "the checksum is {found:08x}, the bytes have {expected:08x}; they were damaged on the way: send them again"
+        "the checksum is {found:08x}, the bytes have {expected:08x}; they were damaged in transit: send them again"
     )]
     Checksum {
         /// The batch's checksum.

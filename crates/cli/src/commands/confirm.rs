@@ -1,4 +1,4 @@
-//! Asks before something is deleted for good.
+//! Asks for confirmation before a permanent deletion.
 
 use super::CommandError;
 use std::io::{IsTerminal, Write};

@@ -287,7 +287,7 @@ async fn delete(client: &Client, group: &str, topic: Option<&str>, yes: bool) ->
     if !yes {
         needs_terminal(&format!("the deletion of {what}"))?;
         let count = partitions.len();
-        if !confirmed(&format!("Delete {what}, with offsets in {count} partitions, for good?"))? {
+        if !confirmed(&format!("Delete {what}, with offsets in {count} partitions, permanently?"))? {
             return Err(CommandError::Failed(format!("{what}: not deleted")));
         }
     }

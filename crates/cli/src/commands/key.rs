@@ -13,7 +13,7 @@ pub struct KeyArgs {
     #[arg(long, value_name = "N", conflicts_with = "key_field")]
     partition: Option<u32>,
 
-    /// Key of all records, stored with each; it chooses the partition as Kafka's Java client does
+    /// Key of all records, stored with each; selects the partition like Kafka's Java client
     #[arg(long, short, value_name = "TEXT", conflicts_with_all = ["key_field", "key_separator"])]
     key: Option<String>,
 

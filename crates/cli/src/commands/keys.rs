@@ -134,7 +134,7 @@ pub fn run(args: Args) -> Result<(), CommandError> {
 fn add(add: Add) -> Result<(), CommandError> {
     let grants = if add.all { Grants::all() } else { grants(&add)? };
     if grants == Grants::default() {
-        let message = "this key would grant nothing; say what it may do, such as --read '*' or --all";
+        let message = "this key would have no grants; add some, such as --read '*' or --all";
         return Err(CommandError::Usage(message.into()));
     }
     let quota = QuotaLimits {

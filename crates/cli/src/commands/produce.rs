@@ -91,7 +91,7 @@ pub struct Args {
           value_parser = codec())]
     compression: Codec,
 
-    /// Name of the producer; fences earlier producers with this name; needs a journal
+    /// Name of the producer; fences earlier producers with this name; needs a storage with one journal
     #[arg(long, value_name = "NAME", env = "RAWLINE_PRODUCER_NAME")]
     producer_name: Option<String>,
 

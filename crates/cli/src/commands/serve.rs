@@ -183,8 +183,8 @@ pub struct Args {
           value_parser = parse_group_session)]
     group_session: Duration,
 
-    /// Maximum number of connections per address; each takes 24 KiB of --memory (40 KiB with TLS), all at most a
-    /// quarter
+    /// Maximum number of connections of each address (HTTP, Kafka); each takes 24 KiB of --memory (40 KiB with TLS),
+    /// all together at most a quarter
     #[arg(long, value_name = "N", env = "RAWLINE_CONNECTIONS_MAX", default_value_t = 1024)]
     connections_max: usize,
 

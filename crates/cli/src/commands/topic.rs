@@ -120,7 +120,7 @@ enum Command {
         broker: BrokerArgs,
     },
 
-    /// Delete a topic with all its records and settings, for good
+    /// Delete a topic with all its records and settings, permanently
     ///
     /// A topic that is created with the same name later begins at offset 0.
     #[command(after_help = DELETE_EXAMPLES)]
@@ -157,7 +157,7 @@ enum Command {
         broker: BrokerArgs,
     },
 
-    /// Delete the records before an offset, for good
+    /// Delete the records before an offset, permanently
     #[command(after_help = TRIM_EXAMPLES)]
     Trim {
         /// Topic to trim
@@ -272,7 +272,7 @@ async fn delete(client: &Client, topic: &str, yes: bool) -> Result<(), CommandEr
             Ok(found) => question(&found),
             // A damaged topic can be deleted.
             Err(ClientError::Refused { code, message, .. }) if code == code::STORE_FAILED.name => {
-                format!("Topic {} can't be used ({message}). Delete it for good?", topic.escape_debug())
+                format!("Topic {} can't be used ({message}). Delete it permanently?", topic.escape_debug())
             }
             Err(error) => return Err(error.into()),
         };
@@ -286,7 +286,7 @@ async fn delete(client: &Client, topic: &str, yes: bool) -> Result<(), CommandEr
 
 fn question(topic: &TopicInfo) -> String {
     format!(
-        "Delete topic {} with {} records ({}), for good?",
+        "Delete topic {} with {} records ({}), permanently?",
         topic.name.escape_debug(),
         topic.records(),
         BinaryBytes(topic.bytes)

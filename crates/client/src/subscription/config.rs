@@ -77,7 +77,7 @@ impl SubscriptionConfig {
     /// Where it begins, if a cursor says so.
     pub(super) fn cursor(&self) -> Result<Option<Cursor>, ClientError> {
         let cursor = self.cursor.as_deref().map(str::parse).transpose();
-        cursor.map_err(|error| ClientError::Config { reason: format!("{error}; give what `cursor` has returned") })
+        cursor.map_err(|error| ClientError::Config { reason: format!("{error}; use a cursor that `cursor` returned") })
     }
 
     /// The request that opens it at `cursor`, or where the settings say.

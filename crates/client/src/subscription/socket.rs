@@ -249,7 +249,7 @@ impl<S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin> Socket<S> {
         let _ = self.context.flush(&mut self.wire);
         while self.wire.sent.has_remaining() {
             match self.stream.write_buf(&mut self.wire.sent).await {
-                Ok(0) => return Err(SocketError::Broken("it takes no more bytes".to_owned())),
+                Ok(0) => return Err(SocketError::Broken("no more bytes can be written".to_owned())),
                 Ok(_) => {}
                 Err(error) => return Err(SocketError::Broken(error.to_string())),
             }

@@ -72,14 +72,14 @@ pub enum QueryError {
         step_ms: i64,
     },
     /// More lines than [`QueryLimits::lines_max`](crate::query::QueryLimits::lines_max).
-    #[error("the answer would have more than {lines_max} lines; narrow the selector or group series by tags")]
+    #[error("the result would have more than {lines_max} lines; narrow the selector or group series by tags")]
     TooManyLines {
         /// The limit.
         lines_max: usize,
     },
     /// More values than [`QueryLimits::points_max`](crate::query::QueryLimits::points_max).
     #[error(
-        "the answer would have more than {points_max} values; narrow the selector or the range, use steps longer than \
+        "the result would have more than {points_max} values; narrow the selector or the range, use steps longer than \
          {}, or group series by tags",
         format_length(*.step_ms)
     )]

@@ -93,7 +93,7 @@ impl ApiError {
 
     /// This broker coordinates groups, and isn't ready.
     pub fn taking_over() -> Self {
-        let message = "this broker is taking over, and doesn't know yet what was committed before; retry";
+        let message = "this broker is taking over, and hasn't read all earlier commits yet; retry";
         ApiError::new(code::STORE_UNAVAILABLE, message)
     }
 
@@ -127,7 +127,7 @@ impl ApiError {
 
     /// Brokers don't ask this of each other.
     pub fn not_for_brokers() -> Self {
-        let message = "brokers don't ask this of each other: they forward appends, changes and requests about groups";
+        let message = "brokers don't send this request: they forward appends, changes and requests about groups";
         ApiError::new(code::GRANT_MISSING, message)
     }
 

@@ -84,7 +84,7 @@ async fn answer(api: &Api, peer: &Peer, question: Question) -> Result<ApiRespons
     .await?;
     let mut body = Buffer(Gathered::new(reserved));
     body.write_all(text.as_bytes()).map_err(|_| {
-        let message = "the answer is larger than the broker's memory for it; narrow the selector, or use longer steps";
+        let message = "the result is larger than the broker's memory for it; narrow the selector, or use longer steps";
         ApiError::new(code::MEASUREMENTS_TOO_MANY, message)
     })?;
     Ok(uncached(response::buffers(MediaType::Json.header_value(), body.0.freeze())))

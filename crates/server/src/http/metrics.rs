@@ -138,7 +138,7 @@ impl HttpMetrics {
         text.counters("rawline_http_requests_total", "Requests, by verb and status", series);
         let labels: Vec<_> = self.verbs.iter().map(|verb| [("verb", verb.label)]).collect();
         let series = labels.iter().zip(&self.verbs).map(|(labels, verb)| (&labels[..], &verb.seconds));
-        let help = "From the head of a request to that of its response, by verb";
+        let help = "Time from a request's head to its response's head, by verb";
         text.histograms("rawline_http_request_seconds", help, MICROSECONDS, series);
     }
 }

@@ -77,7 +77,7 @@ pub(super) fn check(route: &Route, query: &str) -> Result<(), ApiError> {
             return Err(ApiError::new(code::QUERY_INVALID, message));
         };
         if !seen.insert(name) && !is_list(route.endpoint, name) {
-            let message = format!("the query has {name} twice; send one value");
+            let message = format!("the query has {name} more than once; send one value");
             return Err(ApiError::new(code::QUERY_INVALID, message));
         }
     }

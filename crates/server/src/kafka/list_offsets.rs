@@ -107,7 +107,7 @@ impl Search<'_> {
     /// The first record of this time or later.
     async fn since(&self, time_ms: i64) -> Result<At, Refusal> {
         let Ok(time_us) = u64::try_from(time_ms).map(|ms| ms.saturating_mul(1000)) else {
-            return Err(Refusal::new(ErrorCode::InvalidRequest, format!("{time_ms} is no time")));
+            return Err(Refusal::new(ErrorCode::InvalidRequest, format!("{time_ms} isn't a time")));
         };
         let mut offset = 0;
         for _ in 0..UNPACKED_MAX {

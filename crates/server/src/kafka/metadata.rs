@@ -124,7 +124,7 @@ fn described(Found { name, topic }: Found, leader: i32) -> MetadataResponseTopic
         Ok(topic) => topic,
         Err(error) => {
             let Refusal { code, message } = error;
-            tracing::debug!(topic = name, message, "a client asks for a topic in vain");
+            tracing::debug!(topic = name, message, "refused a client's request for a topic");
             let (error_code, name) = (code.into(), Some(name));
             return MetadataResponseTopic { error_code, name, ..MetadataResponseTopic::default() };
         }

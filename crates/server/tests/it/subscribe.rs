@@ -308,7 +308,7 @@ async fn batches_arrive_in_binary_messages() {
     assert!(told["cursor"].as_str().unwrap().ends_with("/0=3"), "{told}");
     socket.send(Message::text("hello")).await.unwrap();
     let Message::Close(Some(frame)) = message(&mut socket).await else { panic!("no close frame") };
-    assert_eq!((frame.code, &*frame.reason), (CloseCode::Policy, "this WebSocket takes no messages"));
+    assert_eq!((frame.code, &*frame.reason), (CloseCode::Policy, "this WebSocket accepts no messages"));
     server.stop().await;
 }
 

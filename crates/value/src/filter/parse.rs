@@ -55,7 +55,7 @@ pub enum FilterError {
         word: String,
     },
     /// Nothing to compare with.
-    #[error("{path:?} is compared with nothing; write a value after the operator, \"\" for an empty text")]
+    #[error("{path:?} has no value to compare with; write one after the operator, \"\" for an empty text")]
     NoValue {
         /// The field.
         path: String,

@@ -30,7 +30,7 @@ pub enum HintedError {
     #[error(transparent)]
     Json(#[from] ReadError),
     /// It has no fields.
-    #[error("types are requested for fields, and this is no object; write it as {{\"field\":value}}")]
+    #[error("types are given for fields, but this isn't an object; write it as {{\"field\":value}}")]
     NoObject,
     /// A field's value does not fit.
     #[error("field {field}: {reason}")]

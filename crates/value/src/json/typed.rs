@@ -210,7 +210,7 @@ impl<'de> Visitor<'de> for ValueSeed<'_, '_> {
                 },
                 "@bytes" if bytes.is_none() => bytes = Some(fields.next_value::<Key<'de>>()?.0),
                 "@data-type" | "data" | "@bytes" => {
-                    return Err(A::Error::custom(format_args!("\"{name}\" is there twice; give it once")));
+                    return Err(A::Error::custom(format_args!("\"{name}\" is duplicate; give it once")));
                 }
                 _ => _ = fields.next_value::<IgnoredAny>()?,
             }
@@ -440,7 +440,7 @@ impl<'de> Visitor<'de> for PairSeed<'_, '_> {
                 }
             };
             if place.replace(out.position()).is_some() {
-                return Err(A::Error::custom(format_args!("\"{name}\" is there twice in a pair; give it once")));
+                return Err(A::Error::custom(format_args!("\"{name}\" is duplicate in a pair; give it once")));
             }
             fields.next_value_seed(ValueSeed { out, depth })?;
         }

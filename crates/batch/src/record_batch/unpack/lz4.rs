@@ -104,7 +104,7 @@ impl Frame {
         self.verify(CONTENT_CHECKSUM, content, rest, to)?;
         match self.content_bytes {
             Some(expected) if expected != content.len() as u64 => {
-                Err(to.wrong(format!("{} bytes came out, a frame says {expected}", content.len())))
+                Err(to.wrong(format!("{} bytes were decompressed, a frame says {expected}", content.len())))
             }
             _ => Ok(()),
         }

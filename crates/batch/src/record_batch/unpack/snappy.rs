@@ -16,11 +16,11 @@ const UNPACKED_BYTES_MAX: u64 = 64;
 pub(super) fn unpack(section: &[u8], to: &mut Output<'_>) -> Result<(), RecordError> {
     let Some(after) = section.strip_prefix(&XERIAL_MAGIC) else { return block(section, to) };
     let Some((_, mut rest)) = after.split_at_checked(VERSIONS_BYTES) else {
-        return Err(to.wrong("the stream's header is cut off"));
+        return Err(to.wrong("the stream's header is truncated"));
     };
     while !rest.is_empty() {
         let Some((length, after)) = rest.split_first_chunk() else {
-            return Err(to.wrong("a block's length is cut off"));
+            return Err(to.wrong("a block's length is truncated"));
         };
         let length = u32::from_be_bytes(*length);
         let Some((bytes, after)) = after.split_at_checked(length as usize) else {

@@ -20,7 +20,7 @@ pub(super) fn unpack(mut section: &[u8], to: &mut Output<'_>) -> Result<(), Reco
     while !section.is_empty() {
         let frame_bytes = find_frame_compressed_size(section).map_err(reason)?;
         let Some((frame, rest)) = section.split_at_checked(frame_bytes).filter(|_| frame_bytes > 0) else {
-            return Err(to.wrong("a frame is cut off"));
+            return Err(to.wrong("a frame is truncated"));
         };
         // The content of a skippable frame (section 3.1.2) isn't for readers: the library makes it empty.
         unpack_frame(&mut context, frame, to)?;
@@ -53,7 +53,7 @@ fn unpack_frame(context: &mut DCtx<'_>, frame: &[u8], to: &mut Output<'_>) -> Re
                 let hint = context.decompress_stream(&mut output, &mut input).map_err(reason)?;
                 let written = output.pos();
                 if hint != 0 && written == 0 && input.pos() == frame.len() {
-                    return Err(wrong(RecordCodec::Zstd, "a frame is cut off"));
+                    return Err(wrong(RecordCodec::Zstd, "a frame is truncated"));
                 }
                 Ok((written, hint == 0))
             })

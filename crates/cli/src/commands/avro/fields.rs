@@ -83,7 +83,7 @@ pub fn cell(schema: &Schema, id: TypeId, text: &str) -> Result<Json, String> {
         },
         Kind::Int | Kind::Long => match (whole(text), logical) {
             (Some(number), _) => Ok(number),
-            (None, None) => Err(format!("{text:?} is no number")),
+            (None, None) => Err(format!("{text:?} isn't a number")),
             // A time without a zone is taken as UTC's.
             (None, Some(logical)) => match iso::datetime(text).filter(|_| is_timestamp(*logical)) {
                 Some(time) => Ok(Json::String(format!("{time}Z"))),
@@ -108,7 +108,7 @@ fn whole(text: &str) -> Option<Json> {
 
 /// A number as JSON or other programs write it: `.5`, `+1`, `NaN`, `+Inf`, `-Infinity`.
 fn real(text: &str) -> Result<Json, String> {
-    let number: f64 = text.parse().map_err(|_| format!("{text:?} is no number"))?;
+    let number: f64 = text.parse().map_err(|_| format!("{text:?} isn't a number"))?;
     let is_number = text.bytes().any(|byte| byte.is_ascii_digit());
     match number {
         number if number.is_finite() => Ok(Json::Number(format!("{number:?}"))),

@@ -144,7 +144,7 @@ impl FromStr for FramingArg {
             ("registry", _) => Ok(FramingArg::Registry(None)),
             (_, Some(Ok(number))) => Ok(FramingArg::Registry(Some(number))),
             (_, Some(Err(_))) => Err("a registry's schema has a number: registry:7".to_owned()),
-            _ => Err(format!("{text:?} is no framing; there are single-object, registry:N and bare")),
+            _ => Err(format!("{text:?} isn't a framing; use single-object, registry:N or bare")),
         }
     }
 }
@@ -372,7 +372,7 @@ impl Encoder {
         }
         let target = |field| find(&self.schema, field).map(|(path, type_id)| Target { path, type_id });
         fields.into_iter().map(target).collect::<Result<_, _>>().map_err(|error| {
-            format!("column {column}: {error}; say which it is with --column FIELD={column}, or --skip {column}")
+            format!("column {column}: {error}; map it with --column FIELD={column}, or add --skip {column}")
         })
     }
 }

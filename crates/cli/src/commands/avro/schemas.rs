@@ -20,7 +20,7 @@ pub fn read_schema(name: &str) -> Result<Arc<Schema>, CommandError> {
         })?,
     };
     let schema =
-        Schema::parse(&text).map_err(|error| CommandError::Failed(format!("{name} is no Avro schema: {error}")))?;
+        Schema::parse(&text).map_err(|error| CommandError::Failed(format!("{name} isn't an Avro schema: {error}")))?;
     Ok(Arc::new(schema))
 }
 
@@ -45,7 +45,8 @@ impl FromStr for WriterSchema {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (number, name) = match text.split_once('=') {
             Some((number, name)) if number.bytes().all(|byte| byte.is_ascii_digit()) => {
-                let parsed = number.parse().map_err(|_| format!("{number:?} is no number of a registry's schema"))?;
+                let parsed =
+                    number.parse().map_err(|_| format!("{number:?} isn't the number of a schema in a registry"))?;
                 (Some(parsed), name)
             }
             _ => (None, text),
@@ -170,14 +171,14 @@ impl Schemas {
             return Ok(());
         }
         let json: serde_json::Value = serde_json::from_str(schema.json())
-            .map_err(|error| CommandError::Failed(format!("the schema is no JSON: {error}")))?;
+            .map_err(|error| CommandError::Failed(format!("the schema isn't JSON: {error}")))?;
         let line = json.to_string();
         let appended = self.client.append_records(SCHEMAS_TOPIC, &[line.len() as u32], line.into()).await?;
         // Another producer may have appended one with this fingerprint in the meantime.
         self.read_to(appended.next_offset).await?;
         match self.knows(schema)? {
             true => Ok(()),
-            false => Err(CommandError::Failed(format!("the schema was appended to {SCHEMAS_TOPIC}, and is not there"))),
+            false => Err(CommandError::Failed(format!("the schema was appended to {SCHEMAS_TOPIC}, but is missing there"))),
         }
     }
 

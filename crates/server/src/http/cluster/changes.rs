@@ -38,7 +38,7 @@ pub(crate) async fn changes(cluster: &Cluster, via: Via, request: Request<Incomi
 
 /// The numbers in a list.
 fn numbers(list: &str) -> Result<Vec<u64>, ApiError> {
-    let wrong = |number: &str| ApiError::new(code::BAD_REQUEST, format!("after has {number:?}, which is no number"));
+    let wrong = |number: &str| ApiError::new(code::BAD_REQUEST, format!("after has {number:?}, which isn't a number"));
     let number = |text: &str| text.parse().map_err(|_| wrong(text));
     list.split(',').filter(|text| !text.is_empty()).map(number).collect()
 }

@@ -38,7 +38,7 @@ pub(crate) async fn forward(
     request: Request<Incoming>,
 ) -> Result<Forwarded<Request<Incoming>, ApiResponse>, ApiError> {
     let target = request.uri().path_and_query().map_or("/", |target| target.as_str());
-    let target = target.parse::<Uri>().map_err(|_| ApiError::new(code::BAD_REQUEST, "the URI is no path"))?;
+    let target = target.parse::<Uri>().map_err(|_| ApiError::new(code::BAD_REQUEST, "the URI isn't a path"))?;
     let asker = Asker::Client(client);
     let sending = cluster.forward(journal, request, |owner, request| send(api, owner, target.clone(), &asker, request));
     let forwarded = sending.await.map_err(|lost| ApiError::new(code::OWNER_LOST, lost.to_string()))?;

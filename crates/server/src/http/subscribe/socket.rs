@@ -80,7 +80,7 @@ async fn run(api: &Api, peer: &Peer, socket: &mut WebSocket, mut wanted: Wanted)
             () = long_poll::stopped(&mut stopping) => return Some(Ended::of(deliver::stopping())),
             message = socket.receive() => {
                 message?;
-                let reason = "this WebSocket takes no messages".to_owned();
+                let reason = "this WebSocket accepts no messages".to_owned();
                 return Some(Ended { code: CloseCode::Policy, reason, error: None });
             }
             event = wanted.next(api) => event,

@@ -42,7 +42,7 @@ impl Session {
     /// What the next message asks for.
     pub fn input(&mut self, message: &Message) -> Action {
         let Message::Text(text) = message else {
-            return Action::Close(CloseCode::Unsupported, "send text messages; this path takes no binary ones");
+            return Action::Close(CloseCode::Unsupported, "send text messages; this path accepts no binary ones");
         };
         let Some(inputs) = &mut self.inputs else { return self.subscribe(text) };
         *inputs += 1;

@@ -80,7 +80,7 @@ fn changing(config: &KafkaConfig, settings: &Settings, wanted: &IncrementalAlter
         APPEND => settings::edit(config, settings, name, Edit::Add, value.as_deref()),
         SUBTRACT => settings::edit(config, settings, name, Edit::Remove, value.as_deref()),
         unknown => {
-            let message = format!("{unknown} is no operation on a setting; use {SET} (set) or {DELETE} (delete)");
+            let message = format!("{unknown} isn't an operation on a setting; use {SET} (set) or {DELETE} (delete)");
             Err(Refusal::new(ErrorCode::InvalidRequest, message))
         }
     }

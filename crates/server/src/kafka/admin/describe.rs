@@ -72,7 +72,7 @@ impl Page {
         let (topic_id, partitions) = match found {
             Ok(topic) => (id_of(&topic), self.take(&topic, &name, first, client.leaders()(&name))),
             Err(Refusal { code, message }) => {
-                tracing::debug!(topic = name, message, "a client asks for a topic in vain");
+                tracing::debug!(topic = name, message, "refused a client's request for a topic");
                 return self.topics.push(DescribeTopicPartitionsResponseTopic {
                     error_code: code.into(),
                     name: Some(name),

@@ -41,7 +41,7 @@ async fn of_partition(
         }
         Ok(None) => EpochEndOffset { partition, ..EpochEndOffset::default() },
         Err(Refusal { code, message }) => {
-            tracing::debug!(topic, partition, message, "a Kafka client asks for an epoch in vain");
+            tracing::debug!(topic, partition, message, "refused a Kafka client's request for an epoch");
             EpochEndOffset { partition, error_code: code.into(), ..EpochEndOffset::default() }
         }
     }

@@ -104,7 +104,7 @@ fn outcome(changed: Result<(), Refusal>) -> (i16, Option<String>) {
         Ok(()) => (ErrorCode::None.into(), None),
         Err(Refusal { code, message }) => {
             let code = i16::from(code);
-            tracing::debug!(code, message, "refused what a Kafka client asks for");
+            tracing::debug!(code, message, "refused a Kafka client's request");
             (code, Some(message))
         }
     }

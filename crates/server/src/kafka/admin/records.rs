@@ -33,7 +33,7 @@ async fn of_partition(client: &Client, topic: &str, wanted: DeleteRecordsPartiti
             error_code: ErrorCode::None.into(),
         },
         Err(Refusal { code, message }) => {
-            tracing::debug!(topic, partition = partition_index, message, "a Kafka client deletes records in vain");
+            tracing::debug!(topic, partition = partition_index, message, "refused a Kafka client's deletion of records");
             DeleteRecordsPartitionResult { partition_index, low_watermark: -1, error_code: code.into() }
         }
     }

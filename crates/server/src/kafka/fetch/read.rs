@@ -26,7 +26,7 @@ pub(super) struct Found {
 impl Found {
     /// What the response says of a partition that can't be read.
     pub fn refused(partition: i32, Refusal { code, message }: Refusal) -> Found {
-        tracing::debug!(partition, message, "a Kafka client fetches in vain");
+        tracing::debug!(partition, message, "refused a Kafka client's fetch");
         Found::without_records(FetchedPartition {
             partition,
             error: code.into(),

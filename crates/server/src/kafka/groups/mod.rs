@@ -149,7 +149,7 @@ fn find(client: &Client, version: i16, request: FindCoordinatorRequest) -> FindC
         GROUP | TRANSACTION => (ErrorCode::None.into(), None),
         other => refused(
             ErrorCode::InvalidRequest,
-            format!("nothing has a coordinator of type {other}; groups have 0, transactions 1"),
+            format!("there is no coordinator of type {other}; groups have 0, transactions 1"),
         ),
     };
     let is_known = error_code == i16::from(ErrorCode::None);

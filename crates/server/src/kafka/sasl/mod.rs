@@ -134,7 +134,7 @@ impl Login {
             (Login::Begun, Some(mechanism)) => Ok(mechanism),
             (Login::Begun, None) => {
                 let (names, asked) = (mechanisms.join(", "), &request.mechanism);
-                let message = format!("the broker has no mechanism {asked:?}, but {names}");
+                let message = format!("unknown mechanism {asked:?}; the broker has {names}");
                 Err(Refusal::new(ErrorCode::UnsupportedSaslMechanism, message))
             }
             _ => Err(Refusal::new(ErrorCode::IllegalSaslState, "a second handshake")),

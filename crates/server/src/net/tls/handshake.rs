@@ -166,7 +166,7 @@ fn hint(error: &io::Error) -> &'static str {
             | AlertDescription::BadCertificate
             | AlertDescription::CertificateUnknown
             | AlertDescription::CertificateExpired,
-        )) => ": the client doesn't trust the broker's certificate; give it the authority's, and check names and dates",
+        )) => ": the client doesn't trust the broker's certificate; configure its authority, and check names and dates",
         _ => "",
     }
 }

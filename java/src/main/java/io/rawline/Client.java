@@ -342,7 +342,7 @@ public final class Client implements AutoCloseable {
     }
 
     /**
-     * Deletes a topic with all its records, for good. The deletion is durable when this returns. A topic that is
+     * Deletes a topic with all its records, permanently. The deletion is durable when this returns. A topic that is
      * created with the same name later begins at offset 0.
      *
      * @param topic its name
@@ -410,7 +410,7 @@ public final class Client implements AutoCloseable {
     }
 
     /**
-     * Deletes the records of partition 0 before an offset, for good. Offsets don't move. An offset below the first one
+     * Permanently deletes the records of partition 0 before an offset. Offsets don't change. An offset below the first one
      * changes nothing; one above the next offset is refused.
      *
      * @param topic the topic

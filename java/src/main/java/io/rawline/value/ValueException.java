@@ -141,7 +141,7 @@ public final class ValueException extends RawlineException {
     }
 
     static ValueException duplicateField(long position) {
-        return new ValueException(Reason.NOT_UNIQUE, position, 0, "there twice; send each key once");
+        return new ValueException(Reason.NOT_UNIQUE, position, 0, "duplicate; send each key once");
     }
 
     static ValueException variant(long position, String message) {

@@ -344,14 +344,14 @@ class CodecTest {
                 .end()
                 .toByteArray();
         assertEquals(
-                "field x: there twice; send each key once",
+                "field x: duplicate; send each key once",
                 refused(CodecTest_InnerCodec.TABLE, twice).getMessage());
         byte[] bytes = CodecTest_EverythingCodec.TABLE.encode(everything());
         for (int length = 0; length < bytes.length; length++) {
             refused(CodecTest_EverythingCodec.TABLE, Arrays.copyOf(bytes, length));
         }
         assertEquals(
-                "field name: there twice; send each key once",
+                "field name: duplicate; send each key once",
                 refused(
                                 CodecTest_EventCodec.TABLE,
                                 new ValueWriter()
