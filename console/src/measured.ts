@@ -90,7 +90,7 @@ export function labelsOf(lines: Line[]): Labels {
   return { shared, each: lines.map(label) };
 }
 
-/** A number; `null` where a line has a gap, and `undefined` where it goes on. */
+/** A number; `null` where a line has a gap, and `undefined` where it continues. */
 export type Drawn = (number | null | undefined)[];
 
 export interface Aligned {
@@ -120,7 +120,7 @@ export function aligned(lines: Line[], stepMs: number): Aligned {
   return { times: times.map((time) => time / 1000), values };
 }
 
-/** The times at which a line ends and goes on. */
+/** The times at which a line ends and continues. */
 function gapsOf(line: (readonly [number, unknown])[], stepMs: number): [number, number][] {
   const pairs = line.slice(1).map(([to], index): [number, number] => [line[index]?.[0] ?? to, to]);
   const distances = pairs.map(([from, to]) => to - from).sort((a, b) => a - b);

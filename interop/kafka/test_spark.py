@@ -1,4 +1,4 @@
-"""Spark Structured Streaming: a query from topic to topic that is killed and goes on from its checkpoint."""
+"""Spark Structured Streaming: a query from topic to topic that is killed and continues from its checkpoint."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -3,7 +3,7 @@ import io.rawline.ConsumedRecord;
 import io.rawline.GroupConsumer;
 import io.rawline.Producer;
 
-/** Appends three orders, and processes three as a member of a group: each run goes on where the one before stopped. */
+/** Appends three orders, and processes three as a member of a group: a run continues where the last one stopped. */
 public class Groups {
     public static void main(String[] args) {
         String broker = args.length > 0 ? args[0] : "http://127.0.0.1:51313";

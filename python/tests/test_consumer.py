@@ -87,7 +87,7 @@ def test_records_before_and_behind_damage_are_read(client: rawline.Client, topic
     end = 3 + bad_records + 3
     consumer = client.consumer(topic, end=end)
     assert consumer.take(3).to_list() == good
-    # It goes on where it was, which is where the damage is.
+    # It continues where it was, which is where the damage is.
     for _ in range(2):
         with pytest.raises(rawline.BatchError) as caught:
             consumer.poll()

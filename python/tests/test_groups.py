@@ -1,4 +1,4 @@
-"""Members of a group share the partitions of a topic, and go on where the group has committed."""
+"""Members of a group share the partitions of a topic, and continue where the group has committed."""
 
 import asyncio
 import threading

@@ -85,7 +85,7 @@ def test_a_full_buffer_makes_senders_wait(start_broker: Callable[..., Broker]) -
         producer.send_many([b"x" * 1000] * 50, timeout=0.1)
     with pytest.raises(rawline.WaitTimeoutError, match="not all records are stored yet"):
         producer.flush(timeout=0.05)
-    # A sender that waits goes on when there is room.
+    # A sender that waits continues when there is room.
     waiter = threading.Thread(target=producer.send, args=(b"waited",))
     waiter.start()
     broker.signal(signal.SIGCONT)

@@ -66,7 +66,7 @@ def test_a_cursor_goes_on_in_another_process_at_the_record_that_a_loop_has_taken
         command = [sys.executable, "-c", program, broker.url, topic, subscription.cursor]
         printed = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
         assert printed.splitlines() == [f"{topic} {number} {number}" for number in range(3, 10)]
-        # The same one goes on as well, with the rest of its batch.
+        # The same one continues as well, with the rest of its batch.
         assert texts(subscription.poll(10)) == [str(number) for number in range(3, 10)]
 
 

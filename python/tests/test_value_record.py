@@ -334,7 +334,7 @@ def test_what_does_not_fit_a_class_is_refused() -> None:
     ]:
         with pytest.raises(ValueFormatError, match=why):
             record.encode(WHOLE._replace(**{field: bad}))
-        # It goes on as before.
+        # It continues as before.
         assert record.decode(record.encode(WHOLE)) == WHOLE
 
     class Subclass(Dns):

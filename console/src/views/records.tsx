@@ -36,7 +36,7 @@ interface Shown {
   rows: Row[];
   status: string;
   error: Error | undefined;
-  /** The search, or the subscription, goes on. */
+  /** The search, or the subscription, is running. */
   isRunning: boolean;
 }
 

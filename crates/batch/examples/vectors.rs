@@ -17,7 +17,7 @@ fn main() {
 const ABOUT: &[&str] = &[
     "Golden bytes of Rawline's batches; docs/format.md has the rules and the error codes.",
     "Each case is a stream of batches back to back, `hex`; with `one`, what must be exactly one batch.",
-    "A reader that unpacks each batch before it goes on gets `batches`, then `error` if there is one.",
+    "A reader that unpacks each batch before it continues gets `batches`, then `error` if there is one.",
     "`limits` are the reader's in that case, the others have none. Numbers of 64 bits are strings of digits.",
     "A writer that is given the fields and records of batches without a codec makes these very bytes.",
 ];

@@ -53,7 +53,7 @@ pub(crate) struct Since {
     time_us: u64,
     /// The latest time that an object can have.
     possible_us: u64,
-    /// Where to go on.
+    /// Where to continue.
     offset: u64,
     /// Where the objects begin that are as old as the next one.
     wrong_from: Option<u64>,
@@ -291,7 +291,7 @@ impl TopicIndex {
     }
 
     /// The object that holds `offset`, or the first after it, unless all its records are known to be older than
-    /// `time_us`. After a number of objects, or at the end: the offset to go on at.
+    /// `time_us`. After a number of objects, or at the end: the offset to continue at.
     pub fn newer_from(&self, offset: u64, time_us: u64) -> Result<Found, u64> {
         let start = self.entries.partition_point(|entry| entry.first_offset <= offset).saturating_sub(1);
         let start = if offset < self.next_offset { start } else { self.entries.len() };
@@ -304,7 +304,7 @@ impl TopicIndex {
     }
 
     /// The last object that begins before `offset`, unless all its records are known to be older than `time_us`, or
-    /// were appended before `appended_us`. After a number of objects, or at the front: the offset to go on before.
+    /// were appended before `appended_us`. After a number of objects, or at the front: the offset to continue before.
     pub fn newer_before(&self, offset: u64, time_us: u64, appended_us: u64) -> Result<Found, u64> {
         let end = self.entries.partition_point(|entry| entry.first_offset < offset);
         let start = end.saturating_sub(PIECES_PER_VISIT);

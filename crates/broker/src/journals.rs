@@ -87,8 +87,8 @@ impl Journals {
         self.of(topic).is_none_or(|journal| journal.tidies().load(Ordering::Relaxed))
     }
 
-    /// The journal that knows named producers. Several can't: an instance is replaced in one of them, and would go on
-    /// in the others.
+    /// The journal that knows named producers. Several can't: an instance is replaced in one of them, and would
+    /// continue in the others.
     pub fn of_producers(&self, what: &str) -> Result<&Journal, StoreError> {
         match self.all() {
             [only] => Ok(only),

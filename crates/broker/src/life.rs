@@ -1,4 +1,4 @@
-//! Whether a topic goes on.
+//! Whether a topic still exists.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::watch;

@@ -194,7 +194,7 @@ pub const STORE_DATE_LATE_MAX: Duration = Duration::from_secs(60);
 /// A clock that moves by more than this in a moment has jumped. Time services correct by less, or slowly.
 pub const CLOCK_JUMP_MAX: Duration = Duration::from_secs(10);
 
-/// How long a broker goes on as if its clock hadn't jumped. Five minutes: a mistake that an operator notices at once
+/// How long a broker continues as if its clock hadn't jumped. Five minutes: a mistake that an operator notices at once
 /// leaves no trace, and the records of a machine that begins with a wrong clock get right times soon after it is set.
 pub const CLOCK_JUMP_HOLD: Duration = Duration::from_secs(300);
 

@@ -122,7 +122,7 @@ impl Broker {
         Ok(journal.change_producer(open).await?)
     }
 
-    /// Commits or aborts the transaction of a producer. Returns the instance that it goes on with. A caller that asks
+    /// Commits or aborts the transaction of a producer. Returns the instance that it continues with. A caller that asks
     /// again, because the response was lost, gets the same one.
     pub async fn end_transaction(
         &self,

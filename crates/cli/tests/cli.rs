@@ -236,7 +236,7 @@ fn a_group_is_not_reset_to_an_offset_after_the_end() {
     assert_eq!(output.status.code(), Some(1));
     let stderr = said(&output);
     assert!(stderr.contains("offset 3 is after the end of partition 0 of topic \"t\"; commit 2 at most"), "{stderr}");
-    assert_eq!(broker.run(&["consume", "t", "--group", "g"], b"").stdout, b"", "it goes on after the last record");
+    assert_eq!(broker.run(&["consume", "t", "--group", "g"], b"").stdout, b"", "it continues after the last record");
 }
 
 #[test]
@@ -313,7 +313,7 @@ fn a_subscription_goes_on_from_its_file_and_reports_on_stderr() {
     let mut lines: Vec<_> = output.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).collect();
     lines.sort();
     assert_eq!(lines, [b"d", b"e"]);
-    assert!(said(&output).contains("skipped 3 record(s) of dns, partition 0, which goes on at offset 3"), "{output:?}");
+    assert!(said(&output).contains("skipped 3 record(s) of dns, partition 0, which continues at offset 3"), "{output:?}");
     for (args, code, expected) in [
         (&["subscribe"][..], 2, "required"),
         (&["subscribe", "dns", "--from", "yesterday"], 2, "give end, first or an offset"),

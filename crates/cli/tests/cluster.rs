@@ -374,7 +374,7 @@ async fn a_read_only_broker_follows_and_forwards_and_never_stores_anything() {
     writer.kill();
     let before = stored(&bucket);
     expect_read_only(&follower).await;
-    assert_eq!(read_all(&client(&follower), "t", 10).await, all, "reads go on");
+    assert_eq!(read_all(&client(&follower), "t", 10).await, all, "reads continue");
     assert_eq!(stored(&bucket), before);
     writer.start_again();
     assert_eq!(sees(&follower, 2).await, writer.url());

@@ -267,7 +267,7 @@ impl Consumer {
             }
         };
         let (requested, next) = (fetched.requested_offset(), fetched.next_offset());
-        // A read goes on after records that a compaction has removed.
+        // A read continues after records that a compaction has removed.
         assert!(requested >= range.offset, "a read at {requested} of a consumer at {}", range.offset);
         assert_eq!(partition, fetched.partition(), "a read of another partition");
         if !fetched.is_empty() {

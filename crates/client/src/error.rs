@@ -98,7 +98,7 @@ pub enum ClientError {
     /// The records of one of Kafka's batches can't be read, or made.
     #[error("bad batch: {0}")]
     Records(#[from] RecordError),
-    /// The records of a received batch can't be read. The reader goes on after them if it is asked again.
+    /// The records of a received batch can't be read. The reader's next call continues after them.
     #[error("the records from offset {first_offset} on, before {next_offset}, can't be read: {reason}")]
     Unreadable {
         /// Offset of the first record that can't be read.

@@ -326,7 +326,7 @@ struct Current<'a> {
 
 impl FetchedRecords<'_> {
     /// The next record; `None` at the end. Fails with [`ClientError::Unreadable`] if a compressed batch can't be
-    /// decompressed or holds no records, which the broker doesn't notice; the next call goes on after that batch.
+    /// decompressed or holds no records, which the broker doesn't notice; the next call continues after that batch.
     ///
     /// Not called `next`, since this is not an iterator.
     #[inline]

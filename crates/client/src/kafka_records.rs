@@ -45,7 +45,7 @@ impl<'a> KafkaRecords<'a> {
         KafkaRecords { batches: batches.iter(), raw_bytes_max, next_batch_offset: first_offset, current: None }
     }
 
-    /// The next record from the offset `from` on, with its offset; `None` at the end. After an error it goes on with
+    /// The next record from the offset `from` on, with its offset; `None` at the end. After an error it continues with
     /// the next batch. The arguments must be the same each time.
     pub(crate) fn next<'r>(
         &mut self,

@@ -1,5 +1,5 @@
-//! Brokers whose connections stay open although they don't respond: requests go on at others. A broker that is slow is
-//! not one of them.
+//! Brokers whose connections stay open although they don't respond: requests are retried at others. A broker that is
+//! slow is not one of them.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::disallowed_methods)] // A test.
 

@@ -193,7 +193,7 @@ codes! {
     BUFFERS_EXHAUSTED = "buffers_exhausted", Wait;
     /// The key has used up its quota.
     QUOTA_EXCEEDED = "quota_exceeded", Wait, 429;
-    /// The key was changed or removed while something went on that it had begun.
+    /// The key was changed or removed while one of its requests was running.
     KEY_CHANGED = "key_changed", Wait;
     /// Too many pending appends to this topic.
     TOPIC_BUSY = "topic_busy", Wait;

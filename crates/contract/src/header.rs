@@ -6,9 +6,9 @@ use http::HeaderName;
 pub const FIRST_OFFSET: HeaderName = HeaderName::from_static("rawline-first-offset");
 /// The topic's `next_offset` at the time of the response.
 pub const NEXT_OFFSET: HeaderName = HeaderName::from_static("rawline-next-offset");
-/// Of an error: the offset after a batch that can't be read, at which a reader goes on.
+/// Of an error: the offset after a batch that can't be read, at which a reader continues.
 pub const RESUME_OFFSET: HeaderName = HeaderName::from_static("rawline-resume-offset");
-/// The cursor at which a subscription goes on; browsers send the id of the newest event.
+/// The cursor at which a subscription continues; browsers send the id of the newest event.
 pub const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// Where the broker is that has handled a forwarded request: clients may send the next one there.
 pub const OWNER: HeaderName = HeaderName::from_static("rawline-owner");

@@ -67,7 +67,7 @@ impl<T> Default for Group<T> {
 }
 
 impl<T: Copy> Group<T> {
-    /// A group without members that goes on after a generation and a revision.
+    /// A group without members that continues after a generation and a revision.
     pub(super) fn after(generation: u32, revision: u64) -> Group<T> {
         Group { generation, revision, ..Group::default() }
     }

@@ -1,4 +1,4 @@
-//! What the journal keeps of groups, and groups that go on from there.
+//! What the journal keeps of groups, and groups that continue from there.
 
 use super::consumer::ConsumerGroup;
 use super::group::Group;
@@ -27,7 +27,7 @@ impl<T: Copy> Groups<T> {
         (stored.members() as u32, stored.encode())
     }
 
-    /// A group goes on from what the journal keeps of it, in place of what is in memory; without that, after a number
+    /// A group continues from what the journal keeps of it, in place of what is in memory; without that, after a number
     /// that no earlier group of this name has had a generation or an epoch above. The members' sessions begin now.
     pub fn restore(
         &mut self,
@@ -63,7 +63,7 @@ impl<T: Copy> Groups<T> {
         self.held.entry(group.clone()).or_insert(now);
     }
 
-    /// Its time goes on.
+    /// Its clock advances.
     pub fn go_on(&mut self, group: &str, now: Duration) {
         let Some(since) = self.held.remove(group) else { return };
         if let Some(found) = self.by_name.get_mut(group) {

@@ -70,7 +70,7 @@ impl World {
         self.tickets
     }
 
-    /// The group goes on at a broker that knows only what the journal keeps. What waits is asked again.
+    /// The group continues at a broker that knows only what the journal keeps. What waits is asked again.
     fn restart(&mut self) {
         if !self.groups.contains(GROUP) {
             return;

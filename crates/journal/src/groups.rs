@@ -179,7 +179,7 @@ mod tests {
         Refused::GroupChanged { version }
     }
 
-    /// Two coordinators know the same version: one of them goes on, and what the other has checked has no effect.
+    /// Two coordinators know the same version: one of them continues, and what the other has checked has no effect.
     #[test]
     fn one_of_two_versions_that_follow_the_same_is_refused_and_so_is_what_belongs_to_it() {
         let mut groups = Groups::default();

@@ -415,7 +415,7 @@ impl State {
     }
 
     /// The transactions that take too long: by the objects since they began, or because the caller has seen them open
-    /// for their timeout. No clock needs to be right for that, and if nothing is appended the caller's time goes on.
+    /// for their timeout. No clock needs to be right for that, and without appends, the caller's time is used.
     pub fn expired(&self, open_for: impl Fn(u64, u64) -> Duration) -> Vec<Expired> {
         let expired = self.transactions.open.iter().filter_map(|(id, open)| {
             let Named { name, epoch, timeout_ms, .. } = self.names.get(*id)?;

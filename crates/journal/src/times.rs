@@ -77,7 +77,7 @@ mod tests {
         assert_eq!(next_time(NOW_US, 0), NOW_US + 1, "the clock isn't known yet");
     }
 
-    /// However far one object's time is ahead, the age goes on afterwards as real time does.
+    /// However far one object's time is ahead, the age then grows with real time.
     #[test]
     fn an_object_from_the_future_makes_the_journal_older_by_a_day_at_most_and_never_younger() {
         let second = 1_000_000;

@@ -109,7 +109,7 @@ class AsyncClient:
         return group_info(await self._core.group(True, group))
 
     async def set_group_offsets(self, group: str, topic: str, offsets: Mapping[int, int]) -> None:
-        """Sets where a group without members goes on in partitions of a topic; see `Client.set_group_offsets`."""
+        """Sets where a group without members continues in partitions of a topic; see `Client.set_group_offsets`."""
         await self._core.set_group_offsets(True, group, topic, list(offsets.items()))
 
     async def delete_group(self, group: str) -> None:

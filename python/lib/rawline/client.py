@@ -290,7 +290,7 @@ class Client:
         return group_info(self._core.group(False, group))
 
     def set_group_offsets(self, group: str, topic: str, offsets: Mapping[int, int]) -> None:
-        """Sets where a group without members goes on in partitions of a topic: the offset of each.
+        """Sets where a group without members continues in partitions of a topic: the offset of each.
 
         Raises `RefusedError` with the code `group_not_empty` if it has members.
         """
@@ -506,7 +506,7 @@ class Client:
         - `start`: the first record of each partition: `"latest"`, `"earliest"`, a time, or an offset of one partition
           of one topic
         - `partition`: only this partition of each topic
-        - `cursor`: the cursor of an earlier subscription, which goes on there whatever `start` is
+        - `cursor`: the cursor of an earlier subscription, which continues there whatever `start` is
         - `where`: only records with this field, of topics with structured values, such as `"id.resp_p=53/udp"`
         - `slow`: what happens when the subscription lags more than `max_lag` records in a partition: with
           `"disconnect"`, `RefusedError` with the code `subscriber_slow`; with `"skip"`, records are skipped

@@ -24,7 +24,7 @@ class Skipped(NamedTuple):
 
 
 class Deleted(NamedTuple):
-    """A topic was deleted; the subscription goes on with the others."""
+    """A topic was deleted; the subscription continues with the others."""
 
     topic: str
 
@@ -73,7 +73,7 @@ class Subscription:
     Iterating returns one `Batch` after the other, forever; `batch.topic` and `batch.partition` say where it is from.
     `events` returns also what was skipped or deleted. While the caller processes a batch, nothing more is received:
     what the system doesn't hold waits in the broker. A broken connection is replaced, without loss or duplicates; after
-    an error, the next call goes on where the subscription was.
+    an error, the next call continues where the subscription was.
     """
 
     def __init__(self, core: SubscriptionCore) -> None:
@@ -131,7 +131,7 @@ class Subscription:
 
     @property
     def cursor(self) -> str:
-        """Where it is, after everything that was returned: `Client.subscribe(…, cursor=…)` goes on there.
+        """Where it is, after everything that was returned: `Client.subscribe(…, cursor=…)` continues there.
 
         Of `records` and `messages`, what the loop has taken counts.
         """

@@ -1,4 +1,5 @@
-//! A wall clock without jumps: where the clock is set to another time, this one goes on for a while as time passes.
+//! A wall clock without jumps: where the clock is set to another time, this one continues for a while from the time
+//! before.
 //!
 //! A directory has no clock of its own to compare with, but time passes at one speed. A clock that was wrong for one
 //! commit leaves no trace; one that is set for good is followed after [`CLOCK_JUMP_HOLD`].

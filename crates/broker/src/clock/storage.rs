@@ -110,7 +110,7 @@ mod tests {
             let notice = (!is_used).then_some(Notice::Off);
             let expected_us = if is_used { clock_us } else { START * 1_000_000 };
             assert_eq!(dates.time(at(0), clock_us), (expected_us, notice), "{off_s}");
-            // Time goes on without responses, and the warning comes once.
+            // Time passes without responses, and the warning comes once.
             assert_eq!(dates.time(at(5_000), clock_us + 5_000_000), (expected_us + 5_000_000, None), "{off_s}");
             let right_us = (START + 6) * 1_000_000;
             assert_eq!(dates.time(at(6_000), right_us), (right_us, notice.map(|_| Notice::Agrees)), "{off_s}");

@@ -298,7 +298,7 @@ mod tests {
         assert_eq!(brokers.owner(0), Some(BrokerId(ids[1])));
         assert_eq!(brokers.members.iter().filter(|member| member.state == MemberState::Silent).count(), 1);
         assert_eq!(seen.brokers(s(17)).owner(0), Some(BrokerId(ids[2])), "only this broker is left");
-        // It was paused, and goes on.
+        // It was paused, and is running again.
         seen.heard(card(ids[0]), s(0), s(18));
         assert_eq!(seen.brokers(s(18)).owner(0), Some(BrokerId(ids[0])));
     }

@@ -1,6 +1,6 @@
 //! Keeps groups in the journal: each change of a group's members is stored before a member learns of it.
 //!
-//! Any broker can go on with a group: it reads the newest version, and stores the next one. A version that another
+//! Any broker can continue with a group: it reads the newest version, and stores the next one. A version that another
 //! broker has stored in between makes the journal refuse ours; then the group is read again. While a version is being
 //! stored, changes gather for the next one.
 
@@ -152,7 +152,7 @@ impl State {
         });
         for group in unknown {
             if let Err(error) = self.open(Some(journal), &group, true, now) {
-                tracing::warn!(group = &*group, %error, "can't go on with a group");
+                tracing::warn!(group = &*group, %error, "can't continue with a group");
             }
         }
     }
@@ -318,7 +318,7 @@ impl Shared {
         match stored {
             Ok(_) => {
                 state.confirm(group, version, now);
-                // Others could go on storing until nothing is ever due.
+                // Others could continue storing until nothing is ever due.
                 let is_due = state.groups.due(now).contains(group);
                 let answers = if is_due { state.groups.tick_group(group, now) } else { Vec::new() };
                 state.answer(journals.of(group), group, answers, now);

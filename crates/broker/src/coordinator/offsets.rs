@@ -226,7 +226,7 @@ impl Broker {
     }
 
     /// Waits until no other coordinator of the group can commit any more what this one doesn't know: to be called
-    /// before its members read the offsets at which they go on.
+    /// before its members read the offsets at which they continue.
     pub async fn settle_offsets(&self, group: &str) -> Result<(), GroupError> {
         let journal = self.journals.of(group);
         let settled = self.with_group(group, |state, now| state.when_stored(journal, group, now))?;

@@ -1,4 +1,5 @@
-//! Groups that go on at another broker, or at the same one after a restart, and two brokers that coordinate one group.
+//! Groups that continue at another broker, or at the same one after a restart, and two brokers that coordinate one
+//! group.
 
 use super::*;
 use crate::cluster::{BrokerId, MemberStore};
@@ -289,7 +290,7 @@ async fn the_next_member_reads_what_the_one_before_it_could_commit() {
 }
 
 /// Two brokers coordinate the group, because one can't reach the other: what members of the older version commit has no
-/// effect, and the older coordinator goes on from the newer version.
+/// effect, and the older coordinator continues from the newer version.
 #[tokio::test(start_paused = true)]
 async fn of_two_coordinators_the_one_that_stores_first_is_right() {
     let storage = Storage::new();
@@ -309,7 +310,7 @@ async fn of_two_coordinators_the_one_that_stores_first_is_right() {
     assert!(matches!(stale, Err(OffsetError::Group(GroupError::UnknownMember))), "{stale:?}");
     catch_up(&two).await;
     assert_eq!((committed(&one), committed(&two)), (vec![10], vec![10]));
-    assert_eq!(one.heartbeat(GROUP, &of(&next)), Ok(()), "it goes on with the members of the other");
+    assert_eq!(one.heartbeat(GROUP, &of(&next)), Ok(()), "it continues with the members of the other");
     // Both change the same version.
     let left = tokio::join!(one.leave_group(GROUP, "n", None), two.leave_group(GROUP, "n", None));
     assert!(matches!(left, (Ok(()), Err(GroupError::Moved)) | (Err(GroupError::Moved), Ok(()))), "{left:?}");

@@ -100,7 +100,7 @@ pub enum ReadError {
     },
     /// The records are lost.
     #[error(
-        "the records from offset {first_offset} to {next_offset} are lost: {why}; to go on without them, read from \
+        "the records from offset {first_offset} to {next_offset} are lost: {why}; to skip them, read from \
              offset {next_offset}"
     )]
     Lost {

@@ -9,7 +9,7 @@ use std::ops::Range;
 pub enum Slow {
     /// Its subscription ends.
     Disconnect,
-    /// It goes on nearer to the partition's end.
+    /// It continues nearer to the partition's end.
     Skip,
 }
 
@@ -61,7 +61,7 @@ impl Positions {
         self.places.contains_key(&key)
     }
 
-    /// It begins at this offset of a partition, or goes on there.
+    /// It begins at this offset of a partition, or continues there.
     pub fn place(&mut self, key: Key, next: u64) {
         self.places.entry(key).or_default().next = Some(next);
     }

@@ -50,7 +50,7 @@ pub type Introduction = u32;
 pub enum Event {
     /// A partition has records. The caller reads them, and reports that with [`Subscription::delivered`].
     Records(Records),
-    /// A topic was deleted. The subscription goes on with the others.
+    /// A topic was deleted. The subscription continues with the others.
     Deleted {
         /// Its name.
         topic: Arc<str>,

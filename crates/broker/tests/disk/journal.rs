@@ -304,7 +304,7 @@ async fn a_directory_shrinks_although_another_topic_keeps_its_records() {
         journal.change(Control::Trim { partition: trimmed, first_offset }).await.unwrap();
         append(number).await;
         number += 1;
-        // Merging and deleting go on next to appending.
+        // Merging and deleting continue next to appending.
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     assert_eq!(journal.offsets(idle), 1..1);

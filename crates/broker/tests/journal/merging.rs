@@ -248,12 +248,12 @@ async fn merges_wait_for_a_pause_in_the_appends_up_to_a_limit() {
         }
     };
     busily(0..900).await;
-    assert_eq!(merged(&store), 0, "appends go on");
+    assert_eq!(merged(&store), 0, "appends continue");
     until("nothing was merged in a pause", || merged(&store) >= 5).await;
     sleep(Duration::from_secs(10)).await;
     let in_pause = merged(&store);
     busily(900..1_800).await;
-    assert_eq!(merged(&store), in_pause, "appends go on");
+    assert_eq!(merged(&store), in_pause, "appends continue");
     busily(1_800..3_600).await;
     assert!(merged(&store) > in_pause, "more than the limit is not merged");
     assert_all(&journal, topic, 1, 3_600).await;

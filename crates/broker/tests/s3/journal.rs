@@ -39,7 +39,7 @@ async fn with_clock(store: S3Store, run: u64, clock: Arc<dyn Clock>) -> Broker {
     Broker::open(Arc::new(store), clock, config).await.unwrap()
 }
 
-/// A clock that goes on by a second whenever it is looked at.
+/// A clock that advances by a second with each call.
 #[derive(Default)]
 struct Looks(AtomicU64);
 

@@ -158,7 +158,7 @@ async fn producers_number_their_appends_in_topics_of_several_journals() {
         assert_eq!(append(&again, name, 2).await, 2, "a duplicate gets the original's offset");
         assert_eq!(append(&again, name, 3).await, 3);
     }
-    // A named one would be fenced in one journal, and go on in the others.
+    // A named one would be fenced in one journal, and continue in the others.
     let error = again.open_producer("p", "").await.unwrap_err().to_string();
     assert!(error.contains("need a storage with one journal, and this one has 3"), "{error}");
     let error = again.open_transactional("p", "", Duration::from_secs(1), None).await.unwrap_err().to_string();

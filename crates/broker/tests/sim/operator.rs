@@ -1,6 +1,6 @@
 //! Worlds with an operator who deletes, restores and replaces what is in the store, between runs and under a running
 //! broker, and with a store that confirms what it doesn't keep. No acknowledged offset is given out again, and no loss
-//! is silent: a broker refuses to go on.
+//! is silent: a broker refuses to continue.
 
 use crate::brokers::Broker;
 use crate::history::Text;
@@ -54,13 +54,13 @@ impl Deed {
 /// What must not happen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
-    /// An acknowledged record isn't where it was, and every broker goes on.
+    /// An acknowledged record isn't where it was, and every broker continues.
     Silent { text: Text },
     /// Two acknowledged records have one offset.
     Reused { text: Text, other: Text },
     /// A running broker has acknowledged more for a minute although an acknowledged record is missing.
     Unnoticed { text: Text },
-    /// A broker refuses to go on although nothing is missing.
+    /// A broker refuses to continue although nothing is missing.
     Refused { reason: String },
 }
 
@@ -184,7 +184,7 @@ fn change(store: &SharedStore, deed: Deed, older: crate::store::Copied) {
     }
 }
 
-/// Another run: it refuses to go on, or has everything, and goes on.
+/// Another run: it refuses to continue, or has everything, and continues.
 async fn start_again(
     store: &Arc<SharedStore>,
     acknowledged: &mut Acknowledged,

@@ -114,7 +114,7 @@ impl Surroundings {
         }
     }
 
-    /// Opens one instance of a named producer after the other, until all is well. The older ones go on appending.
+    /// Opens one instance of a named producer after the other, until all is well. The older ones continue appending.
     pub async fn append_named(self, partitions: Vec<PartitionId>) {
         let mut instances = Vec::new();
         while !self.store.is_calm() {

@@ -58,7 +58,7 @@ async fn a_commit_waits_for_more_appends_if_configured_to() {
     }
 }
 
-/// The paused clock goes on only when every task sleeps: a task that spins instead would hold it forever.
+/// The paused clock advances only when every task sleeps: a task that spins instead would hold it forever.
 #[test]
 fn a_group_that_waits_for_a_confirmation_sleeps() {
     let (done, is_done) = std::sync::mpsc::channel();

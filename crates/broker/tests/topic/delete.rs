@@ -219,7 +219,7 @@ async fn a_topic_whose_deletion_is_not_stored_stays() {
     let refused = broker.delete_topic("t").await.unwrap_err();
     assert_eq!(refused.kind(), Kind::Wait, "{refused}");
     append_some(&topic, 30, 40, 10, Codec::None).await;
-    assert_eq!(waiting.await.unwrap().unwrap().end_offset, 40, "readers go on");
+    assert_eq!(waiting.await.unwrap().unwrap().end_offset, 40, "readers continue");
     let answer = topic.read(&request(0, 0, 0)).await.unwrap();
     assert_eq!(records(&answer), (0..40).map(record).collect::<Vec<_>>());
     switch.store(false, Ordering::SeqCst);

@@ -53,7 +53,7 @@ async fn fill(bucket: &Bucket, files: Vec<(String, Vec<u8>)>) {
     }
 }
 
-/// The journal of the golden bytes opens, and goes on.
+/// The journal of the golden bytes opens, and continues.
 async fn assert_journal_opens(store: impl AsyncFn() -> Arc<dyn Store>, more: Vec<Vec<u8>>) {
     let record = |text: &str| text.as_bytes().to_vec();
     let broker = open(store().await).await;

@@ -1,4 +1,4 @@
-//! Subscriptions over every store: what joins, where it begins, and what goes on after a restart.
+//! Subscriptions over every store: what joins, where it begins, and what continues after a restart.
 
 use crate::clocks::Set;
 use crate::support::{append_some, open, record, records, request};

@@ -1,4 +1,4 @@
-//! A journal whose task panics takes no appends; the process and the readers of its topics go on.
+//! A journal whose task panics takes no appends; the process and the readers of its topics continue.
 
 use crate::support::{append_some, batch, open, received, record, records, request};
 use rawline_batch::Codec;

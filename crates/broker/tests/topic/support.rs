@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// A clock that goes on by a second each time it is asked.
+/// A clock that advances by a second with each call.
 #[derive(Default)]
 pub(crate) struct Seconds(AtomicU64);
 

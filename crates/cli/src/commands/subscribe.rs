@@ -183,7 +183,7 @@ async fn copy(subscription: &mut Subscription, output: &mut Output, progress: &m
             }
             Delivered::Skipped { topic, partition, records, next_offset } => {
                 eprintln!(
-                    "rawline: skipped {records} record(s) of {topic}, partition {partition}, which goes on at offset \
+                    "rawline: skipped {records} record(s) of {topic}, partition {partition}, which continues at offset \
                      {next_offset}"
                 );
                 None

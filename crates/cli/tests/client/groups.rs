@@ -52,7 +52,7 @@ async fn read(consumer: &mut GroupConsumer, count: usize, found: &mut Read) {
     }
 }
 
-/// Goes on until there is nothing to read.
+/// Continues until there is nothing to read.
 async fn idle(consumer: &mut GroupConsumer, time: Duration) {
     let read = timeout(time, consumer.next()).await;
     assert!(read.is_err(), "{read:?}");
@@ -174,7 +174,7 @@ async fn members_go_on_when_the_broker_is_back() {
     broker.kill();
     broker.start_again();
     let client = crate::client(&broker);
-    // The broker knows its members after a restart: it goes on.
+    // The broker knows its members after a restart: it continues.
     shared_by(&client, &mut [&mut one]).await;
     append(&client, "t", 0, 2).await;
     read(&mut one, 2, &mut found).await;

@@ -65,7 +65,7 @@ async fn topics_and_prefixes_are_received_also_those_that_are_created_later() {
     assert_eq!(of("zeek.new"), [record(0, "4"), record(1, "5")]);
     assert_eq!(received.len(), 3);
 
-    // Another process goes on there, from the text.
+    // Another process continues there, from the text.
     let cursor = subscription.cursor();
     drop(subscription);
     append(&client, "zeek.new", &["6"]).await;
@@ -260,7 +260,7 @@ async fn a_slow_subscriber_skips_or_ends_as_it_chose() {
     append(&client, "dns", &many.iter().map(String::as_str).collect::<Vec<_>>()).await;
     let error = subscription.next().await.unwrap_err();
     assert_eq!(error.code(), Some("subscriber_slow"), "{error}");
-    // The next call goes on there.
+    // The next call continues there.
     receive(&mut subscription, 100, &mut received).await;
     let offsets = received.values().flatten().map(|(offset, _)| *offset);
     assert!(offsets.eq(100..201));

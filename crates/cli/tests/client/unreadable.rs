@@ -1,4 +1,4 @@
-//! Batches whose records can't be read: clients report them, and go on after them.
+//! Batches whose records can't be read: clients report them, and continue after them.
 
 use crate::{client, support};
 use bytes::Bytes;

@@ -39,7 +39,7 @@ async fn a_broker_with_the_address_of_one_that_runs_does_not_start() {
 async fn brokers_that_begin_with_one_address_at_the_same_time_say_so_and_own_nothing() {
     let bucket = bucket().await;
     let other = |id: &str| {
-        // The card of a broker that goes on storing it.
+        // The card of a broker that continues storing it.
         let card = format!(r#"{{"id":"{id}","url":"{}","machine":"m","listen":"l"}}"#, BALANCER[1]);
         std::fs::write(bucket.file(&format!("events/.brokers/{id}.json")), card).unwrap();
     };

@@ -40,7 +40,7 @@ async fn new_certificates_are_used_without_a_restart_and_bad_ones_are_not() {
     wait_until_trusted(&client(&broker.url(), &new)).await;
     broker.wait_for_log("new connections use the certificates that have changed");
     client(&broker.url(), &old).health().await.unwrap_err();
-    // An open connection goes on.
+    // An open connection continues.
     before.health().await.unwrap();
 }
 

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The consumer reads between `Assigned` and the next event. After that event the task waits until the consumer has
-//! stopped reading and has committed: no partition is read by two members. Heartbeats go on meanwhile.
+//! stopped reading and has committed: no partition is read by two members. Heartbeats continue meanwhile.
 
 use super::config::GroupConfig;
 use crate::limits::SESSION_HEARTBEATS;

@@ -146,7 +146,7 @@ impl GroupConsumer {
     /// The next records of some partition, at least one; waits for them. What was returned before counts as processed.
     ///
     /// Cancel safe: if the future is dropped, the next call continues without a loss. After an error, the next call
-    /// continues at the same offset; a member whose `instance` another process has taken over goes on failing.
+    /// continues at the same offset; a member whose `instance` another process has taken over keeps failing.
     pub async fn next(&mut self) -> Result<&mut Fetched, ClientError> {
         let _polling = self.polls.begin();
         self.progress.set_all_processed();

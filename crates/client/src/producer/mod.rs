@@ -109,7 +109,7 @@ impl Producer {
         self.add(Target::Key(key.as_ref()), Outgoing::Plain(record.as_ref())).await
     }
 
-    /// Like [`Producer::send`], for this partition. Fails, and goes on with other records, if the topic has fewer
+    /// Like [`Producer::send`], for this partition. Fails, and continues with other records, if the topic has fewer
     /// partitions.
     pub async fn send_to(&self, partition: u32, record: impl AsRef<[u8]>) -> Result<Receipt, ClientError> {
         self.add(Target::Partition(partition), Outgoing::Plain(record.as_ref())).await

@@ -14,7 +14,7 @@ use std::fmt::Write;
 /// What happens to a subscription that is too slow.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Slow {
-    /// It ends with an error, code `subscriber_slow`; the next call goes on where it was.
+    /// It ends with an error, code `subscriber_slow`; the next call continues where it was.
     #[default]
     Disconnect,
     /// It skips records, and reports how many: [`Delivered::Skipped`](super::Delivered::Skipped).

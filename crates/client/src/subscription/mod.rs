@@ -1,7 +1,7 @@
 //! Receives the records of topics as they are stored, over a WebSocket.
 //!
 //! The caller's own task receives: while it processes a message, nothing is read, and what the system's buffers don't
-//! hold waits in the broker. Another connection goes on at the positions of what the caller got.
+//! hold waits in the broker. Another connection continues at the positions of what the caller got.
 
 mod config;
 mod message;
@@ -64,7 +64,7 @@ pub enum Delivered<'a> {
         /// Offset of the next record of the partition.
         next_offset: u64,
     },
-    /// A topic was deleted; the subscription goes on with the others.
+    /// A topic was deleted; the subscription continues with the others.
     Deleted {
         /// The topic.
         topic: String,
@@ -131,12 +131,12 @@ impl Subscription {
     }
 
     /// Where it is, after everything that [`Subscription::next`] has returned. As [`SubscriptionConfig::cursor`],
-    /// another subscription goes on there, also one of a later process.
+    /// another subscription continues there, also one of a later process.
     pub fn cursor(&self) -> String {
         self.positions.cursor().to_string()
     }
 
-    /// Goes on at this offset of a partition, over another connection.
+    /// Continues at this offset of a partition, over another connection.
     pub fn seek(&mut self, topic: &str, partition: u32, offset: u64) {
         self.positions.advance(topic, partition, offset);
         self.link = Link::Closed;

@@ -5,7 +5,7 @@ use rawline_contract::subscription::{Cursor, InTopic, ShortId};
 /// The positions of a subscription's partitions.
 #[derive(Debug, Default)]
 pub(super) struct Positions {
-    /// From where another connection goes on.
+    /// From where another connection continues.
     cursor: Cursor,
     /// What the caller got, by which messages are checked. The broker's cursors leave out partitions without records
     /// since their time; these don't.

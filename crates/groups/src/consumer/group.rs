@@ -56,7 +56,7 @@ enum Place {
 }
 
 impl ConsumerGroup {
-    /// A group without members that goes on after an epoch and a revision.
+    /// A group without members that continues after an epoch and a revision.
     pub(super) fn after(epoch: u32, revision: u64) -> ConsumerGroup {
         ConsumerGroup { epoch, target_epoch: epoch, revision, ..ConsumerGroup::default() }
     }
@@ -302,7 +302,7 @@ impl ConsumerGroup {
         self.count_bytes();
     }
 
-    /// The member goes on towards its share. Returns whether what it may read has changed.
+    /// The member moves towards its share. Returns whether what it may read has changed.
     fn reconcile(&mut self, beat: &ConsumerHeartbeat, now: Duration) -> bool {
         let Some((id, mut member)) = self.members.remove_entry(&beat.member) else {
             unreachable!("{} is no member", beat.member)

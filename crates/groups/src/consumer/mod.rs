@@ -1,8 +1,8 @@
-//! Consumer groups, in Kafka's sense (KIP-848): the broker divides the partitions, and each member goes on towards its
+//! Consumer groups, in Kafka's sense (KIP-848): the broker divides the partitions, and each member moves towards its
 //! share with its heartbeats, without waiting for the others.
 //!
 //! A group's epoch grows when members come or go, or want other topics, or when these change. Each epoch has one
-//! division. A member goes on to it in steps, and has the epoch once it has given up what others are to get:
+//! division. A member moves to it in steps, and has the epoch once it has given up what others are to get:
 //!
 //! ```text
 //!             must give partitions up         it says that it has, and others have what it is to get

@@ -76,7 +76,7 @@ impl World {
         self.groups.leave_consumers(GROUP, member, instance, leaving)
     }
 
-    /// The group goes on at a broker that knows only what the journal keeps.
+    /// The group continues at a broker that knows only what the journal keeps.
     fn restart(&mut self) {
         if !self.groups.contains(GROUP) {
             return;

@@ -87,7 +87,7 @@ fn crashes() -> Bounds {
     Bounds { crashes: 1, sequences: true, ..small() }
 }
 
-/// Writers sleep while others go on and delete.
+/// Writers sleep while others append and delete.
 fn sleeps() -> Bounds {
     Bounds { clock: DELETION_DELAY + 2, snapshots: 1, ..small() }
 }

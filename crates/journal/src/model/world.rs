@@ -44,7 +44,7 @@ pub struct Bounds {
     /// Responses that are lost, before or after the request has arrived.
     pub lost: u8,
     pub crashes: u8,
-    /// Times at which a writer's clock goes on.
+    /// Times at which a writer's clock advances.
     pub ticks: u8,
     /// The store's last time.
     pub clock: u64,
@@ -184,11 +184,11 @@ pub enum Step {
     Lose(usize),
     /// The read that a writer waits for.
     Read(usize),
-    /// A writer's clock goes on.
+    /// A writer's clock advances.
     Tick(usize),
     /// A writer dies and starts again. Its requests may still arrive.
     Crash(usize),
-    /// The store's clock goes on.
+    /// The store's clock advances.
     Clock,
     /// Someone takes a snapshot.
     Snapshot,

@@ -244,7 +244,7 @@ pub struct Writer<T> {
     /// Objects with consecutive numbers, the oldest at `state.chain().next()`.
     flights: VecDeque<Flight<T>>,
     /// Our void objects whose PUT has not ended. One of them may take the number that the next object gets: nothing is
-    /// put before they end and the end is read again. Otherwise a writer that lost a race could go on losing to itself.
+    /// put before they end and the end is read again. Otherwise a writer that lost a race could keep losing to itself.
     void: Vec<Id>,
     /// Number of objects that may be in flight: 1 from a lost race to the next confirmed object. Two writers that keep
     /// several in flight could otherwise make each other lose without end, each with the void objects of its last try.

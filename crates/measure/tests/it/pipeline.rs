@@ -225,7 +225,7 @@ async fn series_without_room_are_dropped_and_counted_and_the_known_ones_go_on() 
     assert_eq!(summary.counts, Counts { decoded: 300, dropped: 100, ..Counts::default() });
     assert_eq!(summary.full, Some(Full::Series));
     assert_eq!(summary.series, 30);
-    // With less room than what is committed there is no going on.
+    // With less room than what is committed it can't continue.
     let error = Pipeline::open(Options { series_max: 20, ..options }).await.err().unwrap();
     assert_eq!(error.kind(), Kind::FixRequest, "{error}");
 }

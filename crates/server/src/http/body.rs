@@ -138,7 +138,7 @@ impl BodyReader {
             let Ok(frame) = timeout_at(deadline, incoming.frame()).await else {
                 let now = Instant::now();
                 if now < self.pace.deadline() && !self.pool.is_scarce() && !self.crowd.is_crowded() {
-                    // It may go on while no other request needs its buffers.
+                    // It may continue while no other request needs its buffers.
                     deadline = self.pace.deadline().min(now + SCARCE_CHECK);
                     continue;
                 }

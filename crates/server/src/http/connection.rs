@@ -107,7 +107,7 @@ async fn serve_library(
                 std::future::pending::<()>().await;
             }
             let mut response = respond(api, peer, session, is_reserve, request).await;
-            // The other protocol, or a stream, is a request that goes on: its connection isn't idle.
+            // The other protocol, or a stream, is a request that is still running: its connection isn't idle.
             if !upgrade_of(&mut response) && !response.body_mut().streams_on(activity) {
                 activity.end(response.body().holds_buffers());
             }

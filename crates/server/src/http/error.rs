@@ -38,14 +38,14 @@ impl ApiError {
     pub fn unreadable(next_offset: u64, reason: impl std::fmt::Display) -> Self {
         let [batch, record_batch] = [MediaType::Batch, MediaType::RecordBatch].map(MediaType::name);
         let message = format!(
-            "{reason}; read from offset {next_offset} to go on, or accept \"{batch}, {record_batch}\" to get the batch \
+            "{reason}; read from offset {next_offset} to skip it, or accept \"{batch}, {record_batch}\" to get the batch \
              as it was sent"
         );
         let name = rawline_contract::header::RESUME_OFFSET;
         ApiError::new(code::UNPACK_FAILED, message).with(name, HeaderValue::from(next_offset))
     }
 
-    /// Where a reader goes on after a batch that it can't read.
+    /// Where a reader continues after a batch that it can't read.
     pub fn next_offset(&self) -> Option<u64> {
         let (name, value) = self.header.as_ref()?;
         let text = value.to_str().ok().filter(|_| name == rawline_contract::header::RESUME_OFFSET)?;

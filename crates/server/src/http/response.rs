@@ -52,7 +52,7 @@ impl ResponseBody {
         self.holds_buffers
     }
 
-    /// A body that goes on; to the connection, each of its pieces is a separate message.
+    /// A streaming body; to the connection, each of its pieces is a separate message.
     pub(crate) fn stream(stream: impl Stream<Item = Bytes> + Send + 'static) -> Self {
         ResponseBody {
             stream: Some(BodyStream { stream: Box::pin(stream), activity: None }),
@@ -147,7 +147,7 @@ impl Drop for BodyStream {
     }
 }
 
-/// A response whose body goes on.
+/// A response with a streaming body.
 pub(crate) fn stream(stream: impl Stream<Item = Bytes> + Send + 'static) -> ApiResponse {
     Response::new(ResponseBody::stream(stream))
 }

@@ -9,8 +9,8 @@ use rawline_broker::{Kind, ProducerInstance, TransactionError, TransactionProgre
 use rawline_kafka::messages::{EndTxnRequest, EndTxnResponse};
 use rawline_kafka::{Api, ErrorCode};
 
-/// From this version of EndTxn on, the response has the id and the epoch that the producer goes on with. Older ones are
-/// served, too: engines end the transaction of a checkpoint with them, whichever client has written it. The next
+/// From this version of EndTxn on, the response has the id and the epoch that the producer continues with. Older ones
+/// are served, too: engines end the transaction of a checkpoint with them, whichever client has written it. The next
 /// instance is opened all the same, so nothing that arrives late gets into another transaction; a client that doesn't
 /// know of it opens its producer again before it can write.
 const NEXT_FROM: i16 = 5;

@@ -130,7 +130,7 @@ struct Stalled {
     since: Instant,
     /// When it must have made some.
     until: Instant,
-    /// The next look at whether it may go on.
+    /// When to check next whether it may continue.
     check: Pin<Box<Sleep>>,
 }
 
@@ -288,7 +288,7 @@ mod tests {
         )
     }
 
-    /// A body at the minimum rate goes on while no other request needs its buffers.
+    /// A body at the minimum rate continues while no other request needs its buffers.
     #[tokio::test(start_paused = true)]
     async fn a_body_at_the_minimum_rate_is_too_slow_while_others_wait() {
         let mut pace = BodyPace::new(Waits::default());

@@ -326,7 +326,7 @@ async fn what_is_wrong_is_refused() {
         let (_, text) = append(&server, "t", RECORD_BATCH, body).await;
         assert!(text.contains(code), "{text}");
     }
-    // Nothing of it was stored, and the connection goes on.
+    // Nothing of it was stored, and the connection continues.
     let body = client.exchange(Api::Produce, 3, &produce_body("t", -1, &good)).await;
     assert_eq!(produced(&body, "t"), (0, 0));
     server.wait_for_buffers();
@@ -390,7 +390,7 @@ async fn an_offset_that_another_broker_has_stored_is_in_range() {
     let records = batch(RecordCodec::None, 3, None);
     let body = producer.exchange(Api::Produce, 3, &produce_body("t", -1, &records)).await;
     assert_eq!(produced(&body, "t").0, 0);
-    // Where a consumer goes on that has read the records from the first broker.
+    // Where a consumer continues that has read the records from the first broker.
     let found = consumer.fetch("t", 3, 1 << 20).await;
     assert_eq!((found.error, found.next_offset), (0, 3));
     let found = consumer.fetch("t", 4, 1 << 20).await;

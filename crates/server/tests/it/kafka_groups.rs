@@ -247,7 +247,7 @@ async fn what_is_committed_stays() {
     assert_eq!(committed(&mut client).await, []);
 }
 
-/// The broker stops and starts within the members' sessions: they go on as if nothing had happened.
+/// The broker stops and starts within the members' sessions: they continue as if nothing had happened.
 #[tokio::test]
 async fn members_go_on_after_a_restart() {
     let dir = tempfile::tempdir().unwrap();

@@ -134,7 +134,7 @@ async fn random_requests_get_responses_of_their_version() {
             }
         }
     }
-    // The broker goes on.
+    // The broker continues.
     client.create("after").await;
     let sent = batch(RecordCodec::None, 3, None);
     let body = client.exchange(Api::Produce, 3, &produce_body("after", -1, &sent)).await;

@@ -199,7 +199,7 @@ async fn what_is_no_transaction_of_this_kind_is_refused() {
     assert_eq!(offsets(&server, 0).await, [0; 0]);
 }
 
-/// As an engine does that goes on from a checkpoint: its client knows nothing of the next instance.
+/// Like an engine that continues from a checkpoint: its client doesn't know the next instance.
 #[tokio::test]
 async fn a_transaction_of_a_checkpoint_is_ended_by_an_older_request() {
     let (server, dir) = served().await;

@@ -104,7 +104,7 @@ async fn a_full_storage_takes_no_records_until_some_are_deleted() {
     let (status, _, health) = http(&server, "GET", "/health", "accept: */*", b"").await;
     assert_eq!((status, &health[..]), (200, &b"ok\n"[..]));
 
-    // Others go on trying: what they want stored keeps no deletion from being stored.
+    // Others keep trying: their appends don't prevent the deletion from being stored.
     let is_trimmed = AtomicBool::new(false);
     let trying = async {
         while !is_trimmed.load(Ordering::Relaxed) {

@@ -436,7 +436,7 @@ async fn a_resumed_subscription_delivers_all_records_of_a_topic_that_was_created
         assert_eq!(again["type"], "topic", "it is another topic");
         assert_ne!(again["id"], first["id"]);
         assert_eq!(binary(&mut socket).await.first_offset, 0);
-        // With its own id, it goes on, and isn't introduced again.
+        // With its own id, it continues, and isn't introduced again.
         let (mut socket, _) = begun(&server, &format!("{what}&resume={}", resumed.id)).await;
         append_numbers(&server, "again", 0, 5..6).await;
         assert!(matches!(message(&mut socket).await, Message::Binary(_)));

@@ -304,7 +304,7 @@ async fn shutdown_says_so() {
     stop.await.unwrap();
 }
 
-/// A subscriber that reads nothing costs one read's buffers and then its connection; others go on.
+/// A subscriber that reads nothing costs one read's buffers and then its connection; others continue.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_subscriber_that_reads_nothing_is_disconnected() {
     let mut config = HttpConfig::default();

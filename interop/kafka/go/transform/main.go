@@ -52,7 +52,7 @@ func main() {
 	}
 }
 
-// Copies records until something fails that franz-go doesn't handle. The next run goes on at what was committed.
+// Copies records until something fails that franz-go doesn't handle. The next run continues at what was committed.
 func run(ctx context.Context, to string, options []kgo.Opt) error {
 	member, err := kgo.NewGroupTransactSession(options...)
 	if err != nil {

@@ -128,7 +128,7 @@ impl Task {
         (taken, Bytes::from(build_snapshot(&state, &pieces)))
     }
 
-    /// Begins to store a snapshot. One that is still being stored goes on, and the later one counts.
+    /// Begins to store a snapshot. One that is still being stored continues, and the later one counts.
     fn store_snapshot(&mut self, snapshot: Option<(Taken, Bytes)>) {
         let Some((taken, snapshot)) = snapshot else { return };
         let create = self.store.create_snapshot(taken.next, snapshot);

@@ -27,7 +27,7 @@ pub struct Mappings {
     touched_chunks: AtomicIsize,
     /// Those of which something was.
     touched: Mutex<Vec<Weak<Shared>>>,
-    /// One thread releases at a time; the others go on.
+    /// One thread releases at a time; the others continue.
     is_releasing: AtomicBool,
 }
 

@@ -27,7 +27,7 @@ pub enum Wrong {
 pub struct Seen {
     pub commits: usize,
     pub divisions: usize,
-    /// Members that went on at another run of a broker as if nothing had happened.
+    /// Members that continued at another run of a broker as if nothing had happened.
     pub went_on: usize,
     /// Requests of members that were refused because they were late.
     pub late: usize,

@@ -1,4 +1,4 @@
-//! A machine on which one run of a broker is: it stops, goes on and dies with everything that the broker does.
+//! A machine on which one run of a broker is: it is paused, resumed and killed together with all tasks of the broker.
 //!
 //! Its tasks have turns in the order of their numbers, whichever was woken first: the runtime's channels wake those
 //! that wait for one thing in a random order, which no seed decides.
@@ -64,7 +64,7 @@ impl Machine {
         }
     }
 
-    /// Nothing on it goes on.
+    /// None of its tasks runs.
     pub fn pause(&self) {
         self.0.lock().unwrap().is_paused = true;
     }

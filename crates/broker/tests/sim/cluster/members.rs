@@ -1,7 +1,7 @@
 //! Members of groups, as clients with a cooperative strategy are: each says which partitions it has and since which
 //! generation, also if it was late and the group has gone on without it; the leader believes the newest claim. A member
-//! that keeps a partition from one generation to the next goes on at its own position; of a new one, or after a gap, it
-//! reads the committed offset.
+//! that keeps a partition from one generation to the next continues at its own position; of a new one, or after a gap,
+//! it reads the committed offset.
 
 use super::groups::{EXACT, PLAIN, metadata};
 use super::log::Run;
@@ -32,7 +32,7 @@ enum Failed {
     Group(GroupError),
     /// Another broker, or later.
     Elsewhere,
-    /// The transaction can't go on.
+    /// The transaction can't continue.
     Transaction,
 }
 

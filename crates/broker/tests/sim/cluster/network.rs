@@ -56,7 +56,7 @@ impl World {
     /// Sends a request to the broker on a machine, and waits for its response.
     pub async fn call<T: Send + 'static>(self: &Arc<Self>, from: From, to: usize, work: Work<T>) -> Result<T, Missed> {
         let (world, (respond, responded)) = (self.clone(), oneshot::channel());
-        // What is on the wire goes on, whether or not the sender does.
+        // Messages in flight arrive even if the sender is paused.
         tokio::spawn(async move { drop(respond.send(world.exchange(from, to, work).await)) });
         responded.await.unwrap_or(Err(Missed::Lost))
     }

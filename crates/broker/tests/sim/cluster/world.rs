@@ -213,7 +213,7 @@ impl World {
         }
     }
 
-    /// Nothing of a broker goes on for a while.
+    /// A broker is paused for a while.
     pub fn pause(&self, number: usize, time: Duration) {
         let Some(machine) = self.slots.lock().unwrap()[number].running.clone() else { return };
         if machine.is_paused() {
@@ -226,7 +226,7 @@ impl World {
         tokio::spawn(async move {
             sleep(time).await;
             if machine.is_paused() {
-                store.note(|| format!("machine {number}: goes on"));
+                store.note(|| format!("machine {number}: resumed"));
                 machine.resume();
             }
         });

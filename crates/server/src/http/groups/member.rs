@@ -87,7 +87,7 @@ fn client_gone() -> ApiResponse {
     response::no_content()
 }
 
-/// A join that goes on if its request ends: a member that leads divides the partitions even if its client is gone,
+/// A join that continues if its request ends: a member that leads divides the partitions even if its client is gone,
 /// because the others wait for it.
 struct PendingJoin {
     broker: Arc<Broker>,
@@ -98,7 +98,7 @@ struct PendingJoin {
 }
 
 impl PendingJoin {
-    #[expect(clippy::disallowed_methods, reason = "goes on without the request")]
+    #[expect(clippy::disallowed_methods, reason = "continues without the request")]
     fn start(joining: Joining, request: JoinRequest, is_new: bool) -> Self {
         let (broker, group) = (joining.broker.clone(), joining.group.clone());
         PendingJoin { broker, group, is_new, joining: Some(tokio::spawn(joining.join(request))) }
@@ -115,7 +115,7 @@ impl PendingJoin {
 
 impl Drop for PendingJoin {
     /// Removes a new member whose client is gone: it would have partitions until its session is over.
-    #[expect(clippy::disallowed_methods, reason = "goes on without the request")]
+    #[expect(clippy::disallowed_methods, reason = "continues without the request")]
     fn drop(&mut self) {
         let Some(joining) = self.joining.take().filter(|_| self.is_new) else { return };
         let (broker, group) = (self.broker.clone(), self.group.clone());
@@ -127,7 +127,7 @@ impl Drop for PendingJoin {
     }
 }
 
-/// A request to join, which goes on without its connection.
+/// A request to join, which continues without its connection.
 struct Joining {
     broker: Arc<Broker>,
     group: Arc<str>,

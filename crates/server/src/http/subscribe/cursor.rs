@@ -1,4 +1,4 @@
-//! The cursor of a subscription, and the parts of it that stay the same while one partition goes on.
+//! The cursor of a subscription, and the parts of it that stay the same while one partition advances.
 
 use rawline_broker::subscriptions::Subscription;
 use rawline_contract::{CURSOR_BYTES_MAX, ShortId};

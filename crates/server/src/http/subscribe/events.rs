@@ -1,4 +1,4 @@
-//! A subscription as a stream of server-sent events: a body that goes on.
+//! A subscription as a stream of server-sent events: a streaming body.
 //!
 //! The HTTP library asks for the next piece when it has sent those before, so nothing is read for a subscriber that
 //! doesn't take what it got.

@@ -148,7 +148,7 @@ fn lag_max(query: &Query<'_>, slow: Slow) -> Result<Option<u64>, ApiError> {
     }
 }
 
-/// The cursor to go on from.
+/// The cursor to continue from.
 fn resumed(query: &Query<'_>, headers: &HeaderMap) -> Result<Option<Cursor>, ApiError> {
     let parse = |what: &str, text: &str| text.parse().map_err(|error| invalid(format!("{what}: {error}")));
     if let Some(id) = headers.get(header::LAST_EVENT_ID).filter(|id| !id.is_empty()) {

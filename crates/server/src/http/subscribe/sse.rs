@@ -10,7 +10,7 @@ const ID_BYTES_MAX: usize = 256;
 /// Maximum number of digits of an offset.
 const DIGITS_MAX: usize = 20;
 
-/// What a stream begins with: how long a browser waits before it connects again, and where it goes on then.
+/// What a stream begins with: how long a browser waits before it connects again, and where it continues then.
 pub(super) fn begin(cursor: Option<&str>) -> String {
     format!("retry: 1000\n\n{}", cursor.map_or(String::new(), id))
 }
@@ -50,7 +50,7 @@ impl Group {
         self.around.as_ref().map_or(0, id) + self.data.len() + "\n\n".len()
     }
 
-    /// Writes the event of a record; the cursor goes on at `next_offset`.
+    /// Writes the event of a record; the cursor continues at `next_offset`.
     pub fn event(&self, out: &mut impl Write, next_offset: u64, record: &RecordJson<'_>) -> io::Result<()> {
         if let Some(Around { before, after }) = &self.around {
             out.write_all(b"id: ")?;

@@ -28,7 +28,7 @@ impl Inner {
         let why = self.changed_file()?;
         Some(StoreError::human(format!(
             "the directory was changed while the broker was running: {why}. Nothing more is stored, because it might \
-             be lost; put the file back, or restart the broker, which says what is missing and how to go on without it"
+             be lost; put the file back, or restart the broker, which names the missing files and a way to continue"
         )))
     }
 

@@ -227,7 +227,7 @@ impl Inner {
         Ok(written)
     }
 
-    /// Begins a segment with this object. If that fails, the one before goes on.
+    /// Begins a segment with this object. If that fails, the one before continues.
     fn begin_segment(&self, writer: &mut Writer, header: &Header, allocate: Allocate) -> Result<(), StoreError> {
         if let Some(active) = &writer.active {
             // That a segment exists shows that the one before is synced.

@@ -11,7 +11,7 @@ import java.util.function.Function;
 
 /**
  * The appends of a client: each goes to the owner of its topic's journal, if that is known. If no connection to it can
- * be established, the append goes on to any broker, which forwards it.
+ * be established, the append goes to any broker, which forwards it.
  */
 final class Appends {
     private final Owners owners;
@@ -21,7 +21,7 @@ final class Appends {
      * An append that was queued on a connection.
      *
      * @param endpoint where
-     * @param request what, so that it can go on elsewhere
+     * @param request what, so that it can continue elsewhere
      * @param waiting its place there
      */
     record Queued(String topic, Endpoint endpoint, Request request, QueuedRequest waiting) {}

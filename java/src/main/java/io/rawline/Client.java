@@ -410,8 +410,8 @@ public final class Client implements AutoCloseable {
     }
 
     /**
-     * Permanently deletes the records of partition 0 before an offset. Offsets don't change. An offset below the first one
-     * changes nothing; one above the next offset is refused.
+     * Permanently deletes the records of partition 0 before an offset. Offsets don't change. An offset below the first
+     * one changes nothing; one above the next offset is refused.
      *
      * @param topic the topic
      * @param before offset that becomes the first one
@@ -491,7 +491,7 @@ public final class Client implements AutoCloseable {
      * Sets offsets of a group that has no members. Creates the group if it doesn't exist.
      *
      * @param group its name
-     * @param offsets where the group goes on, by partition: the offset of the next record
+     * @param offsets where the group continues, by partition: the offset of the next record
      * @throws RefusedException with the code {@code group_not_empty} if it has members
      */
     public void setGroupOffsets(String group, Map<TopicPartition, Long> offsets) {

@@ -153,7 +153,7 @@ public final class GroupConsumer implements Iterable<ConsumedRecord>, AutoClosea
      * processed.
      *
      * <p>After an error, the next call continues where this one started. A member whose instance was taken over by a
-     * newer member goes on failing with a {@link io.rawline.error.FencedException}.
+     * newer member keeps failing with a {@link io.rawline.error.FencedException}.
      *
      * @return the records, valid until the next call
      */
@@ -163,7 +163,7 @@ public final class GroupConsumer implements Iterable<ConsumedRecord>, AutoClosea
 
     /**
      * As {@link #next()}, with a timeout: empty if there were no records in time. Nothing is lost then; a member that
-     * joins goes on doing so.
+     * joins keeps doing so.
      *
      * @param wait the timeout
      * @return the records, valid until the next call

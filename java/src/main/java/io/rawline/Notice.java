@@ -13,7 +13,7 @@ public sealed interface Notice {
     record Skipped(String topic, int partition, long records, long nextOffset) implements Notice {}
 
     /**
-     * A topic was deleted; the subscription goes on with the others.
+     * A topic was deleted; the subscription continues with the others.
      *
      * @param topic the topic
      */

@@ -9,7 +9,7 @@ import java.util.function.Supplier;
  *
  * <p>When the client learns of another owner of the topic's journal, no request begins until all have ended: what goes
  * to the owner directly could overtake what is being forwarded. The first one that goes there is alone: if no
- * connection to the owner can be established, it goes on elsewhere, and later ones follow it.
+ * connection to the owner can be established, it continues elsewhere, and later ones follow it.
  *
  * <p>Not thread-safe, since a producer holds its lock. What {@link Sending} does needs no lock.
  */

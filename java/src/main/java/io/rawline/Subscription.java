@@ -22,7 +22,7 @@ import java.util.NoSuchElementException;
  * }</pre>
  *
  * <p>A broken connection is replaced: what the caller got isn't delivered again, and nothing is left out. After an
- * error, the next call goes on where the subscription was.
+ * error, the next call continues where the subscription was.
  *
  * <p>The result of {@link #next()} is valid until the next call, because its memory is reused; the same holds for a
  * record of the loop until the loop needs another result. Not thread-safe, except for {@link #close}, which ends a

@@ -37,7 +37,7 @@ final class SubscriptionLink {
     private final Messages messages;
     /** The topics that are left. */
     private final Set<String> topics;
-    /** From where another connection goes on; null before the first. */
+    /** From where another connection continues; null before the first. */
     private Cursor cursor;
     /**
      * What was received, by which messages are checked. The broker's cursors leave out partitions without records since

@@ -54,7 +54,7 @@ class AddressesTest {
             }
             List<String> expected =
                     IntStream.range(0, count).mapToObj(Integer::toString).toList();
-            // Each once, in order; and reads go on too.
+            // Each once, in order; and reads continue too.
             assertEquals(expected, all(other, "t", count));
             assertEquals(expected, all(client, "t", count));
         }

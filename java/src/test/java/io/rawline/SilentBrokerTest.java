@@ -18,8 +18,8 @@ import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 
 /**
- * Brokers whose connections stay open although they don't respond: requests go on at others. A broker that is slow is
- * not one of them.
+ * Brokers whose connections stay open although they don't respond: requests continue at others. A broker that is slow
+ * is not one of them.
  */
 class SilentBrokerTest {
     /** Longer than any test: nothing ends a request but that its broker is found silent. */
@@ -134,7 +134,7 @@ class SilentBrokerTest {
         }
     }
 
-    /** What is in flight at the broker that is paused may take effect when it goes on. */
+    /** What is in flight at the broker that is paused may take effect when it continues. */
     @Test
     void everyRecordIsThereOnceAndInOrderAfterAPause() throws Exception {
         Optional<S3Server> server = S3Server.start();

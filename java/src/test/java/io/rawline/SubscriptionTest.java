@@ -229,7 +229,7 @@ class SubscriptionTest {
             append(client, "ends", numbers);
             RefusedException refused = assertThrows(RefusedException.class, subscription::next);
             assertEquals("subscriber_slow", refused.code());
-            // The next call goes on there.
+            // The next call continues there.
             assertEquals(100, subscription.next().count());
         }
         try (Subscription subscription = client.subscribe(config.slow(Slow.SKIP))) {

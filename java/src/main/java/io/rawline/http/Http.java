@@ -41,7 +41,7 @@ public final class Http {
 
     /**
      * Maximum time to connect to a broker that another one has named. The URL that it gives other brokers may lead
-     * nowhere from here, and the request can go on elsewhere.
+     * nowhere from here, and the request can continue elsewhere.
      */
     private static final long NAMED_CONNECT_NS_MAX = 1_000_000_000;
 
