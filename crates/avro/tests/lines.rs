@@ -1,4 +1,4 @@
-//! Lines of JSON in one pass: the bytes are those of the general way.
+//! Lines of JSON in one pass: the bytes are those of the general encoder.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 

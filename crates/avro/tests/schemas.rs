@@ -1,4 +1,4 @@
-//! Schemas: what is refused and why, which defaults they may have, and that hostile ones cost no time.
+//! Schemas: refused ones with the reason, valid defaults, and hostile ones that must not cost time.
 
 #![allow(clippy::unwrap_used)]
 

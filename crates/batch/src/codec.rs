@@ -1,4 +1,4 @@
-//! How a batch's data is compressed: its number in the header, packing, unpacking.
+//! Compression of a batch's data: its number in the header, compressing, decompressing.
 
 use crate::BatchError;
 use std::io::{self, Cursor};

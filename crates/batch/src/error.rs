@@ -1,4 +1,4 @@
-//! Everything that can be wrong with a batch, each with its own error that says what to do.
+//! Errors of a batch, each with a message that says what to do.
 
 use crate::Kind;
 use thiserror::Error;

@@ -1,4 +1,4 @@
-//! The beginning of a batch: its header and sizes, of a batch whose data is elsewhere.
+//! The beginning of a batch: header and sizes, for a batch whose data is stored separately.
 
 use crate::header::{HEADER_BYTES, Header};
 use crate::parse::sum;

@@ -1,4 +1,4 @@
-//! Checksums of a batch's beginnings, from which any part of its data gets a checksum without being read.
+//! Checksums of a batch's prefixes, from which the checksum of any part of its data follows without reading it.
 
 use crate::{Batch, BatchError, Front, crc32c, crc32c_concat};
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! `Builder` and `seal`: what they make parses to what went in, with every codec and at every limit.
+//! `Builder` and `seal`: their batches parse to the same records, with every codec and at every limit.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 

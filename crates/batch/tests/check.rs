@@ -1,4 +1,4 @@
-//! `Checker`: whatever the pieces, it says what `Batch::parse` says.
+//! `Checker`: for any split into pieces, it gives the result of `Batch::parse`.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 

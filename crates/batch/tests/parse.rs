@@ -1,4 +1,4 @@
-//! `Batch::parse`: what it gives, and each error it knows.
+//! `Batch::parse`: its results, and each of its errors.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 

@@ -1,4 +1,4 @@
-//! RecordBatches: what is refused, wherever the pieces are cut.
+//! RecordBatches: refused batches, for every split into pieces.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use rawline_batch::record_batch::{

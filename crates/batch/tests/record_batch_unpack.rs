@@ -1,4 +1,4 @@
-//! Compressed RecordBatches: every codec and framing, what is damaged, and what unpacks to too much.
+//! Compressed RecordBatches: every codec and framing, damaged ones, and ones that decompress to too many bytes.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 

@@ -1,4 +1,4 @@
-//! What names this machine for the other brokers on a storage: those with the same name share its loopback addresses.
+//! The name of this machine for other brokers on a storage: machines with the same name share loopback addresses.
 
 /// The name: of the running system and of its network, so that two containers of a machine differ. `None` where the
 /// system doesn't say it.

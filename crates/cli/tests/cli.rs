@@ -313,7 +313,10 @@ fn a_subscription_goes_on_from_its_file_and_reports_on_stderr() {
     let mut lines: Vec<_> = output.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).collect();
     lines.sort();
     assert_eq!(lines, [b"d", b"e"]);
-    assert!(said(&output).contains("skipped 3 record(s) of dns, partition 0, which continues at offset 3"), "{output:?}");
+    assert!(
+        said(&output).contains("skipped 3 record(s) of dns, partition 0, which continues at offset 3"),
+        "{output:?}"
+    );
     for (args, code, expected) in [
         (&["subscribe"][..], 2, "required"),
         (&["subscribe", "dns", "--from", "yesterday"], 2, "give end, first or an offset"),

@@ -1,4 +1,4 @@
-//! The address of one broker: connections to it, and the question whether it lives.
+//! The address of one broker: connections to it, and the check whether it responds.
 
 use crate::body::Pieces;
 use crate::connection::Connection;

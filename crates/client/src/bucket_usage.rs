@@ -1,4 +1,4 @@
-//! What a broker has sent to its bucket, from its metrics.
+//! The requests that a broker has sent to its bucket, from its metrics.
 
 use crate::{Client, ClientError};
 

@@ -1,4 +1,4 @@
-//! Where the brokers are that own topics' journals, as far as the responses of others have said.
+//! The addresses of the brokers that own topics' journals, learned from responses.
 //!
 //! A broker that doesn't own a topic's journal forwards appends to the one that does, and names it in its response. So
 //! the next appends to the topic go there.

@@ -1,4 +1,4 @@
-//! TLS of connections to one host: whom it trusts, what it presents, and what its errors mean.
+//! TLS of connections to one host: trusted certificates, the client's certificate, and explanations of errors.
 
 use rustls::client::WebPkiServerVerifier;
 use rustls::crypto::ring;

@@ -1,4 +1,4 @@
-//! The names of headers that the HTTP library doesn't know.
+//! The names of headers that the HTTP library doesn't define.
 
 use http::HeaderName;
 

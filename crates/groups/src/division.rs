@@ -1,4 +1,4 @@
-//! In which way a group's partitions are divided: one that all members know, and most prefer.
+//! The assignment strategy of a group: one that all members support, and most prefer.
 
 use super::member::Member;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! What the journal keeps of groups, and groups that continue from there.
+//! The stored state of groups, and groups that continue from it.
 
 use super::consumer::ConsumerGroup;
 use super::group::Group;

@@ -1,5 +1,5 @@
-//! Groups of consumers that share the partitions of topics: who is a member, and when the partitions are divided anew.
-//! Kafka's classic groups are here; those in which the broker divides the partitions are in [`consumer`].
+//! Groups of consumers that share the partitions of topics: their members and rebalances. Kafka's classic groups are
+//! here; groups in which the broker assigns the partitions are in [`consumer`].
 //!
 //! A state machine without I/O or clock: the driver reports what members send ([`Groups::join`] and so on) and that
 //! time has passed ([`Groups::tick`]), and gets the answers. Time is a [`Duration`] since some moment of the driver's

@@ -1,5 +1,5 @@
-//! The strategy `range`, as Kafka's consumers know it: of each topic every member that wants it gets consecutive
-//! partitions, as many as the others or one more.
+//! The strategy `range` of Kafka's consumers: the members that want a topic get consecutive partitions of it, in equal
+//! numbers or one more.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

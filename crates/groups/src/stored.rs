@@ -1,4 +1,4 @@
-//! The bytes in which the journal keeps a group, from which any broker continues: the only file that knows them.
+//! The bytes of a group's state in the journal. No other file depends on them.
 //!
 //! Numbers are LEB128 (seven bits a byte, the lowest first, the highest bit set in all but the last byte), texts have
 //! their length before them, and what may be missing has 1 or 0 before it. Times aren't kept: a member's session begins

@@ -1,5 +1,5 @@
-//! Members that come, go, restart and fall silent, in random order: every request gets a response, and members that
-//! stay end in one division of all partitions.
+//! Members that join, leave, restart and stop responding, in random order: every request gets a response, and the
+//! remaining members end with one assignment of all partitions.
 
 use super::*;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

@@ -1,4 +1,4 @@
-//! Which journal objects are valid. Every observer comes to the same answer, because objects never change and an
+//! Which journal objects are valid. Every observer reaches the same result, because objects never change and an
 //! object's validity depends only on those with lower numbers.
 
 use crate::rules::Rules;

@@ -1,4 +1,4 @@
-//! What is known of named producers and their transactions, and of the producers of a partition: for those who ask.
+//! Descriptions of named producers, their transactions, and the producers of a partition, for administrators.
 
 use crate::names::Named;
 use crate::state::{PartitionId, State};

@@ -1,4 +1,4 @@
-//! What can be deleted from a journal's folder: what a snapshot that is older than the deletion delay doesn't need.
+//! Garbage in a journal's folder: the objects that a snapshot older than the deletion delay doesn't need.
 
 use crate::limits::Limits;
 use crate::place::Source;

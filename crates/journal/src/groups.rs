@@ -1,4 +1,4 @@
-//! What groups of consumers must not forget, and which of them a commit belongs to.
+//! The state of consumer groups that must survive, and the version of the members for which a commit is valid.
 //!
 //! A coordinator stores what it decides about a group's members as bytes that the rules don't look into. Each version
 //! names the one that it follows, so of two coordinators that change the same version one is refused: any broker can

@@ -1,4 +1,4 @@
-//! When a writer commits, how much it has in flight, and when it gives up. Each driver sets its own.
+//! When a writer commits, how much it has in flight, and when it gives up. Each driver sets its own limits.
 
 use std::ops::Range;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Which objects a merge copies, and which pieces of them become one. Pure functions of what the objects hold: the same
+//! Which objects a merge copies, and which of their pieces it joins. Pure functions of the objects' contents: the same
 //! for every broker, without a clock.
 
 use crate::index_bytes;

@@ -1,4 +1,4 @@
-//! What a journal's folder lacks: objects that existed, that nothing deletes, and that aren't there.
+//! Objects that are missing in a journal's folder: they existed, and no rule deleted them.
 //!
 //! A number that is missing is usually the journal's end. It is a hole if an object after it shows that it existed:
 //! [`Link::certain_before`](crate::Link::certain_before). Up to seven objects may follow an end that a crash has left,

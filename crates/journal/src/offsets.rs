@@ -1,4 +1,4 @@
-//! Groups of consumers: how far each has come in each partition, so that its members continue there.
+//! Committed offsets of consumer groups, at which their members continue.
 
 use crate::control::{Control, Refused};
 use crate::limits::{COMMITTED_MAX, COMMITTED_METADATA_BYTES_MAX, PENDING_PER_OWNER_MAX};

@@ -1,4 +1,4 @@
-//! Exactly-once appends: what a partition remembers of its producers, and what that says of a new append.
+//! Exactly-once appends: the producers that a partition remembers, and the check of a new append against them.
 
 use crate::control::Refused;
 use crate::limits::PRODUCERS_MAX;

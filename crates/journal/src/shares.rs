@@ -1,4 +1,4 @@
-//! Who gives way when there is no more room for what keys keep in the journal: offsets of groups, names of producers.
+//! Which key loses an entry when a limit is reached that keys share: offsets of groups, names of producers.
 //!
 //! Everything has an owner, the name of the key that created it; it is empty if the broker has no keys, or for keys
 //! that it was started with. A key that wants more gives up what it hasn't used for long. If it has nothing of that

@@ -1,5 +1,5 @@
-//! What the valid objects of a journal add up to: its topics, where each partition begins and ends, and what its
-//! producers appended.
+//! The state that results from the valid objects of a journal: its topics, the beginning and end of each partition,
+//! and the appends of its producers.
 //!
 //! A writer counts its own objects in before they are confirmed, so that the next append gets the offset after them,
 //! and takes them out again, newest first, when another writer was faster.

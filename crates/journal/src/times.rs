@@ -1,4 +1,4 @@
-//! The times of a journal's objects, and the age of the journal, which is what anything is forgotten by.
+//! The times of a journal's objects, and the age of the journal, by which entries expire.
 //!
 //! Objects get their times from their writers' clocks, which can be wrong. A time is later than the one before it as
 //! long as the clocks differ by little. If the newest object's time is further ahead than [`CLOCK_BACK_US`], it was the

@@ -1,4 +1,5 @@
-//! A topic's id: no other topic has it, in this storage or in another, also none that once had the same name.
+//! A topic's id: unique in this storage and in all others, and different from that of a deleted topic with the same
+//! name.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! The beginning of every request: how long it is, what it asks for, and which response it gets.
+//! The beginning of every request: its length, its API, and the form of its response.
 
 use crate::api::Api;
 use crate::read::{Reader, Stop, WireError};

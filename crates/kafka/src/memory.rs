@@ -1,4 +1,4 @@
-//! How much memory one request may take.
+//! The maximum memory of one request.
 
 use crate::read::WireError;
 

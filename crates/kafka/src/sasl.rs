@@ -1,5 +1,5 @@
-//! What clients send to authenticate, in SaslAuthenticate's bytes: a message of PLAIN (RFC 4616), or the two of SCRAM
-//! (RFC 5802). Salts and proofs stay in base64.
+//! Clients' messages for authentication in SaslAuthenticate: the one of PLAIN (RFC 4616), or the two of SCRAM (RFC
+//! 5802). Salts and proofs stay in base64.
 
 /// Why a message isn't one of its mechanism.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

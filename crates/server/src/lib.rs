@@ -1,5 +1,5 @@
-//! Serves a broker: connections in `net`, who may do what in `access`, the HTTP API in `http`, Kafka's protocol in
-//! `kafka`, what the server needs of measurements in `measurements`.
+//! Serves a broker: connections in `net`, access control in `access`, the HTTP API in `http`, Kafka's protocol in
+//! `kafka`, the interface to measurements in `measurements`.
 
 pub mod access;
 mod convert;

@@ -1,5 +1,5 @@
-//! The server's interface to queries of measurements. The server knows neither how they are stored nor how they are
-//! queried: the binary passes an implementation at start, if it has one.
+//! The server's interface to queries of measurements. The server is independent of their storage and queries: the
+//! binary passes an implementation at start, if it has one.
 
 use futures_util::future::LocalBoxFuture;
 use rawline_contract::Kind;

@@ -1,4 +1,4 @@
-//! Memory of clients that ask for all of many partitions over Kafka's protocol, and don't read.
+//! Memory of clients that request many partitions over Kafka's protocol, and don't read the responses.
 
 // Helpers of tests may fail the test.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]

@@ -1,4 +1,4 @@
-//! Memory of readers of many small objects that don't read what they ask for, in every form.
+//! Memory of readers that request many small objects and don't read the responses, in every form.
 
 // Helpers of tests may fail the test.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]

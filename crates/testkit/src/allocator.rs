@@ -1,4 +1,4 @@
-//! An allocator that counts, for tests of what an operation allocates.
+//! A counting allocator, for tests of an operation's allocations.
 //!
 //! A test that counts makes it the global allocator:
 //!

@@ -1,4 +1,4 @@
-//! What the tests of several crates share, once: stores, a real S3 server, brokers, batches, a counting allocator.
+//! Shared helpers for the tests of several crates: stores, a real S3 server, brokers, batches, a counting allocator.
 //!
 //! Only tests depend on it, so that its helpers may fail the test.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]

@@ -1,4 +1,4 @@
-//! A real S3 server: one per test process, gone when the process is gone.
+//! A real S3 server: one per test process, stopped with the process.
 
 use crate::server::{Server, cache_dir, program};
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! Starts the servers of tests: one of a kind per test process, gone when the process is gone.
+//! Starts the servers of tests: one of a kind per test process, stopped with the process.
 
 use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};

@@ -1,4 +1,4 @@
-//! Code that reads a type.
+//! Generates the code that reads a type.
 
 use proc_macro2::{Literal, TokenStream};
 use quote::{quote, quote_spanned};

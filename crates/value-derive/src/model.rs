@@ -1,4 +1,4 @@
-//! What is derived: a type with its attributes applied.
+//! The input of the derive: a type with its attributes applied.
 
 use std::collections::BTreeSet;
 

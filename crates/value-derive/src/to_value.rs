@@ -1,4 +1,4 @@
-//! Code that writes a type.
+//! Generates the code that writes a type.
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};

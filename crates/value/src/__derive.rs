@@ -1,4 +1,4 @@
-//! What derived code calls. Not for other callers: it changes with the macros of `rawline-value-derive`.
+//! Functions that derived code calls. Not for other callers: they change with the macros of `rawline-value-derive`.
 
 pub use std::option::Option::{self, None, Some};
 pub use std::result::Result::{self, Err, Ok};

@@ -1,4 +1,4 @@
-//! What can be decoded: a trait, its error, and the function that decodes bytes.
+//! Decoding: a trait, its error, and the function that decodes bytes.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What can be encoded: a trait, and the standard library's types.
+//! Encoding: a trait, and the standard library's types.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};

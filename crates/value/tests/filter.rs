@@ -1,4 +1,4 @@
-//! Filters: what they match, against an evaluation on the decoded tree, and on bytes that aren't values.
+//! Filters: their matches, compared with an evaluation on the decoded tree, and on bytes that aren't values.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 

@@ -1,4 +1,4 @@
-//! Types asked for: their names, what texts and numbers stand for, and fields of JSON.
+//! Type hints: their names, the meaning of texts and numbers, and fields of JSON.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 

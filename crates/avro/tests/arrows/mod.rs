@@ -1,4 +1,4 @@
-//! What the tests of columns share: schemas and messages by chance, and columns compared with rows.
+//! Helpers that the tests of columns share: random schemas and messages, and columns compared with rows.
 
 #![allow(dead_code, clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 

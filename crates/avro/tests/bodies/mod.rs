@@ -1,4 +1,4 @@
-//! What the fuzzers run.
+//! Bodies of the fuzzers.
 
 #![allow(dead_code, clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 

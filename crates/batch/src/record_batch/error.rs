@@ -1,4 +1,4 @@
-//! What can be wrong with the records of a RecordBatch, whose header and checksum are right.
+//! Errors in the records of a RecordBatch whose header and checksum are right.
 
 use super::RecordCodec;
 use crate::Kind;

@@ -1,4 +1,4 @@
-//! The checksum of a batch's content without its time, by which a batch that is sent again is recognized.
+//! The checksum of a batch's content without its time, which recognizes retried batches.
 //!
 //! Some clients give records without a time the present one whenever they encode a batch, also to send it again
 //! (kafkajs). Then the same records have another base timestamp and another maximum timestamp, and nothing else is

@@ -1,4 +1,4 @@
-//! RecordBatches: what comes out of any bytes lies within them, and within the limits.
+//! RecordBatches: records read from arbitrary bytes lie within these bytes, and within the limits.
 
 use super::LIMITS;
 use fastrand::Rng;

@@ -99,7 +99,8 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         Some(duration) => {
             tokio::time::sleep(duration).await;
             let meanwhile = client.bucket_usage().await?.since(&before);
-            let restarted = || CommandError::Failed("the broker was restarted meanwhile; run the command again".to_owned());
+            let restarted =
+                || CommandError::Failed("the broker was restarted meanwhile; run the command again".to_owned());
             (duration.as_secs_f64(), meanwhile.ok_or_else(restarted)?)
         }
     };

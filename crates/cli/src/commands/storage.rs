@@ -1,4 +1,4 @@
-//! The value of `--storage`: what kind of storage it names.
+//! The value of `--storage`: the kind of storage that it names.
 
 use rawline_broker::store::s3::Service;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! `rawline topic`: shows a topic, creates or deletes it, changes its settings, or deletes records from its front.
+//! `rawline topic`: shows a topic, creates or deletes it, changes its settings, or deletes its oldest records.
 
 use super::confirm::{confirmed, needs_terminal};
 use super::{BrokerArgs, CommandError, parse_bytes, print, print_json};

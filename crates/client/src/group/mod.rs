@@ -1,4 +1,4 @@
-//! Groups of consumers: members share the partitions of topics, and commit how far they have come.
+//! Consumer groups: members share the partitions of topics and commit their offsets.
 
 mod config;
 mod member;

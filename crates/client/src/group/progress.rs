@@ -1,4 +1,4 @@
-//! How far a member has come in its partitions, and what of it is committed.
+//! A member's position in its partitions, and the committed part of it.
 
 use rawline_contract::CommitOffset;
 use std::collections::BTreeMap;

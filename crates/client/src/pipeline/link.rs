@@ -1,4 +1,4 @@
-//! The socket of a shared connection, and the bytes that move through it. Nothing here waits.
+//! The socket of a shared connection, and the bytes that move through it. No function here blocks.
 
 use super::response::Responses;
 use crate::ClientError;

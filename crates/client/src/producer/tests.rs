@@ -1,4 +1,4 @@
-//! Tests a producer's state: which batch a record goes to, and what becomes of it when an internal check fails.
+//! Tests a producer's state: the batch of a record, and its result when an internal check fails.
 
 use super::lane::SealedBatch;
 use super::outgoing::{BatchKind, Message, Outgoing};

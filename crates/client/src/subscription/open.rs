@@ -1,4 +1,4 @@
-//! Opens the WebSocket of a subscription, and finds out which of its topics were deleted meanwhile.
+//! Opens the WebSocket of a subscription, and finds out which of its topics have been deleted.
 
 use super::config::SubscriptionConfig;
 use super::socket::{Event, Socket, SocketError};

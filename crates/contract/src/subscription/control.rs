@@ -1,4 +1,4 @@
-//! What the broker says on a subscription's WebSocket besides records: text messages in JSON.
+//! Control messages on a subscription's WebSocket: text messages in JSON.
 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;

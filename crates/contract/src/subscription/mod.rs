@@ -1,5 +1,5 @@
 //! A subscription (`GET /subscribe`) over a WebSocket: binary messages of records, control messages in JSON, and the
-//! cursor that says where a subscription is.
+//! cursor, which is the subscription's position.
 
 mod control;
 mod delivery;

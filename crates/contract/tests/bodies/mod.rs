@@ -1,4 +1,4 @@
-//! What the fuzzer runs.
+//! The body of the fuzzer.
 
 #![allow(dead_code, clippy::unwrap_used)]
 

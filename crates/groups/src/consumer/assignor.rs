@@ -1,4 +1,4 @@
-//! How the broker divides partitions among the members of a group, who want some topics each.
+//! Assigns partitions to the members of a group, each of which wants some topics.
 
 use super::partitions::Partitions;
 use crate::range::{RANGE, Wanting, divide_by_range};

@@ -1,4 +1,4 @@
-//! One consumer group: its members, and who gets which partitions when.
+//! One consumer group: its members, and the order in which partitions move between them.
 
 use super::assignor::Assignor;
 use super::member::{ConsumerMember, Step};

@@ -1,4 +1,5 @@
-//! One member of a consumer group: what it wants, what it may read, and what it still has to give up.
+//! One member of a consumer group: the topics that it wants, the partitions that it may read, and those that it has to
+//! give up.
 
 use super::ConsumerHeartbeat;
 use super::assignor::Assignor;

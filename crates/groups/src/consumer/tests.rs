@@ -1,5 +1,5 @@
-//! Members that come, go, restart and fall silent, in random order: no partition ever has two owners, epochs only grow,
-//! and when it is quiet all partitions have an owner.
+//! Members that join, leave, restart and stop responding, in random order: no partition ever has two owners, epochs
+//! only grow, and finally all partitions have an owner.
 
 use super::*;
 use crate::{GroupLimits, Join, Membership, Outcome};

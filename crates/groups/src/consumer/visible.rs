@@ -1,4 +1,4 @@
-//! The topics that a member's client may know of: a regular expression matches no other ones.
+//! The topics that a member's client may see: a regular expression matches no others.
 
 use std::collections::BTreeSet;
 

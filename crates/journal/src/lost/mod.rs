@@ -1,5 +1,5 @@
-//! What takes the place of lost objects that a person has given up, so that everything that is whole keeps its number
-//! and its offsets.
+//! Replacements of lost objects that an operator has given up, so that all intact objects keep their numbers and
+//! offsets.
 //!
 //! In the place of each lost object is one with the offsets of its records, as far as later objects show them, and
 //! bytes that no reader takes for records. It also opens the instances of named producers that later objects follow

@@ -1,4 +1,4 @@
-//! What is in the place of lost objects, and what the objects after them make of it.
+//! Replacements of lost objects, and the effect of the objects after them.
 
 use super::*;
 use crate::chain::Chain;

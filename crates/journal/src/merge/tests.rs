@@ -1,4 +1,4 @@
-//! What is merged: the oldest small objects, up to the target, and each byte few times.
+//! Chosen objects of merges: the oldest small ones, up to the target, and each byte few times.
 
 use super::*;
 use crate::place::{BatchCount, Place};

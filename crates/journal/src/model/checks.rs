@@ -1,4 +1,4 @@
-//! What must hold in every state of the model, and that each rule is needed for it.
+//! The properties that hold in every state of the model, and tests that each rule is necessary.
 
 use crate::model::world::{Bounds, DELETION_DELAY, World};
 use crate::rules::{Broken, Rules};

@@ -1,4 +1,4 @@
-//! Merges in the model: who has begun one, the PUT of its object, and where an observer finds each record.
+//! Merges in the model: which broker has begun one, the PUT of its object, and where an observer finds each record.
 
 use crate::control::Control;
 use crate::garbage::is_merge_needed;

@@ -1,4 +1,4 @@
-//! The bytes of control records. Each has exactly one form: what isn't used is zero.
+//! The bytes of control records. Each has exactly one form: unused bytes are zero.
 
 use super::ObjectError;
 use crate::control::Control;

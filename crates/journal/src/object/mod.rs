@@ -1,4 +1,4 @@
-//! The bytes of a journal object: what one PUT commits, for any number of partitions.
+//! The bytes of a journal object, which commits appends to any number of partitions with one PUT.
 //!
 //! All numbers are little-endian and unsigned. The index comes first, so that one small ranged GET returns it, and says
 //! everything that [`State`](crate::State) needs: batches needn't be read.

@@ -1,4 +1,4 @@
-//! The bytes of an index: golden, there and back, and damaged in every way.
+//! The bytes of an index: golden bytes, round trips, and every kind of damage.
 
 use super::raw::{ENTRY_BYTES, HEADER_BYTES, RawHeader, SECTION_BYTES, checksum};
 use super::*;

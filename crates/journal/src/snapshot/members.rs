@@ -1,4 +1,4 @@
-//! The part of a snapshot that has what is known of the members of groups.
+//! The members of groups in a snapshot.
 
 use super::SnapshotError;
 use super::parse::Parts;

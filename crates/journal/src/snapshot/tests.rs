@@ -1,4 +1,4 @@
-//! The bytes of a snapshot: golden, there and back, and damaged in every way.
+//! The bytes of a snapshot: golden bytes, round trips, and every kind of damage.
 
 use super::raw::{HEADER_BYTES, RawHeader, checksum};
 use super::*;

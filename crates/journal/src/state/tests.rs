@@ -1,4 +1,4 @@
-//! Every change counts, and what is taken back has never been.
+//! Every change has an effect, and an undone change has none.
 
 use super::*;
 use crate::chain::Id;

@@ -1,5 +1,5 @@
-//! Random transactions on one state, which others follow by its objects: what they hold is compared with a list of all
-//! records and what became of them.
+//! Random transactions on one state, which other states follow through its objects: the result is compared with a list
+//! of all records and their fates.
 
 use super::*;
 use crate::chain::{Id, Link};

@@ -1,4 +1,4 @@
-//! What a writer holds: appends that wait, and objects whose PUT has begun.
+//! The contents of a writer: pending appends, and objects whose PUT has begun.
 
 use crate::chain::{Id, Link};
 use crate::control::Control;

@@ -1,4 +1,5 @@
-//! The end isn't known: the newest snapshot and the objects after it show what is stored, our own objects included.
+//! A writer that doesn't know the end: it reads the newest snapshot and the objects after it, its own objects
+//! included.
 
 use crate::chain::Link;
 use crate::state::{Changes, State};

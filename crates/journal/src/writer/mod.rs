@@ -1,4 +1,4 @@
-//! Extends the chain: gathers appends of all partitions into objects, has several in flight, and finds out what was
+//! Extends the chain: batches appends of all partitions into objects, has several in flight, and finds out which were
 //! stored when a request fails or another writer is faster.
 //!
 //! The driver reports events with [`Writer::on`] and carries out the actions it adds. A writer is always in one phase:

@@ -1,4 +1,4 @@
-//! What a writer does with a store that doesn't take objects, for example because it is full.
+//! A writer whose store accepts no objects, for example because it is full.
 
 use super::*;
 use crate::limits::Limits;

@@ -1,4 +1,4 @@
-//! Kafka's rules of access. The broker has none of them, and says so.
+//! Kafka's access control lists. The broker has none, and responds accordingly.
 
 use super::structure::*;
 

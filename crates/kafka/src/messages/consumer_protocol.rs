@@ -1,5 +1,5 @@
-//! What consumers say about themselves when they join a group of the protocol type `consumer`, and the share that their
-//! leader gives them. To the group's coordinator both are bytes.
+//! The metadata of consumers that join a group of the protocol type `consumer`, and the assignment that their leader
+//! computes. To the group's coordinator both are opaque bytes.
 
 use super::body::Body;
 use super::structure::*;

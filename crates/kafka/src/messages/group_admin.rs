@@ -1,4 +1,4 @@
-//! What administrators do with groups.
+//! Administrators' requests for groups.
 
 use super::structure::*;
 

@@ -1,4 +1,4 @@
-//! Offsets of records: where a time or an epoch is, and what is deleted.
+//! Offsets of records: look-ups by time or epoch, and deletions.
 
 use super::structure::*;
 

@@ -1,4 +1,4 @@
-//! What broker and client agree on first.
+//! The negotiation of versions between client and broker.
 
 use super::structure::*;
 use crate::api::Api;

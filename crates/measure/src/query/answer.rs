@@ -1,4 +1,4 @@
-//! The answer to a query.
+//! The result of a query.
 
 use crate::layout::Tier;
 use crate::query::agg::Agg;

@@ -1,4 +1,4 @@
-//! Answers and lists of series as JSON and CSV.
+//! Results and lists of series as JSON and CSV.
 
 use crate::query::answer::Answer;
 use crate::query::series_list::SeriesList;

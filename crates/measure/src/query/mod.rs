@@ -1,4 +1,4 @@
-//! Queries: chooses series, tier and rows, and formats the answer.
+//! Queries: chooses series, tier and rows, and formats the result.
 
 mod agg;
 mod answer;

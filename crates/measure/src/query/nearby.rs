@@ -1,4 +1,4 @@
-//! Suggestions for a selector that matches nothing.
+//! Suggestions for a selector without a match.
 
 use crate::MeasureError;
 use crate::layout::Layout;

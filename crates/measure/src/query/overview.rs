@@ -1,5 +1,5 @@
-//! What there is to query: the topics, the metrics of one, the tags of series with their values. Answers are bounded,
-//! whatever a topic has.
+//! Lists of what can be queried: the topics, the metrics of a topic, the tags of series with their values. Their size
+//! is limited.
 
 use crate::MeasureError;
 use crate::layout::Layout;

@@ -1,4 +1,4 @@
-//! Plots an answer as PNG or SVG. Needs no installed fonts: PNG uses a built-in one, and SVG contains text.
+//! Plots a result as PNG or SVG. Needs no installed fonts: PNG uses a built-in one, and SVG contains text.
 
 use crate::query::agg::Agg;
 use crate::query::answer::{Answer, Line};

@@ -1,4 +1,4 @@
-//! Human-readable tables of answers and lists of series.
+//! Human-readable tables of results and lists of series.
 
 use crate::query::answer::{Answer, Line};
 use crate::query::labels::{Labels, format_value, shortened};

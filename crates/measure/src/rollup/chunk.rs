@@ -1,4 +1,4 @@
-//! The measurements of one commit, gathered in the order of their offsets, then sorted by series.
+//! The measurements of one commit, collected in the order of their offsets, then sorted by series.
 
 pub(crate) use rawline_series::Columns;
 

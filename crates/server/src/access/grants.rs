@@ -1,4 +1,4 @@
-//! What a key may do: operations on topics, groups and producers, matched by name or prefix.
+//! The grants of a key: operations on topics, groups and producers, matched by name or prefix.
 
 use super::limits::{PATTERNS_MAX, SHOWN_BYTES_MAX};
 use rawline_broker::Visible;

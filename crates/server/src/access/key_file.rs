@@ -1,4 +1,4 @@
-//! The text of a keys file: TOML with a table for each key. Every mistake has its line and says what to do.
+//! The text of a keys file: TOML with a table for each key. An error has the line and says what to do.
 
 use super::grants::{Grants, Patterns, shown};
 use super::hashes::{Hashes, RANDOM_BYTES, Salted};

@@ -1,4 +1,4 @@
-//! The keys that a broker knows, and the callers who have them.
+//! The keys of a broker, and callers authenticated by them.
 //!
 //! The keys of a file are replaced as a whole. A client whose key stays as it is remains the same caller, with its
 //! connections and quotas; all other callers of the old keys end.

@@ -1,4 +1,4 @@
-//! The limits of keys and of what is audited, each with its reason.
+//! The limits of keys and of the audit log, each with its reason.
 
 use std::num::NonZeroU64;
 use std::time::Duration;

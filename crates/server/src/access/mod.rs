@@ -1,4 +1,4 @@
-//! Who may do what: keys, their grants and quotas, and what is audited. No HTTP and no Kafka.
+//! Access control: keys, their grants and quotas, and the audit log. No HTTP and no Kafka.
 //!
 //! `keys.rs` finds the [`Caller`] who sends a request, by its key. The protocols compare what a request needs with the
 //! caller's [`Grants`]: each has a table of that (`crate::http::routes`, `crate::kafka::needs`).

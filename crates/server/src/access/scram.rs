@@ -1,4 +1,4 @@
-//! What SCRAM (RFC 5802) needs of a key: neither the key nor what follows from it lets anyone log in as a client.
+//! The part of a key that SCRAM (RFC 5802) needs: neither the key nor these values allow to log in as a client.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;

@@ -1,4 +1,4 @@
-//! Batches of one kind as batches of the other, for readers that know no others, and on the way to other forms.
+//! Converts batches of one kind to the other, for readers that accept only that kind, and as a step to other forms.
 //!
 //! A batch is made the same way each time. Nothing of it is stored.
 

@@ -1,4 +1,4 @@
-//! What members of groups need over every protocol.
+//! Functions for members of groups that both protocols share.
 
 pub mod share;
 

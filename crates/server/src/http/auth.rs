@@ -1,5 +1,5 @@
-//! Who sends the requests of a connection: the header that carries a key, and what is known of it already; and the
-//! broker that has opened the connection.
+//! The sender of a connection's requests: the key of the last header, with its caller, or the broker that has opened
+//! the connection.
 
 use crate::access::{Access, Caller, ConnectionsTooMany, Identity, Place};
 use crate::http::Api;

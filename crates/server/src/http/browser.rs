@@ -1,5 +1,5 @@
-//! Protects a broker without a key from web pages that run in a browser on the same machine, but for the broker's own
-//! page, the console, and those of allowed origins (`cors.rs`).
+//! Protects a broker without a key from web pages in a browser on the same machine, except the broker's own page (the
+//! console) and pages of allowed origins (`cors.rs`).
 //!
 //! Such a broker listens on loopback, so only programs of this machine reach it, and a browser is one of them. Any page
 //! of the web can make it send requests here. Three headers, which a page can't change, give it away:

@@ -1,4 +1,4 @@
-//! One connection: the HTTP library serves everything but small appends, which are served on the commit thread.
+//! One connection: the HTTP library serves all requests except small appends, which are served on the commit thread.
 
 use crate::http::auth::Session;
 use crate::http::response::ApiResponse;

@@ -1,4 +1,4 @@
-//! The console: a page in the browser that shows what is in the broker, through the API.
+//! The console: a page in the browser that shows the broker's contents through the API.
 //!
 //! Its files need no key and say nothing about the broker. The page asks for the key, and sends it with its requests.
 

@@ -1,4 +1,4 @@
-//! The one place that turns errors into responses: a status, a stable code, a sentence that says what to do.
+//! The one place that turns errors into responses: a status, a stable code, a message that says what to do.
 
 use crate::access::Denied;
 use crate::convert::ConvertError;
@@ -38,8 +38,8 @@ impl ApiError {
     pub fn unreadable(next_offset: u64, reason: impl std::fmt::Display) -> Self {
         let [batch, record_batch] = [MediaType::Batch, MediaType::RecordBatch].map(MediaType::name);
         let message = format!(
-            "{reason}; read from offset {next_offset} to skip it, or accept \"{batch}, {record_batch}\" to get the batch \
-             as it was sent"
+            "{reason}; read from offset {next_offset} to skip it, or accept \"{batch}, {record_batch}\" to get it as \
+             it was sent"
         );
         let name = rawline_contract::header::RESUME_OFFSET;
         ApiError::new(code::UNPACK_FAILED, message).with(name, HeaderValue::from(next_offset))

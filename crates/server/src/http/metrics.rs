@@ -1,4 +1,4 @@
-//! What a server counts, and `/metrics`, which returns it and the broker's counts in Prometheus' text format.
+//! The server's metrics, and `/metrics`, which returns these and the broker's in Prometheus' text format.
 
 use crate::http::routes;
 use http::StatusCode;

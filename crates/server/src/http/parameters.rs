@@ -1,5 +1,5 @@
-//! The parameters that each endpoint's query may have. A name that no endpoint knows, or that occurs twice where one
-//! value counts, is refused: what was misspelled must not be ignored.
+//! The query parameters of each endpoint. An unknown parameter, or a duplicate one where one value is expected, is
+//! refused: a misspelled parameter must not be ignored.
 
 use crate::http::error::ApiError;
 use crate::http::routes::{Endpoint, Route};

@@ -1,5 +1,4 @@
-//! The routes of the API: the one table from which methods, metrics' labels, the overview at `/` and 405 responses
-//! come.
+//! The routes of the API: the only table for methods, labels of metrics, the overview at `/` and 405 responses.
 
 use crate::access::{Caller, Operation};
 use crate::http::error::ApiError;

@@ -1,4 +1,4 @@
-//! What `/stats` samples of the metrics.
+//! The metrics that `/stats` samples.
 
 use crate::http::metrics::HttpMetrics;
 use rawline_broker::metrics::{Counter, METRICS, TIMES};

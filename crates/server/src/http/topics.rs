@@ -1,4 +1,4 @@
-//! `/topic`, `/topics`, `/trim` and `/offset`: what is known about topics and set for them, without their records.
+//! `/topic`, `/topics`, `/trim` and `/offset`: descriptions and settings of topics, without their records.
 
 use crate::access::Caller;
 use crate::http::Api;

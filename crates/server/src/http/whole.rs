@@ -1,4 +1,4 @@
-//! Whether the first bytes of a connection have a whole request, which decides who gets the next place.
+//! Whether the first bytes of a connection have a complete request, which decides which connection is accepted next.
 
 use http::header;
 

@@ -1,4 +1,4 @@
-//! ApiVersions: what this broker can be asked for.
+//! ApiVersions: the APIs of this broker.
 
 use super::reply::Reply;
 use rawline_kafka::frame::RequestHeader;

@@ -1,4 +1,4 @@
-//! Finds topics and partitions by what requests call them, a name or an id, for clients that may use them so.
+//! Finds topics and partitions by name or id, for clients with the necessary grant.
 
 use super::Client;
 use super::error::Refusal;

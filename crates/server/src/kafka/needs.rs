@@ -1,4 +1,4 @@
-//! What each API needs of the key that a client has authenticated with: the one table, and the checks against it.
+//! The grants that each API needs: the only table, and the checks against it.
 //!
 //! A handler names its API and what the request concerns. What that needs is said here, so an API without an entry
 //! doesn't compile, and one whose handler doesn't ask fails a test (`tests/it/kafka_access.rs`).

@@ -1,4 +1,4 @@
-//! The brokers on the storage as Kafka's clients know them: by numbers. The owner of a journal leads the partitions of
+//! The brokers on the storage as nodes of Kafka's protocol, by number. The owner of a journal leads the partitions of
 //! its topics, and coordinates its groups.
 
 use super::Client;

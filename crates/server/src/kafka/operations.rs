@@ -1,4 +1,4 @@
-//! What clients may do with topics, groups and the broker, if they ask, as one bit for each operation.
+//! The authorized operations of clients on topics, groups and the broker, as one bit for each operation.
 
 use crate::access::{Grants, Operation};
 

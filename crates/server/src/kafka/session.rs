@@ -1,4 +1,4 @@
-//! Who the client of a connection is, and how long it is muted because of its quota.
+//! The client of a connection, and the time for which it is muted because of its quota.
 
 use super::Client;
 use super::error::ConnectionError;

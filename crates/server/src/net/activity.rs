@@ -1,4 +1,4 @@
-//! Which connections are idle, so that they make room for others when too many are open.
+//! Which connections are idle, so that they can be closed when too many are open.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! Accepted connections that have no place yet. What their clients have sent decides who gets the next one.
+//! Accepted connections that wait for a place. The bytes that their clients have sent determine which is next.
 //!
 //! ```text
 //! accepted ─► partial: nothing, or a part of a request ─► whole: a request

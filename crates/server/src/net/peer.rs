@@ -1,4 +1,4 @@
-//! Notices that the client of a connection is gone while no protocol reads from it.
+//! Notices that the client of a connection has disconnected while no protocol reads from it.
 //!
 //! The HTTP library reads nothing while a request is being handled, beyond what it has buffered. A client that sends
 //! one byte of a next request and closes the connection would keep its place until the end of a long wait.

@@ -1,4 +1,4 @@
-//! How much is read from a connection at once.
+//! The size of a read from a connection.
 //!
 //! The HTTP library's buffer of a connection starts with 8 KiB, grows when reads fill it, and never shrinks. Large
 //! reads need fewer system calls, but a thousand slow senders must not have large buffers: after a pause in which the

@@ -1,5 +1,5 @@
-//! A compacted topic, as every reader sees it: a Kafka client, and HTTP in all forms, also from offsets whose records
-//! are gone.
+//! A compacted topic as every reader sees it: a Kafka client, and HTTP in all forms, also from offsets of removed
+//! records.
 
 use crate::support::http;
 use crate::support::kafka::{Client, produce_body, produced, served};

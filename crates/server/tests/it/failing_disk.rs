@@ -1,4 +1,4 @@
-//! What producers and operators see of a disk that is full, or whose syncs fail.
+//! A full disk, and failing syncs, as producers and operators see them.
 
 use crate::support::{append_head, connect, exchange, failed_journals, get};
 use bytes::Bytes;

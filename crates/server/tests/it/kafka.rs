@@ -1,4 +1,4 @@
-//! Kafka's protocol and Kafka's batches over HTTP, on a directory: what is sent is stored and returned, in either form.
+//! Kafka's protocol and Kafka's batches over HTTP, on a directory: records are stored and returned in either form.
 
 use crate::support::kafka::{Client, Fetched, TIME_MS, batch, fetch_body, produce_body, produced, served, served_with};
 use crate::support::{exchange, http};

@@ -1,5 +1,5 @@
-//! Grants over Kafka's protocol: what a key may not do is refused as Kafka refuses it, and what it may not see is left
-//! out. Quotas mute connections.
+//! Grants over Kafka's protocol: forbidden requests are refused as Kafka refuses them, and hidden names are omitted.
+//! Quotas mute connections.
 
 #![allow(clippy::disallowed_methods)] // Tests start tasks where they like.
 

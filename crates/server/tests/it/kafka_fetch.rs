@@ -1,4 +1,4 @@
-//! Fetch requests that wait, for few partitions or thousands: what wakes them, and what they return then.
+//! Fetch requests that wait, for few partitions or thousands: the events that wake them, and their responses.
 
 use crate::support::kafka::{Client, batch, produce_body, produced, served};
 use crate::support::kafka_fetch::{Fetch, Fetched};

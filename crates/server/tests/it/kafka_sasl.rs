@@ -1,4 +1,5 @@
-//! Authentication over Kafka's protocol: who has a key gets in, everybody else gets an error and loses the connection.
+//! Authentication over Kafka's protocol: a client with a key gets in, any other gets an error and loses the
+//! connection.
 
 use crate::support::kafka::Client;
 use base64::Engine;

@@ -1,4 +1,4 @@
-//! What readers see of records that were given up: an error with the offset at which to continue, over every protocol.
+//! Reading records that were given up: an error with the offset at which to continue, over every protocol.
 
 use crate::support::http;
 use crate::support::kafka::Client;

@@ -1,5 +1,5 @@
-//! A storage in memory has what others have: keys, groups, transactions, Kafka. It is full at its limit, until records
-//! are deleted.
+//! A storage in memory has the features of the others: keys, groups, transactions, Kafka. It is full at its limit,
+//! until records are deleted.
 
 use crate::kafka_transactions::{FIRST_WITH_TRANSACTIONS, NAME, end, open, produce, transactional};
 use crate::support::http;

@@ -1,4 +1,4 @@
-//! Batches whose records can't be read: they are refused if that shows when they arrive, and no reader stops at them.
+//! Batches whose records can't be read: uncompressed ones are refused on arrival, and readers skip the others.
 
 use crate::subscribe::Events;
 use crate::support::http;

@@ -1,4 +1,4 @@
-//! What a field is compared with: one text, read in advance as each type that a field may have.
+//! The value of a condition: one text, parsed in advance as each type that a field can have.
 
 use crate::item::Item;
 use crate::json::{read_span, read_time};

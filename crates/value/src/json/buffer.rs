@@ -1,5 +1,5 @@
-//! Bytes in memory of a size that suffices. What is appended is copied in whole words: copies of a few bytes, each with
-//! a call, would take most of the time.
+//! A growing buffer whose appends copy whole words: copies of a few bytes, each with a call, would take most of the
+//! time.
 
 use std::io;
 

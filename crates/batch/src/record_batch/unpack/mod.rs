@@ -1,4 +1,4 @@
-//! Decompresses the records of a RecordBatch. Nothing in a batch says how long they get, so that a limit decides.
+//! Decompresses the records of a RecordBatch, up to a limit, since a batch doesn't have their decompressed size.
 
 mod lz4;
 mod snappy;

@@ -178,7 +178,9 @@ impl Schemas {
         self.read_to(appended.next_offset).await?;
         match self.knows(schema)? {
             true => Ok(()),
-            false => Err(CommandError::Failed(format!("the schema was appended to {SCHEMAS_TOPIC}, but is missing there"))),
+            false => {
+                Err(CommandError::Failed(format!("the schema was appended to {SCHEMAS_TOPIC}, but is missing there")))
+            }
         }
     }
 

@@ -1,5 +1,5 @@
-//! The client for whom a broker sends a request, as the owner gets it: its address, how the client is known, and what
-//! shows that both brokers mean the same key. No key and nothing that allows to guess one is sent.
+//! The client of a forwarded request: its address, the name of its key, and a code that shows that both brokers have
+//! the same key. No key is sent, and no value from which it could be guessed.
 
 use super::handshake::ConnectionKey;
 use crate::access::{Access, Caller, Identity};

@@ -1,4 +1,4 @@
-//! Certificates of brokers: the others know this one's before it is used, and this one knows theirs.
+//! Certificates of brokers: other brokers know this one's before it is used, and this one knows theirs.
 
 use crate::http::Api;
 use crate::net::tls::Tls;

@@ -1,4 +1,4 @@
-//! `POST /brokers/changes`: how brokers ask each other for changes over HTTP.
+//! `POST /brokers/changes`: how brokers request changes from each other over HTTP.
 
 use super::connect::ConnectError;
 use super::peers::{Asker, Exchanged, Peers, SendError, body};

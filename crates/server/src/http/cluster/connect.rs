@@ -1,5 +1,5 @@
-//! Makes a connection to another broker: TCP, TLS if its address says so, and the handshake by which both prove who
-//! they are. Nothing of a client's request is sent before that.
+//! Connects to another broker: TCP, TLS if its address has `https`, and the handshake by which both authenticate. No
+//! part of a client's request is sent before that.
 
 use super::handshake::{Asking, NotProven, Pair, PeerKey};
 use super::hello::MESSAGE_BYTES_MAX;

@@ -1,4 +1,4 @@
-//! `GET /groups` at any broker has the groups of all: each coordinates those of its journals.
+//! `GET /groups` at any broker returns the groups of all brokers: each coordinates the groups of its journals.
 
 use super::peers::{Asker, Client, Exchanged, SendError, body};
 use crate::http::Api;

@@ -1,5 +1,5 @@
-//! `POST /brokers/hello` and `POST /brokers/proof`: the two steps by which another broker proves on a connection who it
-//! is, and this one that it is the broker that the other looks for. `handshake.rs` has the rules.
+//! `POST /brokers/hello` and `POST /brokers/proof`: the two steps by which two brokers authenticate each other on a
+//! connection. `handshake.rs` has the rules.
 
 use super::handshake::{Answering, Hello, Proof};
 use super::sender::{Introduced, Proven};

@@ -1,5 +1,5 @@
-//! Several brokers on one storage, over HTTP: requests that change something reach the owner of their journal, brokers
-//! tell each other what they have stored, and clients learn who there is.
+//! Several brokers on one storage, over HTTP: changes reach the owner of their journal, brokers report stored objects
+//! to each other, and clients can list the brokers.
 //!
 //! The broker chooses the owner (`rawline_broker::cluster`). A request is forwarded at most once: the broker that
 //! receives it from another one handles it, even if the owner has changed since. That is always safe, because a

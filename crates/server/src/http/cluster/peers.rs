@@ -1,4 +1,5 @@
-//! Connections to other brokers: made when a request needs one, kept for the next. Each request says for whom it is.
+//! Connections to other brokers: opened when a request needs one, and kept for the next. Each request names its
+//! client.
 
 use super::caller;
 use super::connect::{ConnectError, Me, connect};

@@ -1,4 +1,4 @@
-//! Who sends a request that says that another broker sends it, and what a broker may ask for.
+//! The sender of a request that claims to be from a broker, and the requests that brokers may send.
 
 use super::caller::{self, Named};
 use super::handshake::{Answering, Claim, ConnectionKey};

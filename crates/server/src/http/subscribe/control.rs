@@ -1,4 +1,4 @@
-//! What a subscriber gets besides records: JSON, the same in events and in text messages.
+//! Control messages of a subscription: JSON, the same in events and in text messages.
 
 use crate::http::error::ApiError;
 use rawline_contract::subscription::ControlMessage;

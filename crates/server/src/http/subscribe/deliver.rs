@@ -1,4 +1,4 @@
-//! Reads what a subscription delivers next, in the same way for all forms.
+//! Reads the next delivery of a subscription, in the same way for all forms.
 
 use super::Wanted;
 use crate::http::error::ApiError;

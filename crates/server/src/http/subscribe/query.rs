@@ -1,4 +1,4 @@
-//! The query of a subscription. Whatever is wrong with it is said before anything is delivered.
+//! The query of a subscription. Its errors are returned before any record.
 
 use super::Wanted;
 use crate::access::{Caller, Operation};

@@ -1,4 +1,4 @@
-//! What lies between the protocol library and the socket: bytes in memory.
+//! The bytes between the protocol library and the socket, in memory.
 
 use bytes::{Buf, BytesMut};
 use std::io::{self, Read, Write};

@@ -1,4 +1,4 @@
-//! A session on its WebSocket: what arrives is published, what others append is delivered.
+//! A session on its WebSocket: received messages are published, and records of subscribed topics are delivered.
 
 use super::feed::Feed;
 use super::message;

@@ -1,4 +1,4 @@
-//! What a client's messages mean: a state machine without I/O.
+//! The meaning of a client's messages: a state machine without I/O.
 
 use super::message::{self, DataMessage};
 use crate::http::websocket::{CloseCode, Message};

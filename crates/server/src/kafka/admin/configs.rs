@@ -1,4 +1,4 @@
-//! DescribeConfigs, and what has settings.
+//! DescribeConfigs, and the resources that have settings.
 
 use super::settings::{self, Described, Source};
 use super::{Subjects, outcome};

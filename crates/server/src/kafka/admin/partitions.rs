@@ -1,4 +1,4 @@
-//! CreatePartitions, and what is allowed of partitions.
+//! CreatePartitions, and the limits of partitions.
 
 use super::{Subjects, each, outcome, settings};
 use crate::kafka::Client;

@@ -1,4 +1,4 @@
-//! DescribeProducers: who has appended to partitions, and where their open transactions begin.
+//! DescribeProducers: the producers of partitions, and the beginnings of their open transactions.
 
 use super::TOPICS_MAX;
 use crate::kafka::Client;

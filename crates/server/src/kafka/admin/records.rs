@@ -1,4 +1,4 @@
-//! DeleteRecords: deletes records from the front of partitions.
+//! DeleteRecords: deletes the records of partitions before an offset.
 
 use super::each;
 use crate::kafka::Client;
@@ -33,7 +33,12 @@ async fn of_partition(client: &Client, topic: &str, wanted: DeleteRecordsPartiti
             error_code: ErrorCode::None.into(),
         },
         Err(Refusal { code, message }) => {
-            tracing::debug!(topic, partition = partition_index, message, "refused a Kafka client's deletion of records");
+            tracing::debug!(
+                topic,
+                partition = partition_index,
+                message,
+                "refused a Kafka client's deletion of records"
+            );
             DeleteRecordsPartitionResult { partition_index, low_watermark: -1, error_code: code.into() }
         }
     }

@@ -1,4 +1,5 @@
-//! How far a Fetch request is: what was found of its partitions, and which are to be read. A state machine without I/O.
+//! The progress of a Fetch request: the result of each partition so far, and the partitions to read. A state machine
+//! without I/O.
 
 use super::read::Found;
 use rawline_broker::limits::READ_OBJECTS_MAX;

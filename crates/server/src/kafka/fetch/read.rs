@@ -1,4 +1,4 @@
-//! What a Fetch request gets of one partition.
+//! The records of one partition for a Fetch request.
 
 use super::Asked;
 use super::watched::Watched;

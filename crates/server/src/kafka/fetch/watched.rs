@@ -1,4 +1,4 @@
-//! The partitions that a connection fetches from: found and watched once, while its requests ask for the same ones.
+//! The partitions that a connection fetches from: looked up and watched once, while its requests name the same ones.
 
 use crate::access::Caller;
 use crate::kafka::Client;

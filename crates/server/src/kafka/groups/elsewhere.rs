@@ -1,5 +1,5 @@
-//! Requests about groups and transactions that another broker coordinates, or will: clients look for it and ask again.
-//! What the client has no grant for is refused here as the coordinator refuses it.
+//! Requests for groups and transactions with another coordinator: clients look it up and retry. Requests without the
+//! necessary grant are refused here as the coordinator refuses them.
 
 use super::super::Client;
 use super::super::error::Refusal;

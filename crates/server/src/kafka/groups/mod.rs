@@ -1,4 +1,4 @@
-//! Groups of consumers: who is a member, the offsets that groups commit, and what administrators do with them.
+//! Consumer groups: their members, committed offsets, and administration.
 
 mod consumer;
 mod elsewhere;

@@ -1,6 +1,6 @@
-//! TLS between the brokers on one storage. Each trusts the certificates that the others' cards name, and nothing else
-//! about them: who can store a card can store records. So there is no authority to configure, and neither names nor
-//! dates count.
+//! TLS between the brokers on one storage. Each trusts exactly the certificates that the others' cards name: a program
+//! that can store a card can also store records. So there is no authority to configure, and names and dates are
+//! ignored.
 
 use rawline_broker::cluster::Fingerprint;
 use ring::digest;

@@ -1,4 +1,4 @@
-//! What a client speaks, by the first bytes that it sends.
+//! The protocol of a client, recognized by its first bytes.
 
 /// What the first byte of a connection begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

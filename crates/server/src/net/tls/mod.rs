@@ -1,6 +1,6 @@
-//! TLS of accepted connections: its settings from files (`files.rs`), which are loaded again when they change
-//! (`reload.rs`), handshakes (`handshake.rs`), and encrypted writes (`sender.rs`). TLS of connections to other brokers
-//! (`connect.rs`), and whom brokers trust (`brokers.rs`).
+//! TLS of accepted connections: settings from files (`files.rs`), which are reloaded when they change (`reload.rs`),
+//! handshakes (`handshake.rs`), and encrypted writes (`sender.rs`). TLS of connections to other brokers
+//! (`connect.rs`), and the certificates that brokers trust (`brokers.rs`).
 
 mod brokers;
 mod connect;

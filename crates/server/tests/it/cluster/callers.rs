@@ -1,4 +1,5 @@
-//! Whom the owner sees in a forwarded request: the client, with the grants, the quota and the name of its key there.
+//! The caller of a forwarded request as the owner sees it: the client, with the grants, the quota and the name of its
+//! key there.
 
 use super::{ALL, Two, access, ask, code, key, patterns};
 use crate::support::http;

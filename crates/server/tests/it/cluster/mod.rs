@@ -1,5 +1,5 @@
-//! Two brokers on a bucket in the test's own process: what clients may do at a broker that isn't the owner, and what
-//! brokers and programs that pretend to be brokers may ask.
+//! Two brokers on a bucket in the test's own process: the rights of clients at a broker that isn't the owner, and of
+//! brokers and programs that pretend to be brokers.
 
 mod callers;
 mod http_requests;

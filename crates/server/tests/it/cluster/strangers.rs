@@ -1,4 +1,4 @@
-//! Programs that aren't brokers on the storage, and know all that is there.
+//! Programs that aren't brokers on the storage, but can read all of it.
 
 use super::{ALL, Two, access, code};
 use crate::support::{connect, exchange};
