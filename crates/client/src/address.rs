@@ -108,7 +108,7 @@ impl Address {
     }
 }
 
-/// What it says of a broker that no connection to it can be opened. Other failures may be this machine's, such as too
+/// Whether a failed connection shows that the broker is unreachable. Other failures may be local, such as too
 /// many open files.
 fn answer_of_failure(error: &io::Error) -> Answer {
     match error.kind() {

@@ -18,7 +18,7 @@ pub(crate) struct Addresses {
     current: AtomicUsize,
 }
 
-/// What is the same for all brokers of a client.
+/// Settings that all brokers of a client share.
 pub(crate) struct Common {
     /// Prefix of the API's paths without a trailing slash; usually empty.
     pub path: String,

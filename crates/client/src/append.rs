@@ -85,7 +85,7 @@ impl Client {
 
     /// Begins to append a body of batches at this owner of the journal, or at any broker; with an epoch exactly once,
     /// by the numbers in them (Kafka's batches have their epoch themselves). A small one of ours takes its place on a
-    /// connection now: those of several calls that go to the same broker arrive in the order of the calls. The rest
+    /// connection now: batches of several calls to the same broker arrive in the order of the calls. The rest
     /// happens in the future. If the owner can't be reached, another broker forwards it.
     pub(crate) fn begin_append(
         &self,

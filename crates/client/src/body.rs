@@ -1,4 +1,4 @@
-//! The body of a request: pieces that are sent one after the other and never joined.
+//! The body of a request: pieces that are sent in order and never joined.
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};

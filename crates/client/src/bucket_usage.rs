@@ -2,7 +2,7 @@
 
 use crate::{Client, ClientError};
 
-/// What a broker that stores in a bucket has counted since it was started. All zeros with another store.
+/// Requests of a broker to its bucket since its start. All zeros with another store.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct BucketUsage {
     /// PUT requests.
@@ -50,7 +50,7 @@ impl BucketUsage {
         self.puts + self.lists + self.gets + self.deletes
     }
 
-    /// What was counted after `before`; `None` if the broker was restarted meanwhile.
+    /// The requests since `before`; `None` if the broker was restarted since.
     pub fn since(&self, before: &BucketUsage) -> Option<BucketUsage> {
         (self.started_at == before.started_at).then(|| BucketUsage {
             puts: self.puts - before.puts,
@@ -71,7 +71,7 @@ fn count(value: f64) -> u64 {
 }
 
 impl Client {
-    /// What the broker has sent to its bucket since it was started.
+    /// The broker's requests to its bucket since its start.
     pub async fn bucket_usage(&self) -> Result<BucketUsage, ClientError> {
         BucketUsage::parse(&self.metrics().await?)
             .map_err(|series| self.not_a_brokers(format!("it doesn't report {series}; update the broker")))

@@ -12,7 +12,7 @@ pub(crate) enum Checking {
 }
 
 impl Checking {
-    /// Ready for the first byte of batches that the response says it has. What it doesn't call Kafka's is ours.
+    /// Begins before the first byte of a body of this media type. Bodies without a known type have our batches.
     pub(crate) fn new(media_type: Option<MediaType>, limits: Limits) -> Checking {
         match media_type {
             Some(MediaType::RecordBatch) => Checking::Kafka(RecordBatchChecker::stored(limits)),

@@ -53,7 +53,7 @@ pub(crate) struct Inner {
 pub(crate) struct Switched {
     /// Of the response.
     pub(crate) head: http::response::Parts,
-    /// What has arrived after it.
+    /// The bytes that have arrived after it.
     pub(crate) arrived: Bytes,
     pub(crate) stream: Stream,
     pub(crate) peer: Peer,
@@ -226,7 +226,7 @@ impl Client {
         }
     }
 
-    /// Sends a request that asks for another protocol, on a new connection. A refusal becomes that error.
+    /// Sends a request for an upgrade to another protocol, on a new connection. A refusal becomes that error.
     pub(crate) async fn upgrade(&self, call: &Call) -> Result<Switched, ClientError> {
         let request = self.request(call)?;
         let connection = self.connection().await?;

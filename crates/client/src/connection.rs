@@ -34,7 +34,7 @@ pub(crate) struct Connection {
 /// Moves the bytes. Boxed because it is large, and connections move into and out of the pool.
 type Driver = Box<http1::Connection<TokioIo<Stream>, Pieces>>;
 
-/// The response to a request that asks for another protocol.
+/// The response to a request for an upgrade to another protocol.
 pub(crate) enum Upgraded {
     /// The broker speaks the other protocol from now on; the bytes that have arrived after the head of its response.
     Accepted(http::response::Parts, Bytes, Stream),
@@ -90,7 +90,7 @@ impl Connection {
         })
     }
 
-    /// Sends a request that asks for another protocol.
+    /// Sends a request for an upgrade to another protocol.
     pub(crate) async fn upgrade(mut self, request: Request<Pieces>) -> Result<Upgraded, hyper::Error> {
         let mut response = pin!(self.sender.try_send_request(request));
         let driver = &mut self.driver;

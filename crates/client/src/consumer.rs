@@ -49,7 +49,7 @@ impl Start {
 /// The settings of a consumer.
 #[derive(Debug, Clone)]
 pub struct ConsumerConfig {
-    /// The partitions to read; if it is empty, all, also those that the topic gets later.
+    /// The partitions to read; empty for all, including partitions that are added later.
     pub partitions: Vec<u32>,
     /// The first record of each partition.
     pub start: Start,
@@ -58,7 +58,7 @@ pub struct ConsumerConfig {
     /// Maximum size of one read in bytes. Partitions share it: twice as many bytes are held in memory.
     pub bytes_max: u64,
     /// How long the broker waits if no record is available. This affects only how often an idle consumer sends
-    /// requests. A consumer of more than 16 partitions asks twice a second which of them have records.
+    /// requests. A consumer of more than 16 partitions polls twice a second which of them have records.
     pub wait: Duration,
     /// How failed reads are retried.
     pub retries: RetryPolicy,
@@ -81,7 +81,7 @@ impl Default for ConsumerConfig {
     }
 }
 
-/// What a consumer reads of one partition.
+/// The range of one partition that a consumer reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartitionRange {
     /// The partition's number.
@@ -104,7 +104,7 @@ pub struct Consumer {
     client: Client,
     topic: String,
     config: ConsumerConfig,
-    /// What is left to read, by partition.
+    /// The ranges that remain to be read, by partition.
     ranges: BTreeMap<u32, PartitionRange>,
     /// Partitions that wait for their next read.
     waiting: VecDeque<u32>,
@@ -115,7 +115,7 @@ pub struct Consumer {
     look: Option<JoinHandle<()>>,
     /// When the last one began.
     looked_at: Option<Instant>,
-    /// Where what is in flight arrives.
+    /// Receives the results of reads in flight.
     arrivals: mpsc::UnboundedReceiver<Arrival>,
     sender: mpsc::UnboundedSender<Arrival>,
     /// The result that the caller holds now.
@@ -143,7 +143,7 @@ impl Consumer {
         let client = client.with_retries(config.retries);
         let mut ranges = Vec::new();
         let info = match (config.start, config.partitions.as_slice()) {
-            // Nothing has to be asked for.
+            // No request is necessary.
             (Start::Offset(_), [_, ..]) => None,
             _ => Some(client.topic(&topic).await?),
         };
@@ -348,7 +348,7 @@ impl Consumer {
         self.look = None;
         let extents = match info {
             Ok(info) => info.extents(),
-            // Without idle partitions, reads find out what is wrong.
+            // Without idle partitions, reads report the error.
             Err(_) if self.idle.is_empty() => return Ok(()),
             Err(error) => return Err(error),
         };

@@ -84,7 +84,7 @@ pub enum ClientError {
     NoPartition {
         /// The topic.
         topic: String,
-        /// The partition asked for.
+        /// The requested partition.
         partition: u32,
         /// Number of the topic's partitions.
         partitions: u32,
@@ -95,7 +95,7 @@ pub enum ClientError {
     /// One of Kafka's batches is damaged.
     #[error("bad batch: {0}")]
     RecordBatch(#[from] RecordBatchError),
-    /// The records of one of Kafka's batches can't be read, or made.
+    /// The records of a Kafka batch can't be read or encoded.
     #[error("bad batch: {0}")]
     Records(#[from] RecordError),
     /// The records of a received batch can't be read. The reader's next call continues after them.
@@ -105,7 +105,7 @@ pub enum ClientError {
         first_offset: u64,
         /// Offset after the batch.
         next_offset: u64,
-        /// What is wrong with the batch.
+        /// The error in the batch.
         reason: String,
     },
     /// The producer stopped after an earlier failure. The records in its buffer were not sent.
@@ -117,7 +117,7 @@ pub enum ClientError {
 }
 
 impl ClientError {
-    /// What a caller can do about it.
+    /// How a caller can handle it.
     pub fn kind(&self) -> Kind {
         match self {
             ClientError::Config { .. }

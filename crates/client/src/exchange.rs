@@ -66,7 +66,7 @@ impl Exchange {
         self.head.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
     }
 
-    /// What the body is, if that is known.
+    /// The media type of the body, if it is known.
     pub(crate) fn media_type(&self) -> Option<MediaType> {
         self.head.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).and_then(MediaType::parse)
     }

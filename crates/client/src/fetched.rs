@@ -37,7 +37,7 @@ impl Fetched {
         &self.topic
     }
 
-    /// Whether a compaction has removed all records that were asked for: the next read begins after them.
+    /// Whether a compaction has removed all requested records: the next read begins after them.
     pub(crate) fn is_gap(&self) -> bool {
         let Checked::Kafka(batches) = &self.batches else { return false };
         !batches.is_empty() && batches.iter().all(|batch| batch.header.records == 0)
@@ -217,7 +217,7 @@ impl Fetched {
     }
 }
 
-/// The selected records in a buffer, with their time, if that is what it holds.
+/// The selected records in a buffer, with their time, if it has any.
 fn selection<'a>(checked: &Checked, buffer: &'a [u8]) -> Option<(Selection<'a>, u64)> {
     let Checked::Selection(CheckedSelection { time_us, .. }) = *checked else { return None };
     match Selection::parse_trusted(buffer) {
@@ -267,9 +267,9 @@ pub struct Record<'a> {
     /// Its offset in the partition.
     pub offset: u64,
     /// Time at which the producer made the record's batch, by its clock, in microseconds since the Unix epoch. A record
-    /// of one of Kafka's batches has its own time; 0 if it has none.
+    /// in a Kafka batch has a separate time; 0 without one.
     pub created_us: u64,
-    /// The record; of one of Kafka's batches its value, empty if it is null.
+    /// The record; in a Kafka batch its value, empty if it is null.
     pub bytes: &'a [u8],
     /// The record with its key and headers, if its batch is one of Kafka's.
     kafka: Option<record_batch::Record<'a>>,

@@ -31,7 +31,7 @@ pub(crate) const OWNER_UNREACHABLE_FOR: Duration = Duration::from_secs(30);
 pub(crate) const RESPONSE_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Maximum time of the question whether a broker lives. With the time before it, the 5 seconds after which the other
-/// brokers take over from one that doesn't respond: until then they would forward to it what is sent to them instead.
+/// brokers take over from one that doesn't respond: until then they would still forward requests to it.
 pub(crate) const QUESTION_WAIT: Duration = Duration::from_secs(3);
 
 /// How often a broker is asked whether it lives.

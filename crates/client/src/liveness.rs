@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
 
-/// What is known of one broker.
+/// The known state of one broker.
 #[derive(Default)]
 pub(crate) struct Liveness(watch::Sender<State>);
 
@@ -25,7 +25,7 @@ struct State {
     is_asking: bool,
 }
 
-/// What a question has found out.
+/// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Answer {
     Lives,
@@ -35,7 +35,7 @@ pub(crate) enum Answer {
 }
 
 impl Liveness {
-    /// How often the broker was found silent so far. What was in flight there before the latest time is abandoned.
+    /// How often the broker was found silent so far. Requests that were in flight before the latest time are abandoned.
     pub(crate) fn silences(&self) -> u64 {
         self.0.borrow().silences
     }

@@ -85,7 +85,7 @@ impl Owners {
 }
 
 impl State {
-    /// The client of a broker; `None` if the URL isn't one, or would send what is encrypted now as plain text.
+    /// The client of a broker; `None` if the URL is invalid, or would replace encryption by plain text.
     fn broker(&mut self, url: &str, given: &Client) -> Option<Client> {
         if let Some(client) = self.brokers.get(url) {
             return Some(client.clone());

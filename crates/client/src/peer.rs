@@ -45,7 +45,7 @@ impl Peer {
     }
 
     /// Waits for something that the broker may let wait up to `wait`. An error if the broker has been found silent
-    /// first: what it does with the request is unknown.
+    /// first: whether it handles the request is unknown.
     pub(crate) async fn unless_silent<T>(
         &self,
         wait: Duration,

@@ -10,7 +10,7 @@ use http::header::{ACCEPT, HeaderValue};
 use rawline_contract::{MediaType, header, path};
 use std::time::Duration;
 
-/// Both kinds of batches: the broker returns what is stored. An older one knows the first only.
+/// Both kinds of batches: the broker returns them as stored.
 const AS_STORED: HeaderValue =
     HeaderValue::from_static("application/vnd.rawline.batch, application/vnd.kafka.record-batch");
 

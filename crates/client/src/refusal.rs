@@ -35,7 +35,7 @@ fn refusal(status: StatusCode, headers: &HeaderMap, text: &[u8]) -> (String, Str
     (code_of_status(status), message)
 }
 
-/// What stands for the code of a response that has none.
+/// The code of a response without one.
 pub(crate) fn code_of_status(status: StatusCode) -> String {
     status.canonical_reason().unwrap_or("unknown status").to_lowercase().replace(' ', "_")
 }

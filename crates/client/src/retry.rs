@@ -10,7 +10,7 @@ use tokio::time::Instant;
 /// How transient failures of a request are retried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// The first wait. Each further wait is twice as long.
+    /// The first wait. Each further wait doubles it.
     pub wait_min: Duration,
     /// The longest wait.
     pub wait_max: Duration,

@@ -19,7 +19,7 @@ use tokio_rustls::client::TlsStream;
 pub struct TlsConfig {
     /// File of the authorities' certificates that are trusted instead of the system's.
     pub ca_file: Option<PathBuf>,
-    /// File of the client's certificate, followed by those between it and its authority, for a broker that asks for
+    /// File of the client's certificate, and its chain up to the authority, for a broker that asks for
     /// one. Needs `key_file`.
     pub certificate_file: Option<PathBuf>,
     /// File of the private key of the client's certificate.

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use std::time::SystemTime;
 
 impl Client {
-    /// One topic. Its own offsets are those of partition 0.
+    /// Describes one topic. Its own offsets are those of partition 0.
     pub async fn topic(&self, topic: &str) -> Result<TopicInfo, ClientError> {
         let text = self.text(&of_topic(Method::GET, topic)).await?;
         self.parse_json(&text)
@@ -22,7 +22,7 @@ impl Client {
         self.set_topic(topic, &Settings { payload: Some(Some(payload)), ..Settings::default() }).await
     }
 
-    /// Changes a topic's settings, and creates the topic if it doesn't exist. What is `None` in `settings` stays as it
+    /// Changes a topic's settings, and creates the topic if it doesn't exist. A setting that is `None` stays as it
     /// is. Returns the topic.
     pub async fn set_topic(&self, topic: &str, settings: &Settings) -> Result<TopicInfo, ClientError> {
         self.store_topic(Method::PUT, topic, settings).await

@@ -109,7 +109,7 @@ class AsyncClient:
         return group_info(await self._core.group(True, group))
 
     async def set_group_offsets(self, group: str, topic: str, offsets: Mapping[int, int]) -> None:
-        """Sets where a group without members continues in partitions of a topic; see `Client.set_group_offsets`."""
+        """Sets the offsets of a group without members in partitions of a topic; see `Client.set_group_offsets`."""
         await self._core.set_group_offsets(True, group, topic, list(offsets.items()))
 
     async def delete_group(self, group: str) -> None:
@@ -123,7 +123,7 @@ class AsyncClient:
     async def set_retention(
         self, topic: str, *, retain_hours: float | None = None, retain_bytes: int | None = None
     ) -> TopicInfo:
-        """Sets both limits of what a topic keeps; see `Client.set_retention`."""
+        """Sets both retention limits of a topic; see `Client.set_retention`."""
         return topic_info(await self._core.set_retention(True, topic, retain_hours, retain_bytes))
 
     async def set_cleanup_policy(self, topic: str, policy: CleanupPolicy) -> TopicInfo:
@@ -290,7 +290,7 @@ class AsyncProducer:
         warn_of_loss(self, self._core)
 
     async def ready(self) -> None:
-        """Returns when a producer with a name has taken over; at once if it has none."""
+        """Returns when a producer with a name has taken over; at once without a name."""
         await self._core.ready(True)
 
     def __repr__(self) -> str:
@@ -359,7 +359,7 @@ class AsyncConsumer:
         if kind is None or self._core.group is None:
             await self.close()
             return
-        # What was returned last may not be processed. If leaving fails as well, the first error matters.
+        # The records returned last may not be processed. If leaving fails as well, the first error matters.
         with suppress(RawlineError):
             await self._core.leave(True, False)
 
@@ -448,7 +448,7 @@ class AsyncSubscription:
         self.close()
 
     async def ready(self) -> None:
-        """Returns when the broker has accepted the subscription: what is appended from then on is received."""
+        """Returns when the broker has accepted the subscription: later appends are received."""
         await self._core.open(True)
 
     async def __aiter__(self) -> AsyncIterator[Batch]:
@@ -462,7 +462,7 @@ class AsyncSubscription:
         return f"<rawline.AsyncSubscription of {selectors_of(self._core)}>"
 
     async def events(self) -> AsyncIterator[Event]:
-        """Batches, and between them what was skipped or deleted; see `Subscription.events`."""
+        """Batches, and between them skipped records and deleted topics; see `Subscription.events`."""
         while True:
             while (taken := self._core.take()) is None:
                 if not await self._core.fetch(True):
@@ -497,7 +497,7 @@ class AsyncSubscription:
 
     @property
     def cursor(self) -> str:
-        """Where it is, after everything that was returned; see `Subscription.cursor`. Empty before it begins."""
+        """The position after everything that was returned; see `Subscription.cursor`. Empty before it begins."""
         return self._core.cursor or ""
 
     @property

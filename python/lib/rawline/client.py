@@ -148,7 +148,7 @@ def consumer_core(
         if not end.offsets:
             raise ConfigError("the end has no partitions' offsets; give the result of client.topic()", "fix_request")
         ends = {number: extent.next_offset for number, extent in enumerate(end.offsets)}
-        # Not those that are added later.
+        # Not partitions that are added later.
         numbers = numbers or list(ends)
     return core.consumer(
         topic,
@@ -172,7 +172,7 @@ def membership_of(
     session: float,
     poll_interval_max: float,
 ) -> Membership | None:
-    """What a consumer is a member of."""
+    """The group membership of a consumer."""
     if group is not None:
         return Membership(group, instance, commit_interval, session, poll_interval_max)
     if instance is not None:
@@ -290,7 +290,7 @@ class Client:
         return group_info(self._core.group(False, group))
 
     def set_group_offsets(self, group: str, topic: str, offsets: Mapping[int, int]) -> None:
-        """Sets where a group without members continues in partitions of a topic: the offset of each.
+        """Sets the offsets of a group without members in partitions of a topic.
 
         Raises `RefusedError` with the code `group_not_empty` if it has members.
         """
@@ -307,7 +307,7 @@ class Client:
     def set_retention(
         self, topic: str, *, retain_hours: float | None = None, retain_bytes: int | None = None
     ) -> TopicInfo:
-        """Sets both limits of what a topic keeps: age and size of its records. `None` is no limit.
+        """Sets both retention limits of a topic: age and size of its records. `None` is no limit.
 
         The broker deletes whole commits, about once a minute, and always keeps the newest one.
         """
@@ -405,7 +405,7 @@ class Client:
         exactly_once: bool = True,
         name: str | None = None,
     ) -> Producer:
-        """A producer for a topic: collects records in batches and sends those of each partition in order.
+        """A producer for a topic: collects records in batches and sends the batches of each partition in order.
 
         - `linger`: seconds that a batch waits to be filled; without it, a batch waits only while records arrive fast
           enough to fill it within 5 ms
@@ -471,9 +471,9 @@ class Client:
           have come; `start` is for partitions where the group has committed nothing. The topic need not exist. The
           remaining settings are about members
         - `instance`: a name under which this member comes back to its partitions after a restart
-        - `commit_interval`: seconds between commits of what is processed: all that was returned before the last call;
+        - `commit_interval`: seconds between commits of processed records: all that were returned before the last call;
           with `None`, only `Consumer.commit` commits
-        - `session`: seconds after which the other members get the partitions of one that is not heard of, 6 to 1800
+        - `session`: session timeout in seconds, after which other members get the partitions, 6 to 1800
         - `poll_interval_max`: seconds between two calls after which a member is assumed to hang, and leaves the group
           until the next call
         """
@@ -496,7 +496,7 @@ class Client:
         max_lag: int | None = None,
         retry_for: float = 30.0,
     ) -> Subscription:
-        """A subscription of topics: what is appended after this returns is received as it is stored.
+        """A subscription of topics: records appended after this returns are received as they are stored.
 
         Raises `RefusedError` with the code `topic_not_found` if a topic doesn't exist.
 
@@ -506,7 +506,7 @@ class Client:
         - `start`: the first record of each partition: `"latest"`, `"earliest"`, a time, or an offset of one partition
           of one topic
         - `partition`: only this partition of each topic
-        - `cursor`: the cursor of an earlier subscription, which continues there whatever `start` is
+        - `cursor`: the cursor of an earlier subscription; takes precedence over `start`
         - `where`: only records with this field, of topics with structured values, such as `"id.resp_p=53/udp"`
         - `slow`: what happens when the subscription lags more than `max_lag` records in a partition: with
           `"disconnect"`, `RefusedError` with the code `subscriber_slow`; with `"skip"`, records are skipped

@@ -60,9 +60,9 @@ class Consumer:
     call continues at the same offset.
 
     A member of a group reads the partitions that the group's other members don't. Records are processed at least once:
-    those that were returned count as processed when more are asked for, and are committed from time to time, before
-    other members get a partition, and by `close`. If a `with` block ends with an exception, what was returned last is
-    not committed. While the partitions are divided anew, calls wait.
+    returned records count as processed with the next call, and are committed from time to time, before
+    other members get a partition, and by `close`. If a `with` block ends with an exception, the records returned last
+    are not committed. While the partitions are divided anew, calls wait.
     """
 
     def __init__(self, core: ConsumerCore) -> None:
@@ -77,7 +77,7 @@ class Consumer:
         if kind is None or self._core.group is None:
             self.close()
             return
-        # What was returned last may not be processed. If leaving fails as well, the first error matters.
+        # The records returned last may not be processed. If leaving fails as well, the first error matters.
         with suppress(RawlineError):
             self._core.leave(False, False)
 
@@ -142,15 +142,15 @@ class Consumer:
     def commit(self) -> None:
         """Commits the offsets after everything that was returned, as a member of a group.
 
-        Of `records` and `messages`, what the loop has taken counts. Raises `RefusedError` with the code
-        `group_rebalancing`, `member_not_found` or `member_fenced` if the partitions are others' by now.
+        With `records` and `messages`, records count one by one as the loop takes them. Raises `RefusedError` with the
+        code `group_rebalancing`, `member_not_found` or `member_fenced` if the partitions are others' by now.
         """
         self._core.commit(False)
 
     def close(self) -> None:
         """Ends the read in flight. A thread that waits for it sees the end of the topic; later calls raise.
 
-        A member of a group commits what was returned, unless it has no `commit_interval`, and leaves the group. One
+        A member of a group commits the returned records, unless it has no `commit_interval`, and leaves the group. One
         with an `instance` doesn't leave, because it may come back.
         """
         if self._core.group is None:

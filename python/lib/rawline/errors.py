@@ -1,4 +1,4 @@
-"""The package's exceptions: one class per cause, and one `kind` for what can be done about it."""
+"""The package's exceptions: one class per cause, and a `kind` that says how to handle it."""
 
 from typing import Literal
 
@@ -8,7 +8,7 @@ Kind = Literal["fix_request", "try_again", "wait", "tell_human"]
 class RawlineError(Exception):
     """Any error of this package. Its message says what to do.
 
-    `kind` is what a program can do about it:
+    `kind` says how a program can handle it:
 
     - `"fix_request"`: the request is wrong; a retry fails with the same error
     - `"try_again"`: a retry may succeed
@@ -17,7 +17,7 @@ class RawlineError(Exception):
     """
 
     kind: Kind
-    """What can be done about it."""
+    """How a program can handle it."""
     code: str | None
     """The stable name of the error in the broker or the format, such as `topic_not_found` or `batch_crc`, if any."""
     status: int | None
@@ -72,11 +72,11 @@ class RefusedError(RawlineError):
 
 
 class FencedError(RefusedError):
-    """A newer instance of the producer was opened, or its name was forgotten. What was in flight may be stored."""
+    """A newer instance of the producer was opened, or its name was forgotten. Records in flight may be stored."""
 
 
 class AnswerError(RawlineError):
-    """The response is not a broker's."""
+    """The response isn't valid for a broker."""
 
 
 class BatchError(RawlineError, ValueError):

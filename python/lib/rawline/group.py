@@ -1,4 +1,4 @@
-"""Groups of consumers: members share the partitions of a topic, and commit how far they have come."""
+"""Groups of consumers: members share the partitions of a topic, and commit their offsets."""
 
 from typing import Any, NamedTuple
 
@@ -19,9 +19,9 @@ class GroupMember(NamedTuple):
     member: str
     """Its id."""
     instance: str | None
-    """The name under which it comes back after a restart, if it has one."""
+    """The name with which it gets its partitions back after a restart, if it has one."""
     client: str
-    """What its program calls itself."""
+    """The name of its program."""
     address: str
     """The address that it connects from."""
     partitions: tuple[tuple[str, int], ...]
@@ -29,7 +29,7 @@ class GroupMember(NamedTuple):
 
 
 class GroupOffset(NamedTuple):
-    """How far a group has come in a partition."""
+    """A group's offset and lag in a partition."""
 
     topic: str
     partition: int
@@ -38,9 +38,9 @@ class GroupOffset(NamedTuple):
     next_offset: int
     """Offset that the partition's next record gets."""
     lag: int
-    """Number of records that the group hasn't come to."""
+    """Number of records that the group hasn't read yet."""
     metadata: str
-    """What was committed with the offset."""
+    """Metadata committed with the offset."""
 
 
 class GroupInfo(NamedTuple):
@@ -53,11 +53,11 @@ class GroupInfo(NamedTuple):
     """How the partitions are divided, such as `range`; empty without members."""
     members: tuple[GroupMember, ...]
     offsets: tuple[GroupOffset, ...]
-    """What the group has committed, by topic and partition."""
+    """The group's committed offsets, by topic and partition."""
 
     @property
     def lag(self) -> int:
-        """Number of records that the group hasn't come to in these partitions."""
+        """Number of records that the group hasn't read yet in these partitions."""
         return sum(offset.lag for offset in self.offsets)
 
 
@@ -77,7 +77,7 @@ def group_info(group: tuple[Any, ...]) -> GroupInfo:
 
 
 class Membership(NamedTuple):
-    """What a consumer is a member of, and how, as the native half takes it."""
+    """The group membership of a consumer, in the form of the native half."""
 
     group: str
     instance: str | None

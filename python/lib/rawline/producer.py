@@ -10,13 +10,13 @@ from rawline._rawline import ProducerCore, Receipt
 from rawline.types import BytesLike, Headers, Records
 
 Fields = tuple[Any, list[tuple[str, Any]], int | None]
-"""What the native half stores with a record: key, headers and time in milliseconds since 1970."""
+"""The fields that the native half stores with a record: key, headers and time in milliseconds since 1970."""
 
 
 def fields_of(
     record: object, key: BytesLike | str | None, headers: Headers | None, timestamp: int | datetime | None
 ) -> Fields | None:
-    """What is stored with a record; `None` if it is only the record."""
+    """The fields stored with a record; `None` if there are none."""
     if record is None and key is None:
         raise TypeError("the record is None; give bytes or text, or the key that a null record is to delete")
     if key is None and headers is None and timestamp is None:
@@ -43,7 +43,7 @@ class Producer:
     """Appends records to one topic. Created by `Client.producer`; safe to share.
 
     **Partitions.** A record goes to `partition`, or to the partition of its `key`, where Kafka's Java client puts the
-    key, or to any: all records of a batch to one partition, those of the next batch to another. Each partition stores
+    key, or to any: all records of a batch go to one partition, the next batch to another. Each partition stores
     its records in the order of sending.
 
     **Keys, headers, times.** Records with a `key`, `headers` or a `timestamp` are stored in Kafka's batches, which

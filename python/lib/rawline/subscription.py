@@ -13,7 +13,7 @@ Slow = Literal["disconnect", "skip"]
 
 
 class Skipped(NamedTuple):
-    """Records that are not delivered: they were deleted, or the subscription skips what it is too slow for."""
+    """Records that are not delivered: they were deleted, or the subscriber was too slow."""
 
     topic: str
     partition: int
@@ -30,11 +30,11 @@ class Deleted(NamedTuple):
 
 
 Event = Batch | Skipped | Deleted
-"""What a subscription delivers."""
+"""A delivery of a subscription."""
 
 
 def event_of(taken: "Batch | tuple[str, int, int, int] | tuple[str]") -> Event:
-    """Converts what the native half returns."""
+    """Converts a result of the native half."""
     if isinstance(taken, Batch):
         return taken
     return Skipped(*taken) if len(taken) == 4 else Deleted(*taken)
@@ -71,9 +71,9 @@ class Subscription:
     """Receives the records of topics as they are stored. Created by `Client.subscribe`; for one thread at a time.
 
     Iterating returns one `Batch` after the other, forever; `batch.topic` and `batch.partition` say where it is from.
-    `events` returns also what was skipped or deleted. While the caller processes a batch, nothing more is received:
-    what the system doesn't hold waits in the broker. A broken connection is replaced, without loss or duplicates; after
-    an error, the next call continues where the subscription was.
+    `events` also returns skipped records and deleted topics. While the caller processes a batch, nothing more is
+    received: beyond the system's buffers, records wait in the broker. A broken connection is replaced, without loss or
+    duplicates; after an error, the next call continues where the subscription was.
     """
 
     def __init__(self, core: SubscriptionCore) -> None:
@@ -98,7 +98,7 @@ class Subscription:
         return f"<rawline.Subscription of {selectors_of(self._core)}>"
 
     def events(self) -> Iterator[Event]:
-        """Batches, and between them what was skipped (`Skipped`) or deleted (`Deleted`)."""
+        """Batches, and between them skipped records (`Skipped`) and deleted topics (`Deleted`)."""
         while True:
             while (taken := self._core.take()) is None:
                 if not self._core.fetch(False):
@@ -131,9 +131,9 @@ class Subscription:
 
     @property
     def cursor(self) -> str:
-        """Where it is, after everything that was returned: `Client.subscribe(…, cursor=…)` continues there.
+        """The position after everything that was returned: `Client.subscribe(…, cursor=…)` continues there.
 
-        Of `records` and `messages`, what the loop has taken counts.
+        With `records` and `messages`, records count one by one as the loop takes them.
         """
         return self._core.cursor or ""
 

@@ -101,7 +101,7 @@ class Record(Generic[_T]):
     A class's annotations are its types: `str` is a string, `int` an integer, `float` a real, `Name` an enum,
     `list[int]` a vector of integers, `Address | None` an address or none. Fields of other types are written as `encode`
     writes them. A `NamedTuple` is the fastest to write and to read. A class is read from a table and from a vector,
-    without a dict in between; what it has no field for is skipped. A field whose type is a class, or a list of one,
+    without a dict in between; unknown fields are skipped. A field whose type is a class, or a list of one,
     gets its instances. Other types of fields aren't checked.
 
     >>> class Dns(NamedTuple):
@@ -204,7 +204,7 @@ def _type_of(annotation: Any) -> str:
 
 
 def _instances(fields: type[Any], is_sorted: bool, around: tuple[type[Any], ...]) -> Instances:
-    """What the class's instances are read from. `around` are the classes that it is in."""
+    """The source from which the class's instances are read. `around` are the enclosing classes."""
     defaults, hints, within = _defaults(fields), get_type_hints(fields), (*around, fields)
     inner = [_inner(hints.get(name), is_sorted, within) for name in defaults]
     # A NamedTuple itself is made without a call, since it can't have a __new__ of the program's.

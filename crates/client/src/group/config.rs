@@ -15,7 +15,7 @@ pub struct GroupConfig {
     /// A name that no other member of the group has, under which this one comes back to its partitions after a restart
     /// of less than [`GroupConfig::session`].
     pub instance: Option<String>,
-    /// What the program calls itself.
+    /// The name of the program.
     pub client: String,
     /// The other members get the partitions when the broker has not heard of this one for so long: 6 s to 30 min.
     pub session: Duration,

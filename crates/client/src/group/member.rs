@@ -20,20 +20,20 @@ use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::time::Instant;
 
-/// What a consumer learns about its membership.
+/// Events of a consumer's membership.
 #[derive(Debug)]
 pub(super) enum Event {
     /// It reads these partitions.
     Assigned(Membership),
     /// The partitions are divided anew: it stops reading, commits, and joins again.
     Revoked,
-    /// It is no member any more; others read its partitions.
+    /// The consumer isn't a member any more; other members read its partitions.
     Lost,
     /// It can't be a member.
     Failed(ClientError),
 }
 
-/// When the caller last asked for records.
+/// When the caller last requested records.
 #[derive(Debug)]
 pub(super) struct Polls {
     /// Since when the caller has been processing records; none while it waits for them.
@@ -41,7 +41,7 @@ pub(super) struct Polls {
 }
 
 impl Polls {
-    /// The caller has still to ask for the first records.
+    /// The caller hasn't requested records yet.
     pub fn new() -> Polls {
         Polls { away_since: Mutex::new(Some(Instant::now())) }
     }
@@ -75,7 +75,7 @@ impl Drop for Polling {
 enum End {
     /// The member joins again.
     Rebalancing,
-    /// It is no member any more.
+    /// The consumer isn't a member any more.
     Gone,
     /// Another process has its place.
     Fenced(ClientError),
@@ -88,7 +88,7 @@ pub(super) struct Member {
     pub config: GroupConfig,
     pub polls: Arc<Polls>,
     pub events: UnboundedSender<Event>,
-    /// The consumer has stopped reading, after an event that asked for it.
+    /// The consumer has stopped reading, as an event requested.
     pub releases: UnboundedReceiver<()>,
 }
 
@@ -183,7 +183,7 @@ impl Member {
     async fn end(&mut self, failed: Option<ClientError>, is_revoked: bool) -> End {
         match failed {
             Some(error) if error.code() == Some(MEMBER_FENCED.name) => return End::Fenced(error),
-            // The consumer stops reading already. What is wrong, the next join finds out.
+            // The consumer already stops reading. The next join reports the error.
             _ if is_revoked => {}
             Some(error) if !error.is_retryable() && error.code() != Some(MEMBER_NOT_FOUND.name) => {
                 self.tell(Event::Failed(error));

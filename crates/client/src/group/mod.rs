@@ -70,7 +70,7 @@ pub struct GroupConsumer {
     commit_at: Instant,
 }
 
-/// What a consumer is at.
+/// The state of a consumer.
 #[derive(Debug)]
 enum Step {
     /// It waits for its partitions.
@@ -143,7 +143,7 @@ impl GroupConsumer {
         self.progress.positions()
     }
 
-    /// The next records of some partition, at least one; waits for them. What was returned before counts as processed.
+    /// The next records of some partition, at least one; waits for them. Records returned before count as processed.
     ///
     /// Cancel safe: if the future is dropped, the next call continues without a loss. After an error, the next call
     /// continues at the same offset; a member whose `instance` another process has taken over keeps failing.
@@ -162,7 +162,7 @@ impl GroupConsumer {
         self.commit_processed().await
     }
 
-    /// Commits these offsets, each that of the next record that the group wants.
+    /// Commits these offsets: in each partition, the offset of the group's next record.
     pub async fn commit_offsets(&mut self, offsets: Vec<CommitOffset>) -> Result<(), ClientError> {
         self.end_commit().await?;
         self.start_commit_of(offsets);
@@ -183,8 +183,8 @@ impl GroupConsumer {
         Ok(())
     }
 
-    /// Commits what was returned, unless the caller does so ([`GroupConfig::commit_interval`] is none), and leaves the
-    /// group.
+    /// Commits the returned records, unless the caller commits ([`GroupConfig::commit_interval`] is none), and leaves
+    /// the group.
     pub async fn close(mut self) -> Result<(), ClientError> {
         self.progress.set_all_processed();
         self.leave().await
@@ -347,7 +347,7 @@ impl GroupConsumer {
             }
             (index, waited) = first_ready(&mut self.consumers, self.turn) => match waited {
                 Ok(has_more) => {
-                    assert!(has_more, "consumer {index} has come to an end");
+                    assert!(has_more, "consumer {index} has ended");
                     self.turn = index + 1;
                     let Some(consumer) = self.consumers.get_mut(index) else { unreachable!("consumer {index}") };
                     let fetched = consumer.current();
@@ -377,7 +377,7 @@ impl GroupConsumer {
         partitions.filter(|at| at.topic == topic).for_each(|at| at.offset = None);
     }
 
-    /// Commits what is processed if the caller doesn't do so.
+    /// Commits the processed records unless the caller commits.
     async fn commit_automatically(&mut self) -> Result<(), ClientError> {
         match self.config.commit_interval {
             Some(_) => unless_lapsed(self.commit_processed().await),
@@ -391,7 +391,7 @@ impl GroupConsumer {
         self.end_commit().await
     }
 
-    /// Starts to commit what is processed, unless a commit is in flight.
+    /// Starts to commit the processed records, unless a commit is in flight.
     fn start_commit(&mut self) {
         if let Some(interval) = self.config.commit_interval {
             self.commit_at = Instant::now() + interval;

@@ -9,7 +9,7 @@ pub(super) struct Progress {
     partitions: BTreeMap<(String, u32), Position>,
 }
 
-/// How far a member has come in a partition.
+/// A member's position in a partition.
 #[derive(Debug, Clone, Copy)]
 struct Position {
     /// Offset after the last record that the caller got.
@@ -57,12 +57,12 @@ impl Progress {
         self.partitions.retain(|(other, _), _| other != topic);
     }
 
-    /// The caller has processed what it got.
+    /// The caller has processed the returned records.
     pub fn set_all_processed(&mut self) {
         self.partitions.values_mut().for_each(|position| position.processed = position.returned);
     }
 
-    /// What is to be committed: also where a partition began, so that another member begins there as well.
+    /// The offsets to commit. They include the start of a partition, so that another member begins there too.
     pub fn uncommitted(&self) -> Vec<CommitOffset> {
         let differs = self.partitions.iter().filter(|(_, position)| position.committed != Some(position.processed));
         let offset = |((topic, partition), position): (&(String, u32), &Position)| {
@@ -110,7 +110,7 @@ mod tests {
         // The caller wants a record again.
         assert!(progress.seek("t", 0, 7) && !progress.seek("t", 2, 7));
         assert_eq!(uncommitted(&progress), [(0, 7)]);
-        // It commits by itself what it has processed of the last read.
+        // It commits the processed part of the last read itself.
         progress.set_returned("t", 0, 12);
         let at = |offset| vec![CommitOffset::new("t", 0, offset)];
         progress.set_committed(&at(9));

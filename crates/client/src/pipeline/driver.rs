@@ -10,7 +10,7 @@ use tokio::time::{Instant, Sleep, sleep};
 /// Moves the bytes until nothing is in flight.
 pub(super) async fn run(shared: Arc<Shared>) {
     let mut overdue = pin!(sleep(shared.timeout));
-    // Whether those that have just been woken had their turn: what they send is written with one call.
+    // Whether the tasks that have just been woken have run: their requests are written with one call.
     let mut has_yielded = false;
     poll_fn(|context| {
         loop {

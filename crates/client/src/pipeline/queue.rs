@@ -33,7 +33,7 @@ struct Entry<T> {
     to: T,
 }
 
-/// What is left when a connection ends.
+/// The unresolved requests when a connection ends.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Left<T> {
     /// They may have been carried out.

@@ -5,7 +5,7 @@ use crate::limits::SHARED_REQUEST_BYTES_MAX;
 use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderValue};
 use rawline_contract::MediaType;
 
-/// What the heads of a client's small appends have in common.
+/// The common parts of the heads of a client's small appends.
 pub(crate) struct SmallHead {
     /// Prefix of the path.
     before_target: Vec<u8>,

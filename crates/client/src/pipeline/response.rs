@@ -49,7 +49,7 @@ enum Framing {
     End,
 }
 
-/// A body, and the length of what it takes in bytes.
+/// A body, and its encoded length in bytes.
 type Body = (Vec<u8>, usize);
 
 impl Responses {
@@ -233,10 +233,10 @@ fn trailers(bytes: &[u8]) -> Result<Option<usize>, String> {
 mod tests {
     use super::*;
 
-    /// What the responses say: status, text, whether the connection ends; and why the bytes after them are none.
+    /// The responses: status, text, whether the connection ends; and why the bytes after them aren't a response.
     type Said = (Vec<(u16, String, bool)>, Option<String>);
 
-    /// Receives these pieces one after the other, and then the end.
+    /// Receives these pieces in order, and then the end.
     fn receive<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Said, bool) {
         let mut responses = Responses::default();
         let (mut said, mut reason) = (Vec::new(), None);

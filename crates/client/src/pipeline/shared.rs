@@ -1,4 +1,4 @@
-//! A connection that several requests share: they are written in order, those that wait with one call, and each gets
+//! A connection that several requests share: they are written in order, pending ones with one call, and each gets
 //! the response that belongs to it.
 //!
 //! A driver moves the bytes. A single caller drives the connection itself, so that its request wakes no other task.
@@ -60,7 +60,7 @@ impl Driver {
 /// Results that callers get once the link is unlocked: a caller that is woken may drop another's ticket.
 type Results = Vec<(Arc<Slot>, Outcome)>;
 
-/// What a caller does after its request has joined.
+/// The next step of a caller whose request has joined.
 pub(super) enum Next {
     Nothing,
     Wake(Waker),
@@ -263,7 +263,7 @@ impl Shared {
             Err(error) => self.end(link, End::NotOpened(error), results),
         }
         while !link.is_closed() {
-            // What has arrived before it broke is read first.
+            // Bytes that arrived before it broke are read first.
             let broken = match self.write(link, context) {
                 Poll::Ready(Err(error)) => Some(error),
                 Poll::Ready(Ok(())) | Poll::Pending => None,
@@ -287,7 +287,7 @@ impl Shared {
         Poll::Ready(())
     }
 
-    /// Writes what can be written.
+    /// Writes as much as possible.
     fn write(&self, link: &mut Link, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         loop {
             if !link.is_writing() {
@@ -375,7 +375,7 @@ impl Pooled for Arc<Shared> {
     }
 }
 
-/// The responses that have arrived, and why what follows them isn't one.
+/// The responses that have arrived, and why the bytes after them aren't a response.
 fn take_responses(link: &mut Link) -> (Vec<Response>, Option<End>) {
     let mut arrived = Vec::new();
     loop {

@@ -17,7 +17,7 @@ pub struct ProducerConfig {
     /// needs no tuning: it waits only while records arrive fast enough to fill it within 5 ms.
     pub linger: Option<Duration>,
     /// Maximum size of the records held in memory, buffered or in flight, in bytes.
-    /// [`Producer::send`](crate::Producer::send) waits while there is no room.
+    /// [`Producer::send`](crate::Producer::send) waits while the buffer is full.
     pub buffer_bytes: usize,
     /// Maximum size of one request in bytes, in batches as sent. A larger batch is sent alone.
     pub request_bytes_max: usize,

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-/// What a producer has for one partition.
+/// The complete batches for one partition.
 #[derive(Default)]
 pub(super) struct Lane {
     /// The sequence after the last record that was sealed.

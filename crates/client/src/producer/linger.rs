@@ -9,8 +9,8 @@ use std::time::Duration;
 ///
 /// Without a setting, a batch waits as long as the time that it needs to be filled, at the rate of its records so far,
 /// is at most [`LINGER_MAX`]. So the records of a caller that waits for each of them, or sends a few, are sent at once;
-/// those of a caller that sends as fast as it can fill batches. What arrives while a request is in flight waits for the
-/// end of that request anyway: the slower the broker, the larger the batches.
+/// those of a caller that sends as fast as it can fill batches. Records that arrive while a request is in flight wait
+/// for the end of that request anyway: the slower the broker, the larger the batches.
 pub(super) fn wait(config: &ProducerConfig, batch: &Collecting) -> Duration {
     let records = batch.open.records();
     match config.linger {

@@ -34,7 +34,7 @@ use tokio::time::Instant;
 /// Appends records to one topic.
 ///
 /// **Partitions.** A record goes to the partition of its key ([`Producer::send_with_key`]), to a given one
-/// ([`Producer::send_to`]), or to any: all records of a batch to one partition, those of the next batch to another.
+/// ([`Producer::send_to`]), or to any: all records of a batch go to one partition, the next batch to another.
 /// Each partition stores its records in the order of sending. The number of partitions is read before the first
 /// request, and every five minutes.
 ///

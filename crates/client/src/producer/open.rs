@@ -51,7 +51,7 @@ impl Open {
         }
     }
 
-    /// What its batch will be.
+    /// The kind of its batch.
     pub(super) fn kind(&self) -> BatchKind {
         match self {
             Open::Plain { .. } | Open::Packed(_) => BatchKind::Rawline,

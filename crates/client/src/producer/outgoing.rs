@@ -101,7 +101,7 @@ impl Outgoing<'_> {
         }
     }
 
-    /// What it adds to the limit of a batch's uncompressed data, in bytes.
+    /// Its share of a batch's uncompressed data, in bytes.
     pub(super) fn raw_bytes(self) -> u64 {
         match self {
             Outgoing::Plain(record) => record.len() as u64,

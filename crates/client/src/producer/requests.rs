@@ -22,7 +22,7 @@ pub(super) struct Due {
 }
 
 impl Due {
-    /// Begins one try. What is begun here in order at the same broker arrives in order if it is small.
+    /// Begins one try. Small requests to the same broker arrive in the order of these calls.
     fn begin(
         &self,
         client: &Client,
@@ -68,7 +68,7 @@ pub(super) async fn send_all(client: Client, shared: Arc<Shared>) {
         if needs_partitions {
             let read = read_partitions(&client, &shared).await;
             let mut state = shared.lock();
-            // What was known before still is; if the broker is unavailable, the next append finds that out.
+            // The known number stays valid; if the broker is unavailable, the next append fails.
             let read = read.or_else(|error| state.partitions().map(Some).ok_or(error));
             if let Err(error) = read.and_then(|partitions| shared.learn(&mut state, partitions)) {
                 state.stop(error);
@@ -92,8 +92,9 @@ pub(super) async fn send_all(client: Client, shared: Arc<Shared>) {
     while in_flight.join_next().await.is_some() {}
 }
 
-/// Where a producer sends its requests. What goes to another broker could overtake what is in flight, so it moves when
-/// nothing is. The first request to an owner is alone too: if the owner can't be reached, another broker gets it.
+/// The broker to which a producer sends its requests. Requests to another broker could overtake those in flight, so it
+/// moves when nothing is. The first request to an owner is alone too: if the owner can't be reached, another broker
+/// gets it.
 #[derive(Default)]
 struct Route {
     owner: Option<Owner>,
@@ -230,7 +231,7 @@ async fn append(
     owner: Option<&Owner>,
     appending: impl Future<Output = Result<Appended, ClientError>>,
 ) -> Result<u64, ClientError> {
-    // Another owner would get it before those that are in flight.
+    // Another owner could receive it before the requests in flight.
     let begin_again = || {
         let known = client.owner_of(&shared.topic).filter(|known| Owner::is_same(Some(known), owner));
         due.begin(client, known, shared)

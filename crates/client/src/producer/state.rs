@@ -24,7 +24,7 @@ pub(super) struct Shared {
     pub(super) config: ProducerConfig,
     limits: Limits,
     environment: Arc<dyn Environment>,
-    /// Distinguishes the producer from all others; the id is 0 if it doesn't ask for exactly-once appends. A named
+    /// Distinguishes the producer from all others; the id is 0 if its appends aren't exactly once. A named
     /// producer has none until it is opened, which is before the number of partitions is known.
     instance: OnceLock<ProducerInstance>,
     state: Mutex<State>,
@@ -44,7 +44,7 @@ pub(super) struct State {
     sticky: u32,
     /// The batches that are being collected, by partition.
     open: BTreeMap<u32, Collecting>,
-    /// What is complete, by partition.
+    /// The complete batches, by partition.
     pub(super) lanes: BTreeMap<u32, Lane>,
     /// Cost of all records that are not stored yet: open, sealed or in flight.
     pub(super) held_bytes: usize,
@@ -76,7 +76,7 @@ pub(super) enum Target<'a> {
 
 /// Why a record was not taken.
 pub(super) enum Refused {
-    /// There is no room now.
+    /// The buffer is full.
     Full,
     /// The number of partitions isn't known.
     Unknown,
@@ -146,7 +146,7 @@ impl Shared {
         *instance
     }
 
-    /// The epoch for requests, if they ask for exactly-once appends.
+    /// The epoch for requests with exactly-once appends.
     pub(super) fn epoch(&self) -> Option<u16> {
         let ProducerInstance { producer_id, producer_epoch } = self.instance();
         (producer_id > 0).then_some(producer_epoch)
@@ -363,7 +363,8 @@ impl State {
         busy
     }
 
-    /// Until when the partition's open batch, if it has records, waits for more; `None` in it is forever.
+    /// The time until which the partition's open batch waits for more records; an inner `None` is forever, an outer
+    /// one means no records.
     pub(super) fn lingers_until(&self, partition: u32, config: &ProducerConfig) -> Option<Option<Instant>> {
         let batch = self.open.get(&partition)?;
         Some(batch.opened_at?.checked_add(linger::wait(config, batch)))

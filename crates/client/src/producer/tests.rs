@@ -258,7 +258,8 @@ fn a_full_batch_of_kafkas_is_followed_by_one_of_ours() {
     assert_eq!(kinds, [BatchKind::Kafka, BatchKind::Rawline, BatchKind::Rawline]);
 }
 
-/// The broker expects after a request of Kafka's what follows its first sequence, wrapped if one of Kafka's is next.
+/// After a Kafka request, the broker expects the sequence after its records, wrapped if the next request is Kafka's
+/// too.
 #[test]
 fn sequences_of_kafkas_batches_wrap_between_requests() {
     let shared = shared();

@@ -26,7 +26,8 @@ pub enum Slow {
 pub struct SubscriptionConfig {
     /// The topics, which exist. With `prefixes`, at most 1,024.
     pub topics: Vec<String>,
-    /// Prefixes of topics' names: all topics that have one, also those that are created later. The empty prefix: all.
+    /// Prefixes of topics' names: all topics that have one, including topics that are created later. The empty prefix
+    /// matches all.
     pub prefixes: Vec<String>,
     /// The partition of each topic to receive; without it, all.
     pub partition: Option<u32>,

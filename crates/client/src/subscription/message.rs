@@ -65,7 +65,7 @@ impl Message {
         self.bytes - received
     }
 
-    /// The buffer for content; `None` while the head isn't complete. What is appended to it is to be reported to
+    /// The buffer for content; `None` while the head isn't complete. Appended bytes are to be reported to
     /// [`Message::received`].
     pub fn room(&mut self) -> Option<&mut Vec<u8>> {
         match self.content {

@@ -1,7 +1,7 @@
 //! Receives the records of topics as they are stored, over a WebSocket.
 //!
 //! The caller's own task receives: while it processes a message, nothing is read, and what the system's buffers don't
-//! hold waits in the broker. Another connection continues at the positions of what the caller got.
+//! hold waits in the broker. A new connection continues after the records that the caller got.
 
 mod config;
 mod message;
@@ -35,7 +35,7 @@ pub struct Subscription {
     config: SubscriptionConfig,
     positions: Positions,
     link: Link,
-    /// What the caller gets before anything else is received.
+    /// Deliveries that the caller gets before the next message is received.
     notices: VecDeque<Notice>,
     /// The failures since something was received.
     attempts: Option<Attempts>,
@@ -47,10 +47,10 @@ pub struct Subscription {
     spare: Fetched,
 }
 
-/// What a subscription delivers.
+/// A delivery of a subscription.
 #[derive(Debug)]
 pub enum Delivered<'a> {
-    /// Records of one partition, at least one: `topic()` and `partition()` say which.
+    /// Records of one partition, at least one: `topic()` and `partition()` name it.
     Records(&'a mut Fetched),
     /// Records of a partition that are not delivered: they were deleted before, or the subscription skips what it is
     /// too slow for.
@@ -71,7 +71,7 @@ pub enum Delivered<'a> {
     },
 }
 
-/// What a caller gets besides records.
+/// Deliveries other than records.
 #[derive(Debug)]
 enum Notice {
     Skipped { topic: String, partition: u32, records: u64, next_offset: u64 },
@@ -97,7 +97,7 @@ struct Open {
     is_waiting: bool,
 }
 
-/// What has arrived.
+/// A received message.
 enum Arrival {
     Records(Fetched),
     Control(String),
@@ -105,7 +105,7 @@ enum Arrival {
 }
 
 impl Subscription {
-    /// Opens a subscription: what is appended after this returns is delivered. Fails if a topic doesn't exist.
+    /// Opens a subscription: records appended after this returns are delivered. Fails if a topic doesn't exist.
     pub async fn new(client: Client, config: SubscriptionConfig) -> Result<Subscription, ClientError> {
         let client = client.with_retries(config.retries);
         let cursor = config.cursor()?;
@@ -119,7 +119,7 @@ impl Subscription {
         Ok(Subscription {
             client,
             config,
-            // What the broker begins with, unless the caller has said it: then it tells what it skips.
+            // The broker's default start, unless the caller sets one: then it reports skipped records.
             positions: Positions::new(cursor.unwrap_or(begin)),
             link: Link::open(socket, peer),
             notices: VecDeque::new(),
@@ -142,7 +142,7 @@ impl Subscription {
         self.link = Link::Closed;
     }
 
-    /// What is delivered next; waits for it. A broken connection is replaced, and the retries are counted until
+    /// Waits for the next delivery. A broken connection is replaced, and the retries are counted until
     /// something arrives.
     ///
     /// Cancel safe: if the future is dropped, the next call continues without a loss. After an error, the next call
@@ -197,7 +197,7 @@ impl Subscription {
         self.spare = buffer;
     }
 
-    /// Waits for what the broker sends next, over a new connection if it has no connection.
+    /// Waits for the broker's next message; connects if there is no connection.
     async fn arrival(&mut self) -> Result<Arrival, ClientError> {
         loop {
             match &mut self.link {
@@ -346,7 +346,7 @@ impl Drop for Link {
 }
 
 impl Open {
-    /// What the broker sends next. May be dropped while it waits.
+    /// The broker's next message. Cancel-safe.
     async fn receive(
         &mut self,
         client: &Client,
@@ -402,7 +402,7 @@ impl Open {
     }
 }
 
-/// What was heard of the broker.
+/// Signs of life of the broker.
 enum Heard {
     Event(Event),
     /// Bytes of the message that is being received; those from here on are in its buffer.
@@ -427,7 +427,7 @@ fn wrong(client: &Client, error: MessageError) -> ClientError {
 /// The error with which the broker has ended the subscription.
 fn ended(name: &str, message: &str) -> ClientError {
     let code = code::ALL.iter().find(|code| code.name == name);
-    // What a newer broker says may pass.
+    // Unknown messages of newer brokers are ignored.
     let status = code.map_or(StatusCode::SERVICE_UNAVAILABLE.as_u16(), |code| code.status);
     ClientError::Refused { status, code: name.to_owned(), message: message.to_owned(), retry_after: None }
 }

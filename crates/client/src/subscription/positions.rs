@@ -7,8 +7,8 @@ use rawline_contract::subscription::{Cursor, InTopic, ShortId};
 pub(super) struct Positions {
     /// From where another connection continues.
     cursor: Cursor,
-    /// What the caller got, by which messages are checked. The broker's cursors leave out partitions without records
-    /// since their time; these don't.
+    /// The positions after the records that the caller got, against which messages are checked. The broker's cursors
+    /// leave out partitions without records since their time; these don't.
     delivered: Cursor,
 }
 

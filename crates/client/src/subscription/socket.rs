@@ -25,7 +25,7 @@ pub(super) struct Socket<S = Stream> {
     wire: Wire,
     /// Bytes that have arrived, of which nothing is known yet.
     arrived: BytesMut,
-    /// What the next bytes belong to.
+    /// The part of a message to which the next bytes belong.
     frame: Frame,
     /// Whether a message has begun whose fragments the library joins.
     is_fragmented: bool,
@@ -33,7 +33,7 @@ pub(super) struct Socket<S = Stream> {
     bytes_max: u64,
 }
 
-/// What the next bytes belong to.
+/// The part of a message to which the next bytes belong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Frame {
     /// The header of a frame.
@@ -44,7 +44,7 @@ enum Frame {
     Library(u64),
 }
 
-/// What the broker has sent.
+/// A message of the broker.
 #[derive(Debug, PartialEq)]
 pub(super) enum Event {
     Text(String),
@@ -61,11 +61,11 @@ pub(super) enum Event {
 pub(super) enum SocketError {
     /// The connection broke.
     Broken(String),
-    /// What arrives is not what a broker sends.
+    /// The received bytes aren't valid for a broker.
     Protocol(String),
 }
 
-/// What lies between the library and the socket: bytes in memory.
+/// Bytes in memory between the library and the socket.
 #[derive(Debug, Default)]
 struct Wire {
     received: BytesMut,
@@ -111,7 +111,7 @@ impl<S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin> Socket<S> {
         }
     }
 
-    /// What comes next, after a message that has begun was taken. May be dropped while it waits.
+    /// The next message, after the current one was taken completely. Cancel-safe.
     pub async fn next(&mut self) -> Result<Event, SocketError> {
         loop {
             self.flush().await?;
@@ -124,7 +124,7 @@ impl<S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin> Socket<S> {
         }
     }
 
-    /// What comes next, if it has arrived.
+    /// The next message, if it has arrived.
     fn next_now(&mut self) -> Result<Option<Event>, SocketError> {
         loop {
             match self.frame {
@@ -180,7 +180,7 @@ impl<S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin> Socket<S> {
         Ok(Some((header, front.position() as usize, payload_bytes)))
     }
 
-    /// What the library makes of the bytes that it has.
+    /// The library's result for the bytes so far.
     fn read_library(&mut self) -> Result<Option<Event>, SocketError> {
         loop {
             match self.context.read(&mut self.wire) {
@@ -243,7 +243,7 @@ impl<S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin> Socket<S> {
         arrived(read).map(|_count| ())
     }
 
-    /// Writes what the library has to send.
+    /// Writes the library's pending frames.
     async fn flush(&mut self) -> Result<(), SocketError> {
         // Pongs that it could not write while it read.
         let _ = self.context.flush(&mut self.wire);
@@ -254,7 +254,7 @@ impl<S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin> Socket<S> {
                 Err(error) => return Err(SocketError::Broken(error.to_string())),
             }
         }
-        // Over TLS, what was written may wait for this.
+        // Over TLS, written bytes may wait for this.
         self.stream.flush().await.map_err(|error| SocketError::Broken(error.to_string()))
     }
 }
