@@ -21,7 +21,7 @@ pub type Answering<'a, T> = LocalBoxFuture<'a, Result<T, MeasurementsError>>;
 /// A question about the measurements of one topic. Texts are as the client sent them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Question {
-    /// Which metrics are there, with this text in their names?
+    /// Lists the metrics with this text in their names.
     Metrics {
         /// The topic.
         topic: String,
@@ -35,7 +35,7 @@ pub enum Question {
         /// The selector.
         selector: String,
     },
-    /// What are the values of the series of a selector over time?
+    /// Queries the values of a selector's series over time.
     Query {
         /// The topic.
         topic: String,
@@ -49,12 +49,12 @@ pub enum Question {
         step: Option<String>,
         /// The aggregation of each step.
         agg: Option<String>,
-        /// Tags by which series are grouped: none of them is one group, `None` is no grouping.
+        /// Tags by which series are grouped: an empty list is one group, `None` is no grouping.
         by: Option<Vec<String>>,
     },
 }
 
-/// Why a question has no answer. The text says what to do.
+/// Why a query failed. The text says what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MeasurementsError {
     /// The question is wrong.
@@ -69,7 +69,7 @@ pub enum MeasurementsError {
     /// They can't be read.
     #[error("{reason}")]
     Store {
-        /// What a caller can do.
+        /// How a caller can handle it.
         kind: Kind,
         /// The reason.
         reason: String,

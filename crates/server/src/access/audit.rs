@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// What was done, or refused. It never has a key or a record.
+/// An administrative change, or a refusal. It never has a key or a record.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(crate) struct Event<'a> {
     /// `http`, `kafka` or `broker`.
@@ -28,7 +28,7 @@ pub(crate) struct Event<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub through: Option<&'a str>,
     pub action: &'a str,
-    /// What it concerns.
+    /// The resource, such as a topic.
     pub resource: &'a str,
     /// `ok`, or an error's code.
     pub outcome: &'a str,

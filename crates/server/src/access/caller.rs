@@ -110,7 +110,7 @@ impl Caller {
         }
     }
 
-    /// What it may do.
+    /// Its grants.
     pub fn grants(&self) -> &Grants {
         &self.grants
     }
@@ -132,7 +132,7 @@ impl Caller {
 
     /// Returns when its key is removed or changed.
     pub(crate) async fn ended(&self) {
-        // The sender is there as long as the caller.
+        // The sender lives as long as the caller.
         let _ = self.ended.subscribe().wait_for(|&has_ended| has_ended).await;
     }
 

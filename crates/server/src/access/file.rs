@@ -27,7 +27,7 @@ pub enum FileError {
         /// Where and why.
         error: KeyFileError,
     },
-    /// It can't be changed as asked.
+    /// The requested change is impossible.
     #[error("{}: {error}", path.display())]
     Change {
         /// The file.

@@ -5,7 +5,7 @@ use rawline_broker::Visible;
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// What is done with a topic.
+/// An operation on a topic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operation {
     /// Read records, offsets and settings.
@@ -16,7 +16,7 @@ pub(crate) enum Operation {
     Admin,
 }
 
-/// Names, each as it is, or with a `*` at its end for all that begin with it.
+/// Exact names, and prefixes that end with `*`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Patterns {
     names: BTreeSet<Box<str>>,
@@ -103,7 +103,7 @@ impl fmt::Display for Patterns {
     }
 }
 
-/// What a key may do.
+/// The grants of a key.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Grants {
     /// Topics whose records it may read.
@@ -157,7 +157,7 @@ pub(crate) enum Denied {
 }
 
 impl Denied {
-    /// What it was denied for, for the audit log.
+    /// The resource that it was denied for, for the audit log.
     pub fn target(&self) -> String {
         match self {
             Denied::Topic { topic: name, .. } | Denied::NoOperation { topic: name } => format!("topic {name}"),

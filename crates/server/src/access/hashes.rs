@@ -1,7 +1,7 @@
 //! A random key and its stored hashes, which don't reveal the key.
 //!
 //! A key is `NAME.SECRET`: the name finds its entry, so that one hash is computed whatever the number of keys. The
-//! secret has 256 random bits, so a salted SHA-256 is enough: there are no words to guess.
+//! secret has 256 random bits, so a salted SHA-256 is enough: dictionary attacks are impossible.
 
 use super::scram::{Credential, Hash, ITERATIONS, SALT_BYTES};
 use base64::Engine;
@@ -20,11 +20,11 @@ const SHA_256_BYTES: usize = 32;
 /// Random bytes for a key: its secret, and a salt for each hash.
 pub(super) const RANDOM_BYTES: usize = SECRET_BYTES + 3 * SALT_BYTES;
 
-/// What is kept of a key.
+/// The stored hashes of a key.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Hashes {
     pub sha_256: Salted,
-    /// What Kafka's clients need for SCRAM, if it is there.
+    /// The credentials for SCRAM of Kafka's clients, if there are any.
     pub scram_sha_256: Option<Arc<Credential>>,
     pub scram_sha_512: Option<Arc<Credential>>,
 }

@@ -14,7 +14,7 @@ use toml_edit::{Array, ArrayOfTables, Document, DocumentMut, Item, Table, Value,
 /// The name of the tables.
 const KEY: &str = "key";
 
-/// What a file without keys begins with.
+/// The beginning of a new file.
 const COMMENT: &str = "# Keys of a Rawline broker, and what they may do. `rawline key add` adds one.\n";
 
 /// The fields of a key.
@@ -40,26 +40,26 @@ pub struct KeyEntry {
     /// Its name, which is unique.
     pub name: Arc<str>,
     pub(super) hashes: Hashes,
-    /// What it may do.
+    /// Its grants.
     pub grants: Grants,
     /// How much it may do at once.
     pub quota: QuotaLimits,
 }
 
-/// What is wrong with a file.
+/// An error in a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
 pub struct KeyFileError {
     /// The line, from 1 on.
     pub line: usize,
-    /// What is wrong, and what to do. It has no part of a hash.
+    /// The error, and what to do. It has no part of a hash.
     pub message: String,
 }
 
-/// Why a file can't be changed as asked.
+/// Why a requested change is impossible.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Change {
-    /// The file is wrong as it is.
+    /// The file already has an error.
     #[error(transparent)]
     File(#[from] KeyFileError),
     /// Names are unique.
@@ -176,7 +176,7 @@ impl KeyFile {
         Ok(KeyFile { keys })
     }
 
-    /// The text of a file with another key; everything else in it stays as it is.
+    /// The text of a file with an additional key; the rest of it is unchanged.
     pub fn add(text: &str, entry: &KeyEntry) -> Result<String, Change> {
         let file = KeyFile::parse(text)?;
         if file.keys.iter().any(|key| key.name == entry.name) {

@@ -1,6 +1,6 @@
 //! The keys of a broker, and callers authenticated by them.
 //!
-//! The keys of a file are replaced as a whole. A client whose key stays as it is remains the same caller, with its
+//! The keys of a file are replaced as a whole. A client whose key is unchanged remains the same caller, with its
 //! connections and quotas; all other callers of the old keys end.
 
 use super::audit::Audit;
@@ -20,9 +20,9 @@ use subtle::ConstantTimeEq;
 pub struct Access(Arc<Shared>);
 
 struct Shared {
-    /// Keys that grant everything, and the callers who have them; the broker was started with them.
+    /// Keys of `--api-key`, which grant everything, and their callers.
     fixed: Vec<(String, Arc<Caller>)>,
-    /// The caller who has the first of these, or who needs none.
+    /// The caller with the first of these, or without a key if none is required.
     full: Arc<Caller>,
     needs_key: bool,
     named: RwLock<Arc<Named>>,
@@ -42,7 +42,8 @@ struct Known {
     caller: Arc<Caller>,
 }
 
-/// Whom a client of SCRAM can prove to be: each with its credential, all with the same salt and iterations.
+/// The callers as which a client can authenticate by SCRAM: each with its credential, all with the same salt and
+/// iterations.
 pub(crate) struct Candidates {
     /// The salt that the client gets.
     pub salt: Vec<u8>,
@@ -81,7 +82,7 @@ impl Access {
         }))
     }
 
-    /// Keys that grant everything. If there are none, clients need no key.
+    /// Keys that grant everything. Without any, clients need no key.
     pub fn of_keys(keys: Vec<String>) -> Access {
         Access::new(keys, None, Audit::default())
     }
@@ -96,13 +97,13 @@ impl Access {
         &self.0.audit
     }
 
-    /// The caller whom a broker without keys serves.
+    /// The caller of all requests to a broker without keys.
     pub(crate) fn anyone(&self) -> Arc<Caller> {
         assert!(self.is_open(), "a broker with keys serves no client without one");
         self.0.full.clone()
     }
 
-    /// A caller who has a key that the broker was started with, or who needs none.
+    /// A caller with a key of `--api-key`, or without a key if none is required.
     pub(crate) fn full(&self) -> &Arc<Caller> {
         &self.0.full
     }
@@ -112,7 +113,7 @@ impl Access {
         self.0.generation.load(Ordering::Acquire)
     }
 
-    /// The caller who has this key. Takes the same time for every wrong one of one name and length.
+    /// The caller with this key. Takes the same time for all wrong keys of the same name and length.
     pub(crate) fn identify(&self, given: &[u8]) -> Option<Arc<Caller>> {
         // All are compared, so that the time doesn't say which ones are similar.
         let found =
@@ -135,7 +136,7 @@ impl Access {
         self.named().get(name).map(|known| known.caller.clone())
     }
 
-    /// The caller whom another broker calls this, if this broker knows the same key: `is_of` decides that by a key's
+    /// The caller that another broker names, if this broker has the same key: `is_of` decides that by a key's
     /// digest. A broker without keys serves every client.
     pub(crate) fn caller_at_other(&self, identity: &Identity, is_of: impl Fn(&[u8]) -> bool) -> Option<Arc<Caller>> {
         let has_key = |caller: &Arc<Caller>| caller.key_digest().is_some_and(&is_of);
@@ -147,7 +148,7 @@ impl Access {
         }
     }
 
-    /// The caller who has the same key as a caller of before, which may have other grants now.
+    /// The current caller with the same key as an earlier one; its grants may have changed.
     pub(crate) fn renewed(&self, before: &Arc<Caller>) -> Option<Arc<Caller>> {
         if !before.has_ended() {
             return Some(before.clone());
@@ -168,7 +169,7 @@ impl Access {
             return Candidates { salt: salt.clone(), iterations: *iterations, all };
         }
         if fixed.all.is_empty() {
-            // The same each time, as that of a key.
+            // Deterministic, like the salt of a key.
             let salt = hmac::sign(&self.0.decoy, name.as_bytes());
             let salt = salt.as_ref().split_at(SALT_BYTES).0.to_vec();
             return Candidates { salt, iterations: ITERATIONS, all: Vec::new() };

@@ -21,5 +21,5 @@ pub(super) const REFUSALS_PER_SECOND: NonZeroU64 = NonZeroU64::MIN;
 /// For how much time without refusals more are audited at once: 60 of them.
 pub(super) const REFUSALS_BURST: Duration = Duration::from_secs(60);
 
-/// Maximum length of a name from outside, such as that of a topic, in messages and in the audit log, in bytes.
+/// Maximum length of a name from outside, such as a topic's, in messages and in the audit log, in bytes.
 pub(super) const SHOWN_BYTES_MAX: usize = 249;

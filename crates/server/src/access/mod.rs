@@ -1,7 +1,7 @@
 //! Access control: keys, their grants and quotas, and the audit log. No HTTP and no Kafka.
 //!
-//! `keys.rs` finds the [`Caller`] who sends a request, by its key. The protocols compare what a request needs with the
-//! caller's [`Grants`]: each has a table of that (`crate::http::routes`, `crate::kafka::needs`).
+//! `keys.rs` finds the [`Caller`] of a request by its key. The protocols compare the grants that a request needs with
+//! the caller's [`Grants`]: each has a table of that (`crate::http::routes`, `crate::kafka::needs`).
 
 pub(crate) mod audit;
 mod caller;

@@ -10,7 +10,7 @@ use std::time::Duration;
 /// How often the file is checked. A second is short enough that an administrator sees a change take effect at once.
 const CHECK_EVERY: Duration = Duration::from_secs(1);
 
-/// What is different of a file that has changed. Times have nanoseconds.
+/// The metadata by which a changed file is recognized. Times have nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     inode: u64,
@@ -21,7 +21,7 @@ struct Stamp {
 impl Access {
     /// Follows the file, if there is one, and completes the audit log. Never returns.
     pub async fn follow(&self, path: Option<PathBuf>) {
-        // Of what was read at the start nothing is known but that it was right.
+        // The metadata at the start is unknown; the file was valid then.
         let mut seen = None;
         loop {
             tokio::time::sleep(CHECK_EVERY).await;
@@ -56,7 +56,7 @@ impl Access {
     }
 }
 
-/// `None` if there is no such file, or it can't be looked at.
+/// `None` if the file doesn't exist or can't be inspected.
 async fn stamp(path: &Path) -> Option<Stamp> {
     let found = tokio::fs::metadata(path).await.ok()?;
     Some(Stamp { inode: found.ino(), bytes: found.len(), modified: (found.mtime(), found.mtime_nsec()) })

@@ -55,7 +55,7 @@ impl Hash {
     }
 }
 
-/// What the broker keeps of a key for one hash.
+/// The stored values of a key for one hash.
 ///
 /// As a text: the number of iterations, the salt, the stored key and the server's key in base64, with `$` between them.
 #[derive(Clone, PartialEq, Eq)]

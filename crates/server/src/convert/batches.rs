@@ -21,7 +21,7 @@ const CONVERTED_MAX: usize = 2048;
 #[derive(Debug)]
 pub(crate) struct Unpacked {
     pub(super) header: RecordBatchHeader,
-    /// What follows the header.
+    /// The bytes after the header.
     pub(super) section: Bytes,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Converted {
     pub batch: Bytes,
     /// Number of its records.
     pub records: u64,
-    /// What it was made of.
+    /// Its source.
     pub source: Arc<Unpacked>,
     /// The number of its first record in the source.
     pub number_first: u32,
@@ -72,7 +72,7 @@ impl Unpacked {
     }
 }
 
-/// Converts what was read until it has `bytes_max` bytes of records, at least one batch if there is a record from
+/// Converts batches until they have `bytes_max` bytes of records, at least one batch if there is a record from
 /// `from` on. Records before are converted only where they are in one batch with others. No batch may unpack to more
 /// than `raw_bytes_max` bytes.
 pub(crate) async fn to_batches(
@@ -196,7 +196,7 @@ impl Runs<'_> {
         if records == 0 {
             return;
         }
-        // -1 stands for none.
+        // -1 means none.
         let created_ms = u64::try_from(self.source.header.max_timestamp_ms).unwrap_or_default();
         let mut made = Vec::new();
         if let Err(error) = builder.finish_into(created_ms.saturating_mul(1000), 0, 0, &mut made) {

@@ -13,7 +13,7 @@ pub(crate) enum KeysError {
     Unreadable(#[from] ConvertError),
 }
 
-/// What was received, if each record has a key or the topic needs none. No batch may unpack to more than
+/// The received batches, if each record has a key or the topic doesn't need keys. No batch may unpack to more than
 /// `raw_bytes_max` bytes.
 pub(crate) async fn checked(
     unpacking: &Semaphore,

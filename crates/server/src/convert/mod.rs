@@ -16,7 +16,7 @@ use rawline_batch::record_batch::{RecordBatchError, RecordError};
 use rawline_broker::pool::PoolError;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// Why batches can't be converted: what their producer sent, or there is no room.
+/// Why batches can't be converted: invalid records, or no free buffers.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConvertError {
     #[error(transparent)]

@@ -23,13 +23,13 @@ struct Unpacked {
 /// Batches of ours that are about to be converted, outside the pool: hold them briefly.
 pub(crate) struct Unconverted<'a> {
     batches: Vec<Unpacked>,
-    /// Size of what is made of them in bytes.
+    /// Size of the converted batches in bytes.
     bytes: u64,
     _permit: Option<SemaphorePermit<'a>>,
 }
 
-/// Prepares what was read until it makes `bytes_max` bytes, at least one batch. A batch comes whole, although only a
-/// part of it was asked for: what is made of it doesn't depend on the request. None may unpack to more than
+/// Prepares batches until their converted size is `bytes_max` bytes, at least one batch. A batch comes whole, although
+/// only a part of it was asked for: what is made of it doesn't depend on the request. None may unpack to more than
 /// `raw_bytes_max` bytes.
 pub(crate) async fn to_record_batches(
     unpacking: &Semaphore,
@@ -101,7 +101,7 @@ fn unpack_all(read: ReadAnswer, bytes_max: u64, raw_bytes_max: u32) -> Result<(V
     Ok((all, bytes))
 }
 
-/// The first of the batches, its size in bytes, and that of what is made of it.
+/// The first of the batches, its size in bytes, and its converted size.
 fn unpack_one(first_offset: u64, bytes: &Bytes, raw_bytes_max: u32) -> Result<(Unpacked, usize, u32), ConvertError> {
     // Verifies the checksum too: the new batch gets a new checksum, so its source has to be verified first.
     let (batch, _) = Batch::parse_prefix(bytes, &Limits { raw_bytes_max, ..Limits::FORMAT })?;

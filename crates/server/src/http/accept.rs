@@ -52,7 +52,7 @@ impl ResponseForm {
                     Some(MediaType::Multipart) => return Ok(ResponseForm::Multipart),
                     Some(MediaType::Lines) => return Ok(ResponseForm::Lines),
                     Some(MediaType::Json) => return Ok(ResponseForm::Json),
-                    // One record is a form of requests only; `GET /record` returns it without being asked.
+                    // One record is a form of requests only; `GET /record` always returns it.
                     Some(MediaType::Record) => {}
                     None => is_any |= media_range.trim().is_empty(),
                 }

@@ -8,14 +8,14 @@ use crate::http::error::ApiError;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use subtle::ConstantTimeEq;
 
-/// What precedes a key; its case doesn't matter (RFC 9110).
+/// The scheme before a key; case-insensitive (RFC 9110).
 const SCHEME: &[u8] = b"Bearer ";
 
-/// What a connection remembers of its newest key, so that it is hashed once.
+/// The newest key of a connection, with its caller, so that it is hashed once.
 #[derive(Default)]
 pub(crate) struct Session {
     memory: Mutex<Memory>,
-    /// What is known of the broker that has opened the connection, if one has.
+    /// The broker that has opened the connection, if any.
     introduced: Mutex<Option<Introduced>>,
 }
 
@@ -61,7 +61,7 @@ impl Session {
         Ok(caller)
     }
 
-    /// The caller who got a ticket.
+    /// The caller that requested a ticket.
     pub fn of_ticket(&self, access: &Access, identity: &Identity) -> Result<Arc<Caller>, ApiError> {
         let caller = match identity {
             Identity::Anyone | Identity::Fixed => access.full().clone(),
@@ -75,7 +75,7 @@ impl Session {
         Ok(caller)
     }
 
-    /// What is known of the broker that has opened the connection.
+    /// The broker that has opened the connection.
     pub fn introduced(&self) -> MutexGuard<'_, Option<Introduced>> {
         self.introduced.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -112,7 +112,7 @@ impl BodyReader {
         self.pace.paused(pause);
     }
 
-    /// All of it, if it has at most so many bytes.
+    /// The whole body, if it has at most `bytes_max` bytes.
     pub async fn text(&mut self, bytes_max: usize) -> Result<Vec<u8>, ApiError> {
         let mut text = Vec::new();
         while let Some(piece) = self.next().await? {

@@ -72,7 +72,7 @@ fn is_own_page<B>(origin: &[u8], request: &Request<B>) -> bool {
     (is_loopback(host) || is_address(host)) && hosts(request).next().is_some() && hosts(request).all(is_host)
 }
 
-/// What a browser says of a page that is neither the broker's own nor the user's own input.
+/// The value with which a browser marks requests of other sites' pages.
 fn is_from_another_site(headers: &HeaderMap) -> bool {
     headers.get_all("sec-fetch-site").iter().any(|site| site == "cross-site" || site == "same-site")
 }

@@ -47,7 +47,7 @@ async fn take_turns(api: &Arc<Api>, peer: &Peer, place: &Place, mut stream: Stre
     }
 }
 
-/// What follows the requests that the HTTP library has served; with what has arrived.
+/// The protocol that takes over from the HTTP library, with the bytes already received.
 enum Next {
     /// A small append.
     Small(Stream, Vec<u8>),
@@ -98,7 +98,7 @@ async fn serve_library(
         is_upgrade
     };
     let service = service_fn(|request| {
-        // Now: from here on the library reads no request, only what follows this one.
+        // From here on the library reads no request, only the bytes after this one.
         let is_open = activity.begin();
         let upgrade_of = &upgrade_of;
         Box::pin(async move {

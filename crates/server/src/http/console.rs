@@ -50,7 +50,7 @@ fn respond(file: &'static File, headers: &HeaderMap) -> ApiResponse {
     let headers = response.headers_mut();
     headers.extend(HEADERS.map(|(name, value)| (name, HeaderValue::from_static(value))));
     headers.insert(header::ETAG, tag);
-    // The name of a script changes with its content, that of the page doesn't.
+    // The name of a script changes with its content; the page's name doesn't.
     let caching = if file.name == INDEX { "no-cache" } else { "public, max-age=31536000, immutable" };
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(caching));
     if gzip.is_some() && !is_known {

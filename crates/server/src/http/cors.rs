@@ -38,13 +38,13 @@ impl FromStr for AllowedOrigin {
     }
 }
 
-/// What an app may send besides the headers that are always allowed.
+/// Request headers that an app may send in addition to those that are always allowed.
 const REQUEST_HEADERS: &str = "authorization, content-type, last-event-id";
 
-/// What an app may read besides the headers that are always exposed.
+/// Response headers that an app may read in addition to those that are always exposed.
 const RESPONSE_HEADERS: [HeaderName; 4] = [FIRST_OFFSET, NEXT_OFFSET, RESUME_OFFSET, header::RETRY_AFTER];
 
-/// How long a browser remembers what it may send, in seconds: two hours, the longest that browsers accept.
+/// How long a browser caches a preflight, in seconds: two hours, the longest that browsers accept.
 const MAX_AGE: &str = "7200";
 
 /// The request's origin, if it is one of these.

@@ -26,15 +26,15 @@ pub(crate) struct ApiError {
 }
 
 impl ApiError {
-    /// An error with the status of its code. One whose kind is to wait says for how long.
+    /// An error with the status of its code. One of the kind "wait" has the time to wait.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         let retry_after = || (header::RETRY_AFTER, HeaderValue::from_static("1"));
         let header = (code.kind == Kind::Wait).then(retry_after);
         ApiError { code, message: message.into(), header }
     }
 
-    /// Of a batch of which no reader can read the records before `next_offset`: what the producer sent, not the
-    /// reader's request, is wrong, and the broker doesn't decompress what it stores.
+    /// A batch whose records before `next_offset` no reader can read: the producer's data is wrong, not the
+    /// reader's request, and the broker doesn't decompress batches when it stores them.
     pub fn unreadable(next_offset: u64, reason: impl std::fmt::Display) -> Self {
         let [batch, record_batch] = [MediaType::Batch, MediaType::RecordBatch].map(MediaType::name);
         let message = format!(
@@ -208,8 +208,8 @@ impl From<RecordBatchError> for ApiError {
 }
 
 impl From<ConvertError> for ApiError {
-    /// Mostly of what a producer sent, not of the reader's request: the broker doesn't look into the records that it
-    /// stores.
+    /// Mostly caused by a producer's data, not by the reader's request: the broker doesn't look into the records that
+    /// it stores.
     fn from(error: ConvertError) -> Self {
         match error {
             ConvertError::Pool(error) => error.into(),

@@ -1,7 +1,7 @@
 //! `/measurements`: which topics have measurements, their metrics and tags, and queries.
 //!
 //! A query may read much and compute long. So only a few run at once, each on a thread that may block, with a part of
-//! the pool reserved for what it needs, and for a limited time. One whose client is gone ends early.
+//! a reserved part of the pool, and for a limited time. It ends early when its client disconnects.
 
 use crate::access::{Caller, Operation};
 use crate::http::Api;
@@ -24,7 +24,8 @@ use tokio::sync::oneshot;
 /// Queries that run at once. They compute, and appends need processors too.
 pub(crate) const QUERIES_MAX: usize = 2;
 
-/// What a query may take of the pool, but at most a quarter of it. The limits of answers keep it within about that.
+/// The part of the pool that a query reserves, but at most a quarter of it. The limits of results keep its memory near
+/// that.
 const QUERY_BYTES: u64 = 32 << 20;
 
 /// Which topics have measurements, as far as the caller may read them.
@@ -96,7 +97,7 @@ fn uncached(mut response: ApiResponse) -> ApiResponse {
     response
 }
 
-/// Asks on a thread that may block. Returns what was reserved for it with the answer.
+/// Runs a query on a thread that may block. Returns the reservation with the result.
 async fn ask<T: Send + 'static>(
     api: &Api,
     peer: &Peer,

@@ -7,7 +7,7 @@ use rawline_broker::pool::Pool;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a server counts.
+/// The metrics of a server.
 #[derive(Default)]
 pub(crate) struct HttpMetrics {
     started_us: u64,

@@ -82,7 +82,7 @@ use tokio::sync::{Semaphore, watch};
 /// The settings of the API.
 #[derive(Debug, Clone)]
 pub struct HttpConfig {
-    /// Who may do what. By default, everybody may do everything.
+    /// Access control. By default, every client may do everything.
     pub access: Access,
     /// Web apps that may use the API.
     pub allowed_origins: Vec<AllowedOrigin>,
@@ -94,7 +94,7 @@ pub struct HttpConfig {
     pub pool_wait: Duration,
     /// Timeouts for clients.
     pub waits: Waits,
-    /// The broker's memory in bytes, for the metrics: the pool, and what is left for connections.
+    /// The broker's memory in bytes, for the metrics: the pool, and the share for connections.
     pub memory_bytes: u64,
     /// Maximum number of open connections; each may use [`CONNECTION_BYTES`] besides the pool.
     pub connections_max: usize,
@@ -108,7 +108,7 @@ pub struct HttpConfig {
     pub measurements: Option<Arc<dyn Measurements>>,
     /// How long a query of them may run.
     pub query_time: Duration,
-    /// With what this broker proves to others that it is that of its card, which has the public half.
+    /// The private key with which this broker authenticates; its card has the public key.
     pub peer_key: Arc<PeerKey>,
 }
 
@@ -139,7 +139,7 @@ impl Default for HttpConfig {
 /// may lie in a second one.
 pub const CONNECTION_BYTES: usize = 128 << 10;
 
-/// What a connection takes while little arrives on it, in bytes: the library's smallest buffers, and our own state.
+/// The memory of an idle connection, in bytes: the library's smallest buffers, and our own state.
 pub const IDLE_CONNECTION_BYTES: u64 = 24 << 10;
 
 /// Compressed batches that are decompressed at once, each of at most `raw_bytes_max` bytes outside the pool.
@@ -149,7 +149,7 @@ const UNPACKING_MAX: usize = 2;
 /// that metrics are available when the pool is exhausted.
 const METRICS_UNREAD_MAX: usize = 8;
 
-/// What the handlers of requests share.
+/// The shared state of request handlers.
 pub(crate) struct Api {
     pub broker: Arc<Broker>,
     pub pool: Arc<Pool>,
@@ -254,7 +254,7 @@ pub async fn serve(
     }
 }
 
-/// Asks the other brokers what they have stored, if there can be others.
+/// Requests changes from the other brokers, if there can be any.
 async fn follow_others(api: &Arc<Api>) {
     if let Some(cluster) = api.broker.cluster() {
         let certificates = async {
@@ -325,7 +325,7 @@ async fn respond(
     response
 }
 
-/// Who sends a request, and what it asks for. Refuses requests that are malformed, that may not be sent here, for which
+/// The sender of a request, and its route. Refuses requests that are malformed, that may not be sent here, for which
 /// the caller's key has no grant, or that have no route.
 fn admit(
     api: &Api,
@@ -349,7 +349,7 @@ fn admit(
     (Some(sender), endpoint)
 }
 
-/// Who sends a request.
+/// The sender of a request.
 fn identify(
     api: &Api,
     session: &Session,

@@ -75,7 +75,7 @@ pub(crate) async fn receive(
     draft.finish().await
 }
 
-/// How long the body was not read because there was no room, in microseconds, since it was last asked.
+/// The time for which the body was not read because the buffers were full, in microseconds, since the last call.
 #[derive(Clone, Default)]
 struct Paused(Arc<AtomicU64>);
 

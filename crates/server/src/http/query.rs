@@ -38,7 +38,7 @@ impl<'a> Query<'a> {
         values.map(|(_, value)| value.into_owned()).collect()
     }
 
-    /// A value as it is.
+    /// A value, unchanged.
     pub fn text(&self, name: &str) -> Option<String> {
         self.find(name).map(Cow::into_owned)
     }
@@ -51,7 +51,7 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// A whole number; `default` if the query has none. Without a default it is required.
+    /// A whole number; `default` if it is missing. Without a default it is required.
     pub fn number(&self, name: &str, default: Option<u64>) -> Result<u64, ApiError> {
         let value = match (self.find(name), default) {
             (None, Some(default)) => return Ok(default),
@@ -63,7 +63,7 @@ impl<'a> Query<'a> {
         })
     }
 
-    /// The number of a partition; by default that of the first.
+    /// The number of a partition; 0 by default.
     pub fn partition(&self) -> Result<u64, ApiError> {
         self.number("partition", Some(0))
     }
@@ -89,7 +89,7 @@ impl<'a> Query<'a> {
         self.require("member", "ID")
     }
 
-    /// The name under which a member comes back after a restart.
+    /// The instance of a member, under which it gets its partitions back after a restart.
     pub fn instance(&self) -> Option<String> {
         self.find("instance").map(Cow::into_owned)
     }
@@ -106,7 +106,7 @@ impl<'a> Query<'a> {
         if self.find("divided").is_some() { self.number("divided", None).map(Some) } else { Ok(None) }
     }
 
-    /// What takes the place of a key.
+    /// The replacement for a key.
     pub fn ticket(&self) -> Option<Cow<'a, str>> {
         self.find("ticket")
     }
@@ -133,14 +133,14 @@ impl<'a> Query<'a> {
         self.find("topic-name").is_some()
     }
 
-    /// The epoch of a producer that asks for an exactly-once append.
+    /// The epoch of a producer, for an exactly-once append.
     pub fn producer_epoch(&self) -> Result<Option<u16>, ApiError> {
         let Some(epoch) = self.find("producer-epoch") else { return Ok(None) };
         let wrong = |_| format!("producer-epoch={epoch} is not a whole number from 0 to 65535");
         epoch.parse().map(Some).map_err(|error| ApiError::new(code::QUERY_NUMBER, wrong(error)))
     }
 
-    /// A duration in Go's notation; `default` if the query has none.
+    /// A duration in Go's notation; `default` if it is missing.
     pub fn duration(&self, name: &str, default: Duration) -> Result<Duration, ApiError> {
         let Some(value) = self.find(name) else { return Ok(default) };
         parse_duration(&value).ok_or_else(|| {
@@ -156,7 +156,7 @@ impl<'a> Query<'a> {
     }
 }
 
-/// A parameter's time in microseconds since the Unix epoch, or what is wrong with it.
+/// A parameter's time in microseconds since the Unix epoch, or its error.
 pub fn time_us(name: &str, value: &str, now_us: u64) -> Result<u64, String> {
     let time = rawline_time::parse_time(value, rawline_contract::timestamp(now_us));
     let time = time.map_err(|error| format!("{name}: {error} (send + as %2B)"))?;

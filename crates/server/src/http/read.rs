@@ -67,7 +67,7 @@ pub(crate) async fn records(
     while form != ResponseForm::Stored && is_gap(&read)? {
         wanted.offset = read.end_offset;
         if read.end_offset >= read.next_offset {
-            // Nothing but aborted records so far: the client waits for what comes after them.
+            // Only aborted records so far: the client waits for the records after them.
             drop(turn.take());
             let left = until.saturating_duration_since(Instant::now());
             long_poll::wait(api, peer, caller, &partition, wanted.offset, left).await?;
@@ -111,7 +111,7 @@ pub(crate) async fn records(
     Ok(response)
 }
 
-/// The turn of a request for records in this form, unless it is that of batches.
+/// The turn of a request for records in this form; forms of batches need none.
 async fn turn(api: &Api, form: ResponseForm) -> Result<Option<SemaphorePermit<'_>>, ApiError> {
     Ok(if form.is_batches() { None } else { Some(select::turn(api).await?) })
 }
@@ -125,7 +125,7 @@ pub(crate) fn is_gap(read: &ReadAnswer) -> Result<bool, ApiError> {
     Ok(without_records(read)?)
 }
 
-/// One record as it is.
+/// The bytes of one record.
 pub(crate) async fn record(api: &Api, peer: &Peer, request: Request<Incoming>) -> Result<ApiResponse, ApiError> {
     let query = Query::of(&request);
     let (name, partition) = (query.topic()?.into_owned(), query.partition()?);
@@ -154,7 +154,7 @@ pub(crate) async fn record(api: &Api, peer: &Peer, request: Request<Incoming>) -
     Ok(response)
 }
 
-/// What a response in another form than batches includes of what was read for `request`.
+/// The part of a read that a response includes, in another form than batches.
 fn selection(request: &ReadRequest, form: ResponseForm) -> Wanted {
     Wanted {
         offset: request.offset,
@@ -165,7 +165,7 @@ fn selection(request: &ReadRequest, form: ResponseForm) -> Wanted {
     }
 }
 
-/// The limit that was asked for, or `limit` where that is lower; 0 asks for none.
+/// The requested limit, or `limit` if that is lower; 0 means no requested limit.
 fn at_most(asked: u64, limit: u64) -> u64 {
     if asked == 0 { limit } else { asked.min(limit) }
 }

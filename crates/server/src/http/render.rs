@@ -49,7 +49,7 @@ pub(crate) async fn multipart(api: &Api, peer: &Peer, parts: &[Part]) -> Result<
     Ok(response::buffers(content_type, body))
 }
 
-/// One record per line; 204 if there are none.
+/// One record per line; 204 without records.
 pub(crate) async fn lines(api: &Api, peer: &Peer, parts: &[Part]) -> Result<ApiResponse, ApiError> {
     if parts.is_empty() {
         return Ok(response::no_content());
@@ -99,12 +99,12 @@ pub(crate) struct RecordJson<'a> {
 }
 
 impl RecordJson<'_> {
-    /// About how many bytes the record has as it is stored, with its key and headers.
+    /// The approximate stored size of the record, with its key and headers.
     pub fn stored_bytes(&self) -> usize {
         self.bytes.len() + self.fields.as_ref().map_or(0, |fields| JsonRecord::fields_bytes_max(fields) as usize / 6)
     }
 
-    /// Writes the object. The first byte is that of its opening brace.
+    /// Writes the object, beginning with its opening brace.
     pub fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
         let RecordJson { offset, time, bytes, payload, fields } = self;
         if let Some(fields) = fields {
@@ -173,7 +173,7 @@ pub(crate) async fn value(api: &Api, peer: &Peer, value: &impl serde::Serialize)
     Ok(response::buffers(MediaType::Json.header_value(), text.0.freeze()))
 }
 
-/// Counts what is written.
+/// Counts the written bytes.
 pub(crate) struct Counter(pub u64);
 
 impl Write for Counter {

@@ -26,11 +26,11 @@ pub struct ResponseBody {
     pieces: VecDeque<Bytes>,
     /// Follows the pieces.
     offsets: Option<OffsetsText>,
-    /// What is left, in bytes: what was announced less what was sent.
+    /// The remaining bytes: the announced length without the sent part.
     bytes: u64,
     /// Whether the pieces are buffers of the pool.
     holds_buffers: bool,
-    /// What follows without a known end.
+    /// The rest of a body of unknown length.
     stream: Option<BodyStream>,
     /// What uses the connection after this response.
     upgrade: Option<Upgrade>,
@@ -41,7 +41,7 @@ pub struct ResponseBody {
 impl ResponseBody {
     /// A body of these pieces, in order.
     pub fn new(pieces: impl IntoIterator<Item = Bytes>) -> Self {
-        // A list stays where it is. Pieces that are added one by one would take up to twice the memory.
+        // A list isn't copied. Pushing pieces one by one could take twice the memory.
         let pieces = VecDeque::from(pieces.into_iter().filter(|piece| !piece.is_empty()).collect::<Vec<_>>());
         let bytes = pieces.iter().map(|piece| piece.len() as u64).sum();
         ResponseBody { pieces, bytes, ..ResponseBody::default() }
@@ -78,12 +78,12 @@ impl ResponseBody {
         self.upgrade.take()
     }
 
-    /// What is left of it.
+    /// The rest of it.
     pub(crate) fn into_pieces(self) -> impl Iterator<Item = Bytes> {
         self.pieces.into_iter().chain(self.offsets.into_iter().flatten())
     }
 
-    /// What is left of it, in bytes.
+    /// The size of its rest, in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }

@@ -17,16 +17,16 @@ pub(crate) struct Route {
     pub endpoint: Endpoint,
     /// The value of the label `verb` in metrics: a closed list, so that requests can't create series.
     pub label: &'static str,
-    /// What the caller's key must grant.
+    /// The necessary grant of the caller's key.
     pub need: Need,
 }
 
-/// What a route needs of the caller's key.
+/// The grant that a route needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Need {
     /// No key: it reveals nothing about topics.
     Nothing,
-    /// A key. What is listed or delivered is limited to what the key grants, by the handler.
+    /// A key. The handler limits its result to the key's grants.
     Key,
     /// Any operation on the topic that the query names.
     SeesTopic,
@@ -39,7 +39,7 @@ pub(crate) enum Need {
     /// The producer that the query names.
     Producer,
     Monitor,
-    /// To be another broker on the storage that asks for itself: no client's key grants this.
+    /// Another broker on the storage, on its own behalf: no client's key grants this.
     Broker,
 }
 
@@ -48,7 +48,7 @@ impl Need {
     pub fn check<B>(self, caller: &Caller, request: &Request<B>) -> Result<(), ApiError> {
         let (query, grants) = (Query::of(request), caller.grants());
         match self {
-            // Who sends the request was checked for these.
+            // The sender of the request was checked for these.
             Need::Nothing | Need::Key | Need::Broker => {}
             Need::SeesTopic => query.topic().map_or(Ok(()), |topic| grants.describe(&topic))?,
             Need::Topic(operation) => query.topic().map_or(Ok(()), |topic| grants.topic(operation, &topic))?,
@@ -110,12 +110,12 @@ pub(crate) enum Endpoint {
 }
 
 impl Endpoint {
-    /// Whether it begins a subscription: there a ticket may take the place of a key.
+    /// Whether it begins a subscription, for which a ticket can replace a key.
     pub fn is_subscription(self) -> bool {
         matches!(self, Endpoint::Subscribe | Endpoint::Zeek)
     }
 
-    /// Whether the owner of its journal handles it, if that is another broker: what is stored, and what only the
+    /// Whether the owner of its journal handles it, if that is another broker: changes, and requests that only the
     /// coordinator of a group knows.
     pub fn is_the_owners(self) -> bool {
         self == Endpoint::Append || self.changes_topics() || self.is_of_groups()
@@ -147,12 +147,12 @@ impl Endpoint {
         changes.contains(&self)
     }
 
-    /// Whether its response has records, or what they measured, which count for the caller's quota.
+    /// Whether its response has records or measurements, which count for the caller's quota.
     pub fn returns_records(self) -> bool {
         matches!(self, Endpoint::Read | Endpoint::ReadOne | Endpoint::MeasurementQuery)
     }
 
-    /// What the audit log calls it, if it is an administrative change.
+    /// Its name in the audit log, if it is an administrative change.
     pub fn change(self) -> Option<&'static str> {
         match self {
             Endpoint::SetTopic => Some("topic.alter"),
@@ -289,7 +289,7 @@ pub(crate) static ROUTES: [Route; 31] = [
 /// The files of the console. Not part of the API: only the console's page requests them.
 static CONSOLE: Route = open(path::CONSOLE, Endpoint::Console);
 
-/// Between brokers, and not part of the API: how they recognize each other, and what they ask for themselves.
+/// Between brokers, and not part of the API: authentication, and requests for changes.
 static BETWEEN_BROKERS: [Route; 3] = [
     route(Method::POST, path::BROKER_HELLO, "", Endpoint::BrokerHello, LABEL_OTHER, Need::Nothing),
     route(Method::POST, path::BROKER_PROOF, "", Endpoint::BrokerProof, LABEL_OTHER, Need::Nothing),

@@ -35,7 +35,7 @@ pub(crate) fn batches(read: ReadAnswer) -> Vec<Bytes> {
     body
 }
 
-/// What a response includes of a read.
+/// The part of a read that a response includes.
 pub(crate) struct Wanted {
     /// Offset of the first record.
     pub offset: u64,
@@ -45,7 +45,7 @@ pub(crate) struct Wanted {
     pub bytes_max: u64,
     /// The same for records out of compressed batches, which are decompressed into buffers.
     pub unpacked_bytes_max: u64,
-    /// Whether the response says the offset of each record. If not, it ends before the first gap of a compacted topic.
+    /// Whether the response has the offset of each record. If not, it ends before the first gap of a compacted topic.
     pub spans_gaps: bool,
 }
 
@@ -78,7 +78,7 @@ pub(crate) struct Part {
     numbers: Range<u32>,
     /// Where they lie in the batch's decompressed data.
     range: Range<usize>,
-    /// What the batch was made of, if it isn't a stored one, and the number of the batch's first record there.
+    /// The source of a converted batch, and the number of the batch's first record there.
     source: Option<(Arc<Unpacked>, u32)>,
 }
 
@@ -118,7 +118,7 @@ pub(crate) async fn select<'a>(api: &'a Api, read: ReadAnswer, wanted: &Wanted) 
     Ok(Selected { parts: selecting.end(), _conversion: Some(conversion) })
 }
 
-/// Selects records of batches that come in order.
+/// Selects records of consecutive batches.
 struct Selecting<'a> {
     wanted: &'a Wanted,
     left: Left,
@@ -152,7 +152,7 @@ impl<'a> Selecting<'a> {
                 let batch = parse(&bytes)?;
                 let header = *batch.header();
                 let given = cut.clone().unwrap_or(0..header.records);
-                // `offset` is that of the first given record. Those before the wanted offset are skipped.
+                // `offset` is the offset of the first given record. Records before the requested offset are skipped.
                 let skip = self.wanted.offset.saturating_sub(offset).min(given.len() as u64) as u32;
                 let (numbers, range) = self.left.take(&batch, given.start + skip..given.end);
                 let is_end = numbers.end < given.end;
@@ -179,7 +179,7 @@ impl<'a> Selecting<'a> {
     }
 }
 
-/// What can still be selected.
+/// The remaining limits.
 struct Left {
     records: u64,
     bytes: u64,
@@ -200,7 +200,7 @@ impl Left {
                 break;
             }
             self.records -= 1;
-            // The first record is taken even if it is larger than what is left.
+            // The first record is selected even if it exceeds the limit.
             self.bytes = self.bytes.saturating_sub(size);
             self.unpacked = self.unpacked.saturating_sub(if is_packed { size } else { 0 });
             self.is_fresh = false;

@@ -24,7 +24,7 @@ const STEP: Duration = Duration::from_secs(10);
 /// Steps of an hour.
 const STEPS_MAX: usize = 360;
 
-/// What was counted since the process started, and what is measured now.
+/// The counters since the process started, and the current gauges.
 #[derive(Debug, Clone, PartialEq)]
 struct Reading {
     at: Instant,
@@ -78,7 +78,7 @@ pub(crate) async fn sample(api: &Api) {
     }
 }
 
-/// What is counted and measured now.
+/// The current counters and gauges.
 fn read(api: &Api) -> Reading {
     Reading {
         at: Instant::now(),

@@ -21,7 +21,7 @@ const COUNTERS: [(&str, Place); COUNTERS_LEN] = [
 /// Number of counters.
 pub(crate) const COUNTERS_LEN: usize = 8;
 
-/// What was counted since the process started.
+/// The counters since the process started.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Tally {
     /// In the order of [`names`].
@@ -37,7 +37,7 @@ pub(crate) fn names() -> [&'static str; COUNTERS_LEN] {
     COUNTERS.map(|(name, _)| name)
 }
 
-/// What is counted now.
+/// The current counters.
 pub(crate) fn read(metrics: &HttpMetrics) -> Tally {
     let (commits, commits_all) = METRICS.commits.seconds.cumulative();
     Tally { counters: COUNTERS.map(|(_, place)| place(metrics).get()), commits, commits_all }

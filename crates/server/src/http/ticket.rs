@@ -2,7 +2,7 @@
 //!
 //! `EventSource` and `WebSocket` send no `Authorization`, and a key in a URL ends up in histories and logs. A ticket
 //! opens subscriptions only, with the grants of the key that it was issued for, and expires after a minute. The broker
-//! keeps none: a ticket says when it expires and whose it is, and its signature shows that this run of the broker has
+//! keeps none: a ticket has its expiry and its key's name, and its signature shows that this run of the broker has
 //! issued it.
 
 use crate::access::{Caller, Identity};
@@ -57,7 +57,7 @@ impl Tickets {
         BASE64_URL_SAFE_NO_PAD.encode([hmac::sign(&self.key, &content).as_ref(), &content].concat())
     }
 
-    /// Whom a ticket was issued for, unless it was issued elsewhere or has expired.
+    /// The caller of a ticket, unless another broker issued it or it has expired.
     fn read(&self, ticket: &str) -> Option<Identity> {
         let ticket = BASE64_URL_SAFE_NO_PAD.decode(ticket).ok()?;
         let (signature, content) = ticket.split_at_checked(SIGNATURE_BYTES)?;
@@ -76,7 +76,7 @@ impl Tickets {
         self.started.elapsed().as_millis() as u64
     }
 
-    /// Whom the ticket in a request's query was issued for, if it has one. One that isn't valid is an error.
+    /// The caller of the ticket in a request's query, if it has one. An invalid ticket is an error.
     pub fn admit<B>(&self, request: &Request<B>) -> Result<Option<Identity>, ApiError> {
         match Query::of(request).ticket() {
             None => Ok(None),

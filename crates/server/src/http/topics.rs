@@ -28,12 +28,13 @@ const INFO_BYTES_MAX: u64 = 540;
 const _: () =
     assert!(PARTITIONS_MAX == rawline_broker::limits::TOPIC_PARTITIONS_MAX, "clients know the broker's limit");
 
-/// What the topic's records are.
+/// The type of the topic's records.
 pub(crate) fn payload(topic: &Partition) -> Payload {
     setting(topic, "payload").unwrap_or_default()
 }
 
-/// One of the topic's settings. What this version doesn't know, because a later one stored it, counts as absent.
+/// One of the topic's settings. A value that this version doesn't know, because a later one stored it, counts as
+/// absent.
 fn setting<T: DeserializeOwned>(topic: &Partition, name: &str) -> Option<T> {
     topic.settings().get(name).and_then(|value| T::deserialize(value).ok())
 }

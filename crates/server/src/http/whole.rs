@@ -18,7 +18,7 @@ pub(super) fn is_whole(received: &[u8]) -> bool {
     }
 }
 
-/// Size of a body that is sent without being asked for, if it is announced.
+/// Maximum size of an announced body that clients send without waiting for 100 Continue.
 fn body_bytes(headers: &[httparse::Header<'_>]) -> Option<usize> {
     let mut length = 0;
     for header in headers {

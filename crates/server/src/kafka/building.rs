@@ -1,6 +1,6 @@
 //! Large responses: few are built at once, and they wait for their clients in buffers of the pool.
 //!
-//! A request of some bytes may ask for all partitions, or for a topic's thousand. Each has 160 bytes while a response
+//! A request of a few bytes can request all partitions, or a topic's thousand. Each has 160 bytes while a response
 //! is built and 27 in its bytes, so clients that ask and don't read would hold gigabytes.
 
 use super::error::ConnectionError;
@@ -36,7 +36,7 @@ impl<'a> Building<'a> {
         Building { kafka, permit: None }
     }
 
-    /// To be called before a response gets up to so many partitions, settings or the like.
+    /// Call before a response gets up to this many partitions, settings or similar parts.
     pub async fn begin(&mut self, entries: usize) {
         if entries > ENTRIES_MAX && self.permit.is_none() {
             // Never closed.

@@ -183,14 +183,14 @@ struct Requests<S> {
     /// Number of small Produce requests since the last large one, up to [`SMALL_BEFORE_MOVE`].
     small: u32,
     activity: Arc<Activity>,
-    /// Requests that have no response yet. The connection is idle while there are none.
+    /// Requests without a response yet. Without any, the connection is idle.
     in_flight: Arc<AtomicUsize>,
     login: Login,
 }
 
-/// What the reading of requests ends with.
+/// Why the reading of requests ended.
 enum Read {
-    /// There are no more.
+    /// The client sends no more.
     Closed,
     /// The next one is to be served elsewhere.
     Elsewhere,

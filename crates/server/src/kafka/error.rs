@@ -37,7 +37,7 @@ pub(super) enum ConnectionError {
     NotAuthenticated { api: &'static str },
     #[error("no client authenticated within {wait:?}")]
     LoginTime { wait: std::time::Duration },
-    /// The client has a response that says so.
+    /// The client got a response with the reason.
     #[error("a client could not authenticate: {reason}")]
     Login { reason: String },
     #[error("the key that the client has authenticated with was removed")]
@@ -48,7 +48,7 @@ pub(super) enum ConnectionError {
     Io(#[from] io::Error),
 }
 
-/// Why a client doesn't get what it asks for, of one partition or topic.
+/// Why a request is refused for one partition or topic.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub code: ErrorCode,

@@ -25,13 +25,13 @@ use tokio::time::Instant;
 pub(super) use watched::Kept;
 use watched::Watched;
 
-/// A request never waits longer. Clients ask for half a second.
+/// Maximum wait of a request. Clients request half a second.
 const WAIT_MAX: Duration = Duration::from_secs(300);
 
-/// Maximum size of all records in one response in bytes, whatever clients ask for.
+/// Maximum size of all records in one response in bytes, whatever clients request.
 pub(super) const BYTES_MAX: u64 = 64 << 20;
 
-/// What a request asks for. A partition's place is its number among all partitions of the request, in its order.
+/// The content of a request. A partition's place is its number among all partitions of the request, in its order.
 struct Asked {
     /// The topics, and how many partitions of each follow one another.
     topics: Vec<(TopicRef, usize)>,
@@ -73,7 +73,7 @@ impl Asked {
     }
 }
 
-/// Reads a request, and returns what becomes the response. A large request keeps its permit until then, or until it
+/// Reads a request, and returns the future response. A large request keeps its permit until then, or until it
 /// waits in room that is counted otherwise.
 pub(super) fn begin(
     client: &Arc<Client>,
@@ -94,8 +94,8 @@ pub(super) fn begin(
     Ok(Pending::Later(fetched.boxed()))
 }
 
-/// Reads until there is enough, the time is over, the client is gone or the broker stops. What was found is in the
-/// order of the request.
+/// Reads until there are enough bytes, the wait times out, the client disconnects or the broker stops. The result is
+/// in the order of the request.
 async fn fetch(
     client: &Client,
     asked: &Asked,
@@ -125,7 +125,7 @@ async fn fetch(
         if watched.is_for(&caller) {
             progress.changed(watched.changes());
         } else {
-            // What it has read may not be for it any more.
+            // It may have lost the grant for the records that it has read.
             *watched = client.fetches.take(&caller);
             progress = Progress::new(asked.wanted.len());
         }
@@ -137,7 +137,7 @@ async fn wait_for_changes(client: &Client, watched: &Watched, until: Instant) {
     let (mut stopping, caller) = (client.kafka.stopping.clone(), client.caller());
     tokio::select! {
         () = watched.changed() => {}
-        // Whatever it has asked for is looked up again by what it may read now.
+        // All requested partitions are looked up again with its current grants.
         () = caller.ended() => {}
         () = tokio::time::sleep_until(until) => {}
         () = client.peer.gone() => {}

@@ -82,7 +82,7 @@ impl<S: AsyncRead + Unpin> Incoming<S> {
         Ok(request)
     }
 
-    /// What has arrived next, at most `bytes_max` bytes, of which there must be some.
+    /// The next received bytes, at most `bytes_max`, at least one.
     pub async fn piece(&mut self, bytes_max: u64) -> Result<Bytes, ConnectionError> {
         assert!(bytes_max > 0, "a piece of a request that is whole");
         self.fill(1).await?;
@@ -95,7 +95,7 @@ impl<S: AsyncRead + Unpin> Incoming<S> {
         self.pace.paused(pause);
     }
 
-    /// Reads until `bytes` bytes are there.
+    /// Reads until `bytes` bytes have arrived.
     async fn fill(&mut self, bytes: usize) -> Result<(), ConnectionError> {
         while self.buffer.len() < bytes {
             let deadline = self.pace.deadline();

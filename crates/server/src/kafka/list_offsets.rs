@@ -21,7 +21,7 @@ const MAX_TIMESTAMP: i64 = -3;
 /// Stands for the last record in other storage.
 const LATEST_TIERED: i64 = -5;
 
-/// Sees nothing of transactions that aren't committed.
+/// Ignores records of uncommitted transactions.
 const READ_COMMITTED: i8 = 1;
 
 /// Batches whose header has a time that none of their records has, before a search ends after them. Only a client that
@@ -158,7 +158,7 @@ impl Search<'_> {
         let request = ReadRequest { offset, records_max: 1, bytes_max: 1, wait: Duration::ZERO, verify: false };
         let read = self.partition.read_as(&request, View::Stored).await?;
         if read.kind != BatchKind::Kafka || read.first_offset != batch.first_offset {
-            // Deleted or replaced meanwhile; what is there now begins where the batch did or later.
+            // Deleted or replaced meanwhile; the remaining batches begin at its offset or later.
             return Ok(of_batch);
         }
         let raw_bytes_max = kafka.config.batch_limits.raw_bytes_max;
@@ -166,7 +166,7 @@ impl Search<'_> {
             Ok(found) => Ok(found),
             Err(error @ ConvertError::Pool(_)) => Err(error.into()),
             Err(error) => {
-                // Consumers decide what to do with such a batch: they get it as it was sent.
+                // Consumers get such a batch as it was sent, and handle it.
                 tracing::debug!(offset, %error, "the times of a batch's records can't be read");
                 Ok(of_batch)
             }

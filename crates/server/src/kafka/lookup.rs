@@ -8,7 +8,7 @@ use rawline_kafka::produce::TopicRef;
 use rawline_kafka::{Api, ErrorCode};
 use std::sync::Arc;
 
-/// What stands for no id.
+/// The value for no id.
 pub(super) const NO_ID: Uuid = Uuid([0; 16]);
 
 /// The topic with this id.
@@ -18,7 +18,7 @@ pub(super) async fn topic_with_id(client: &Client, api: Api, id: Uuid) -> Result
     Ok(topic)
 }
 
-/// What clients know a topic by.
+/// A client's reference to a topic.
 pub(super) fn id_of(topic: &Topic) -> Uuid {
     Uuid(topic.topic_id().to_bytes())
 }
@@ -52,7 +52,7 @@ fn checked(number: i32) -> Result<u64, Refusal> {
         .map_err(|_| Refusal::new(ErrorCode::UnknownTopicOrPartition, format!("no partition has the number {number}")))
 }
 
-/// To those who ask for a topic that was deleted, or isn't in this storage.
+/// For a topic that was deleted, or isn't in this storage.
 pub(super) fn no_such_id() -> Refusal {
     Refusal::new(ErrorCode::UnknownTopicId, "no topic has this id; ask for the topic's id by its name")
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// The epoch of each partition's leader. It never changes, because a change of the leader never truncates a log.
 pub(super) const EPOCH: i32 = 0;
 
-/// What a client asks for, and what was found.
+/// A requested topic, and its description.
 struct Found {
     name: String,
     topic: Result<Arc<Topic>, Refusal>,
@@ -33,7 +33,7 @@ pub(super) async fn respond(
         Some(wanted) if version > 0 || !wanted.is_empty() => {
             let creates = request.allow_auto_topic_creation && client.kafka.config.create_topics;
             let mut found = Vec::with_capacity(wanted.len());
-            // A name that is repeated is answered once: a short name may stand for many partitions.
+            // A duplicate name gets one response, since a topic may have many partitions.
             let mut names = HashSet::with_capacity(wanted.len());
             for topic in wanted {
                 let (name, topic) = match topic.name {

@@ -1,6 +1,6 @@
 //! The grants that each API needs: the only table, and the checks against it.
 //!
-//! A handler names its API and what the request concerns. What that needs is said here, so an API without an entry
+//! A handler names its API and the resource. The necessary grants are defined here, so an API without an entry
 //! doesn't compile, and one whose handler doesn't ask fails a test (`tests/it/kafka_access.rs`).
 
 use super::Client;
@@ -11,7 +11,7 @@ use crate::access::{Denied, Operation};
 use rawline_broker::{Partition, Received};
 use rawline_kafka::{Api, ErrorCode};
 
-/// What a request needs of topics.
+/// The grants that a request needs for topics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OfTopics {
     /// It names none, or the response leaves out those that the client may not see.
@@ -21,7 +21,7 @@ enum OfTopics {
     Operation(Operation),
 }
 
-/// What the requests of an API need.
+/// The grants that the requests of an API need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Need {
     topics: OfTopics,
@@ -49,9 +49,9 @@ const MONITOR: Need = Need { monitor: true, ..NOTHING };
 const fn need(api: Api) -> Need {
     match api {
         Api::ApiVersions | Api::SaslHandshake | Api::SaslAuthenticate | Api::DescribeCluster => NOTHING,
-        // What they list is limited to what the client may see.
+        // Their results are limited to what the client may see.
         Api::ListGroups | Api::ListTransactions => NOTHING,
-        // There are no ACLs to see or to change.
+        // The broker has no ACLs.
         Api::DescribeAcls | Api::CreateAcls | Api::DeleteAcls => NOTHING,
         Api::Produce => Need { producer: true, ..topics(Operation::Write) },
         Api::Fetch | Api::DescribeProducers => topics(Operation::Read),
@@ -157,8 +157,8 @@ impl Client {
         self.kafka.config.access.audit().refused(event);
     }
 
-    /// Notes an administrative change of what has this name, and passes its result on. A refusal for want of a grant is
-    /// noted already.
+    /// Writes an administrative change of this resource to the audit log, and returns its result. A refusal for a
+    /// missing grant is noted already.
     pub(super) fn audited<T>(&self, action: &str, name: &str, done: Result<T, Refusal>) -> Result<T, Refusal> {
         let outcome = match &done {
             Ok(_) => "ok".to_owned(),

@@ -6,7 +6,7 @@ use rawline_broker::cluster::{Card, Cluster, Endpoint};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What a broker calls itself that shares its storage with no other.
+/// The id of a broker that shares its storage with no other.
 const NODE: i32 = 1;
 
 /// The journal whose owner Kafka's clients take for the controller: any broker changes topics.

@@ -14,7 +14,7 @@ const DESCRIBE_CONFIGS: i32 = 10;
 const ALTER_CONFIGS: i32 = 11;
 const IDEMPOTENT_WRITE: i32 = 12;
 
-/// What a client may do with a topic.
+/// The authorized operations on a topic.
 pub(super) fn of_topic(grants: &Grants, name: &str) -> i32 {
     const SEES: i32 = 1 << DESCRIBE | 1 << DESCRIBE_CONFIGS;
     const ADMIN: i32 = SEES | 1 << CREATE | 1 << DELETE | 1 << ALTER | 1 << ALTER_CONFIGS;
@@ -26,7 +26,7 @@ pub(super) fn of_topic(grants: &Grants, name: &str) -> i32 {
     granted.into_iter().filter(|(operation, _)| grants.allows(*operation, name)).fold(0, |all, (_, bits)| all | bits)
 }
 
-/// What a client may do with the broker.
+/// The authorized operations on the broker.
 pub(super) fn of_broker(grants: &Grants) -> i32 {
     let monitor = 1 << DESCRIBE | 1 << CLUSTER_ACTION | 1 << DESCRIBE_CONFIGS | 1 << ALTER | 1 << ALTER_CONFIGS;
     let admin = if grants.admin.matches("") { 1 << CREATE } else { 0 };
@@ -37,10 +37,10 @@ pub(super) fn of_broker(grants: &Grants) -> i32 {
 /// The operations that groups know.
 pub(super) const OF_GROUPS: i32 = 1 << READ | 1 << DELETE | 1 << DESCRIBE | 1 << DESCRIBE_CONFIGS | 1 << ALTER_CONFIGS;
 
-/// What a response says if the client hasn't asked.
+/// The value in a response if the client hasn't requested them.
 const NOT_ASKED: i32 = i32::MIN;
 
-/// The operations, if the client asks for them.
+/// The operations, if the client requests them.
 pub(super) fn asked(is_asked: bool, operations: i32) -> i32 {
     if is_asked { operations } else { NOT_ASKED }
 }

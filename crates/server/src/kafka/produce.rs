@@ -27,12 +27,12 @@ const REFUSED_MAX: usize = 1000;
 /// In requests of this version or later, a partition joins its producer's transaction with the first batch.
 const TRANSACTIONS_FROM: i16 = 12;
 
-/// What a request has for one partition.
+/// The batches of a request for one partition.
 struct Part {
     /// Shared by the partitions of a topic.
     topic: Arc<TopicRef>,
     partition: i32,
-    /// Bytes in buffers, of what is refused too.
+    /// Bytes in buffers, of refused batches too.
     gathered: u64,
     batches: Result<Vec<CheckedRecordBatch>, Refusal>,
 }
@@ -43,7 +43,7 @@ struct Open {
     checker: RecordBatchChecker,
 }
 
-/// Receives a request, begins its appends, and returns what becomes the response.
+/// Receives a request, begins its appends, and returns the future response.
 pub(super) async fn receive<S: AsyncRead + Unpin>(
     client: &Arc<Client>,
     incoming: &mut Incoming<S>,

@@ -19,8 +19,8 @@ pub(super) struct Reply {
     pub holds_buffers: bool,
 }
 
-/// What a request gets: a response, `None` if the client wants none, or an error that closes the connection after the
-/// responses before it.
+/// The result of a request: a response, `None` if the client wants none, or an error that closes the connection after
+/// the responses before it.
 pub(super) type Outcome = Result<Option<Reply>, ConnectionError>;
 
 /// An outcome that may not be known yet.
@@ -63,7 +63,7 @@ impl Reply {
         Reply { holds_buffers: true, ..self }
     }
 
-    /// Both responses, one after the other.
+    /// Both responses, in order.
     pub fn and(mut self, mut next: Reply) -> Reply {
         self.pieces.append(&mut next.pieces);
         Reply { pieces: self.pieces, holds_buffers: self.holds_buffers || next.holds_buffers }

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 /// give up on requests after half a minute.
 const MUTED_MAX: Duration = Duration::from_secs(20);
 
-/// What a connection knows of its client.
+/// The client of a connection.
 pub(super) struct Session(Mutex<Inner>);
 
 struct Inner {
@@ -64,7 +64,7 @@ impl Client {
         let mut session = self.session.inner();
         let generation = access.generation();
         if session.generation != generation {
-            // If there is no place for it among the connections of its changed key, it keeps the one it has.
+            // If the changed key has reached its limit of connections, the connection keeps its earlier place.
             session.caller = access.renewed(&session.caller).unwrap_or_else(Caller::unknown);
             session.generation = generation;
         }
@@ -75,7 +75,7 @@ impl Client {
     pub(super) fn log_in(&self, caller: Arc<Caller>) -> Result<(), String> {
         let place = caller.connect().map_err(|error| error.to_string())?;
         let mut session = self.session.inner();
-        // What was found before the keys were replaced has ended, and is looked for again.
+        // The caller from before the keys were replaced has ended, and is looked up again.
         session.generation = u64::MAX;
         session.caller = caller;
         session.place = Some(place);

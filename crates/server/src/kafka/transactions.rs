@@ -1,7 +1,8 @@
-//! Transactions: EndTxn, and what all requests of transactions share.
+//! Transactions: EndTxn, and helpers of all requests of transactions.
 //!
 //! Only those of KIP-890 are served: a partition joins with its first batch, and the end of a transaction opens the
-//! producer's next instance, so that a late batch can't get into the next transaction. Who ends it makes no difference.
+//! producer's next instance, so that a late batch can't get into the next transaction. This holds whoever ends the
+//! transaction.
 
 use super::Client;
 use super::error::Refusal;
@@ -18,7 +19,7 @@ const NEXT_FROM: i16 = 5;
 /// From this version of EndTxn on, clients know the error of a fenced producer.
 const FENCED_FROM: i16 = 2;
 
-/// Whether a request of a transaction has a version that this broker carries out; the log says so if not.
+/// Whether this broker supports the version of a transaction's request; otherwise it logs the reason.
 pub(super) fn is_known_kind(request: &'static str, version: i16, first: i16) -> bool {
     if version < first {
         tracing::warn!(

@@ -15,7 +15,7 @@ const EVICTED: u64 = u64::MAX;
 /// Anything between: idle since this time.
 const IDLE_SINCE_MIN: u64 = 2;
 
-/// What one connection does. A client that has sent a part of a head is as idle as one that has sent nothing.
+/// The activity of one connection. A client that has sent a part of a head counts as idle.
 #[derive(Debug)]
 pub(crate) struct Activity {
     state: AtomicU64,
@@ -58,7 +58,7 @@ impl Activity {
         self.has_begun.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a message has begun since this was asked before.
+    /// Whether a message has begun since the last call.
     pub fn take_begun(&self) -> bool {
         self.has_begun.load(Ordering::Relaxed) && self.has_begun.swap(false, Ordering::Relaxed)
     }

@@ -31,7 +31,7 @@ impl<S> Handover<S> {
         (!self.kept.is_empty()).then(|| (self.stream, [unread, &self.kept].concat()))
     }
 
-    /// The connection and everything that has arrived on it and isn't used. `unread` is what the library was given.
+    /// The connection and its unused received bytes. `unread` are the bytes passed to the library.
     pub fn into_stream(self, unread: &[u8]) -> (S, Vec<u8>) {
         (self.stream, [unread, &self.front, &self.kept].concat())
     }
@@ -51,7 +51,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Handover<S> {
         if !self.kept.is_empty() {
             return Poll::Ready(Ok(()));
         }
-        // While a request is handled, the library reads only what follows it.
+        // While a request is handled, the library reads only the bytes after it.
         let is_between_requests = self.activity.idle_since().is_some();
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;

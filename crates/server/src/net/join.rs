@@ -13,7 +13,7 @@ const SHORT_BYTES_MAX: usize = 4 << 10;
 /// A response of fewer short pieces takes a few system calls anyway.
 const SHORT_MIN: usize = 64;
 
-/// Maximum size of what is joined of one response in bytes: 4,096 batches of a record of 100 bytes. Pieces after it
+/// Maximum size of the joined pieces of one response in bytes: 4,096 batches of a record of 100 bytes. Pieces after it
 /// are sent as they are.
 const JOINED_BYTES_MAX: u64 = 1 << 20;
 
@@ -23,7 +23,7 @@ pub(crate) struct Joined {
     pub holds_buffers: bool,
 }
 
-/// Joins what is short of many pieces, if there are buffers now.
+/// Joins short pieces, if buffers are free.
 pub(crate) async fn join(peer: &Peer, pieces: Vec<Bytes>) -> Joined {
     let (count, bytes) = within(&pieces, JOINED_BYTES_MAX);
     let (front, rest) = pieces.split_at(count);

@@ -71,7 +71,7 @@ pub(crate) struct Crowd {
     regular: Arc<Semaphore>,
     /// Number of connections that have sent a request and wait for a place.
     waiting: AtomicUsize,
-    /// The last connection waited in vain for a place.
+    /// The last connection timed out while it waited for a place.
     is_overloaded: AtomicBool,
 }
 
@@ -80,7 +80,7 @@ impl Crowd {
         Crowd { regular, waiting: AtomicUsize::new(0), is_overloaded: AtomicBool::new(false) }
     }
 
-    /// While so many connections wait.
+    /// Maximum number of waiting connections.
     #[cfg(test)]
     pub fn of(waiting: usize) -> Arc<Crowd> {
         let crowd = Crowd::new(Arc::new(Semaphore::new(0)));
@@ -254,7 +254,7 @@ impl Listener {
         Accepted { stream, address, place: self.regular.place(permit, false) }
     }
 
-    /// A connection that has waited in vain gets a reserved place, if there is one: there it learns that it is refused.
+    /// A connection whose wait timed out gets a reserved place, if one is free, for the response that refuses it.
     async fn refuse(&mut self, Guest { stream, address, .. }: Guest, sent: Sent) -> Option<Accepted> {
         if sent == Sent::Whole && !self.crowd.is_overloaded.swap(true, Ordering::Relaxed) {
             tracing::warn!("all connections are busy; further ones get 503");
@@ -268,7 +268,7 @@ impl Listener {
         Some(Accepted { stream, address, place })
     }
 
-    /// Accepts no more, and returns what closes the connections that are idle. Those without a place are closed.
+    /// Stops accepting, and returns the handle that closes idle connections. Waiting connections are closed.
     pub fn close(self) -> impl Fn() {
         let Listener { listener, regular, reserve, lobby, .. } = self;
         drop((listener, lobby));

@@ -25,7 +25,7 @@ use tokio::time::{Instant, sleep};
 /// bytes stay in the system's buffer.
 const LOOK_BYTES: usize = 8 << 10;
 
-/// What a protocol says of connections without a place.
+/// A protocol's rules for connections without a place.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Manners {
     /// Whether the first bytes of a connection have a whole request.
@@ -47,7 +47,7 @@ pub(super) struct Guest {
 pub(super) enum Sent {
     /// A request.
     Whole,
-    /// A part of a request that is larger than what is looked at.
+    /// A part of a request that exceeds the inspected bytes.
     Full,
 }
 
@@ -138,7 +138,7 @@ impl Lobby {
     }
 
     /// Gives a place away: to the next connection with a whole request or, if it `is_for_any`, to any. One that has
-    /// sent less comes out of [`Lobby::looked`].
+    /// sent less is returned by [`Lobby::looked`].
     pub fn admit(&mut self, permit: OwnedSemaphorePermit, is_for_any: bool) -> Option<(Guest, OwnedSemaphorePermit)> {
         if let Some(guest) = self.whole.pop_front() {
             return Some((guest, permit));

@@ -186,7 +186,7 @@ impl<S> Paced<S> {
         loop {
             ready!(stalled.check.as_mut().poll(context));
             let now = Instant::now();
-            // Others wait for what it holds, and it has made no progress for a while.
+            // Other requests wait for its buffers, and it has made no progress for a while.
             let is_wanted = || holds_buffers && self.pool.is_scarce() || self.crowd.is_crowded();
             let must_yield = now >= stalled.since + self.waits.body && is_wanted();
             if now >= stalled.until || must_yield {

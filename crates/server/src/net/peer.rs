@@ -50,7 +50,7 @@ pub(crate) struct Peer {
     pub address: IpAddr,
 }
 
-/// Who counts as one peer: an IPv4 address, or an IPv6 network of 64 bits, of which one machine can use every address.
+/// A peer: an IPv4 address, or an IPv6 network of 64 bits, of which one machine can use every address.
 pub(crate) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),
@@ -63,7 +63,7 @@ impl Peer {
         Peer { stream, holder, address }
     }
 
-    /// The client at this address, for whom another broker sends a request on this connection.
+    /// The client at this address whose request another broker forwards on this connection.
     pub fn forwarding(&self, address: IpAddr) -> Self {
         Peer { address, ..self.clone() }
     }
@@ -82,7 +82,7 @@ impl Peer {
 
     /// Whether the client has closed its side of the connection, or the connection is broken.
     pub fn is_gone(&self) -> bool {
-        // What the runtime knows already, without a system call. It doesn't count bytes that are not read yet.
+        // The state known to the runtime, without a system call. It doesn't count bytes that are not read yet.
         match self.stream.lock().ready(Interest::READABLE).now_or_never() {
             Some(Ok(ready)) => ready.is_read_closed(),
             Some(Err(_)) => true,

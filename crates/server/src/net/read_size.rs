@@ -64,7 +64,7 @@ mod tests {
 
     const ROOM: usize = 128 << 10;
 
-    /// The size of the last of so many reads from a system that has `available` bytes each time.
+    /// The size of the last of several reads while `available` bytes are available each time.
     fn last(size: &mut ReadSize, reads: u32, available: usize) -> usize {
         let mut bytes = 0;
         for _ in 0..reads {

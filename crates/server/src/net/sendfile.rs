@@ -2,7 +2,7 @@
 //!
 //! The HTTP library writes by `writev`, which copies into the socket's buffers. Where a piece lies in a mapped file,
 //! this asks the kernel to send the file's pages instead: the same bytes, one copy less. The address of the
-//! piece says which file that is.
+//! piece has its file.
 
 use crate::net::peer::SharedStream;
 use rawline_broker::limits::SENDFILE_BYTES_MIN;
@@ -27,7 +27,7 @@ impl FileSender {
         FileSender { stream, mappings }
     }
 
-    /// What writes to the socket only what it takes at once.
+    /// Writes to the socket without waiting, as much as it accepts.
     pub fn now(&self) -> Now<'_> {
         Now(&self.stream)
     }
@@ -81,7 +81,7 @@ impl AsyncWrite for FileSender {
             Some((0, length, FileRange { file, position })) => self.poll_write_with(context, |stream| {
                 let mut position = position;
                 match rustix::fs::sendfile(stream.as_fd(), &*file, Some(&mut position), length)? {
-                    // A mapped file is never shortened. What follows would be other bytes than those announced.
+                    // A mapped file is never truncated. Continuing would send other bytes than announced.
                     0 => Err(io::ErrorKind::UnexpectedEof.into()),
                     sent => {
                         assert!(sent <= length, "{sent} bytes sent of {length}");

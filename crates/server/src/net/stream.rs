@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// What connections read and write. Over TLS, what was written is sent only after a flush.
+/// The byte stream of a connection. Over TLS, written bytes are sent only after a flush.
 pub(crate) enum Stream {
     Plain(FileSender),
     Tls(TlsSender),
@@ -47,7 +47,7 @@ impl AsyncWrite for Stream {
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
-            // The system has what was written.
+            // The system has the written bytes.
             Stream::Plain(_) => Poll::Ready(Ok(())),
             Stream::Tls(stream) => Pin::new(stream).poll_flush(context),
         }

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 /// for changes.
 const KNOWN_AFTER: Duration = Duration::from_secs(4);
 
-/// Minimum time between two listings of the cards, whose reason anyone can be who connects.
+/// Minimum time between two listings of the cards, since any program that connects can cause one.
 const LOOK_EVERY: Duration = Duration::from_secs(3);
 
 /// Makes known that this broker presents these certificates. With several, it changes them: returns when the others

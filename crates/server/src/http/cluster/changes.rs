@@ -75,7 +75,7 @@ impl cluster::Peers for Peers {
 }
 
 impl Peers {
-    /// What a broker asks that can't prove who it is, since its card can't be stored: whether the other one lives.
+    /// The check of a broker without a card, which can't authenticate: whether the other one responds.
     async fn lives(&self, to: &Card) -> Result<Card, Unanswered> {
         sleep(LIVES_EVERY).await;
         let mut request = Request::new(body(Bytes::new()));

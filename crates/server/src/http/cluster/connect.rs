@@ -26,10 +26,10 @@ const CONNECT_WAIT: Duration = Duration::from_secs(1);
 /// How long the handshakes may take: the other broker may have to read this one's card from the storage.
 const HANDSHAKE_WAIT: Duration = Duration::from_secs(2);
 
-/// What the library may buffer of a request or a response in bytes.
+/// The library's buffer for a request or a response in bytes.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// Why there is no connection.
+/// Why a connection failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConnectError {
     /// It may be there in a moment, or is gone.
@@ -38,7 +38,7 @@ pub(crate) enum ConnectError {
     /// Another program responds, or the brokers' settings don't fit.
     #[error("{0}")]
     Refused(String),
-    /// This broker can't prove who it is, since its card can't be stored.
+    /// This broker can't authenticate, since its card can't be stored.
     #[error("the other broker doesn't know this one, whose card can't be stored")]
     Unproven,
 }
@@ -83,7 +83,7 @@ pub(super) async fn connect(me: &Me, card: &Card) -> Result<(SendRequest<PeerBod
     timeout(HANDSHAKE_WAIT, shaking).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
 }
 
-/// Checks that the other broker is that of the card, and proves to it who this one is. A broker whose card can't be
+/// Authenticates the other broker by its card, and this one to it. A broker whose card can't be
 /// stored has no authority.
 async fn introduce(
     me: &Me,
@@ -129,7 +129,7 @@ async fn exchange<T: Serialize>(
     Ok((status, response.map_err(io::Error::other)?.to_bytes()))
 }
 
-/// What a response says that refuses this broker.
+/// The message of a response that refuses this broker.
 fn sentence(response: &[u8]) -> String {
     serde_json::from_slice(response).map_or_else(|_| NotProven.to_string(), |body: ErrorBody<'_>| body.error.into())
 }

@@ -24,7 +24,7 @@ const REQUEST_HEADERS: [HeaderName; 4] =
 const RESPONSE_HEADERS: [HeaderName; 4] =
     [header::CONTENT_TYPE, header::RETRY_AFTER, header::ALLOW, header::WWW_AUTHENTICATE];
 
-/// Marks a response as the owner's, which has noted what it did.
+/// Marks a response as the owner's, which has already written the audit log.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ByOwner;
 
@@ -49,7 +49,7 @@ pub(crate) async fn forward(
     Ok(forwarded)
 }
 
-/// The request as the owner gets it, and what it was.
+/// The request for the owner, and the original one's path.
 fn outgoing(target: Uri, request: Request<Incoming>) -> (http::request::Parts, Request<PeerBody>) {
     let (head, body) = request.into_parts();
     let mut outgoing = Request::new(Either::Left(body));

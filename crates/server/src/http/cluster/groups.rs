@@ -18,7 +18,7 @@ const LIST_WAIT: Duration = Duration::from_secs(5);
 /// Maximum size of a list in bytes.
 const LIST_BYTES_MAX: usize = 64 << 20;
 
-/// The owners change this often while they are asked, at most.
+/// Maximum number of changes of the owners during a request.
 const ATTEMPTS_MAX: usize = 3;
 
 /// The groups that other brokers coordinate, as far as they show them to the client.

@@ -39,7 +39,7 @@ pub(crate) async fn proof(
     request: Request<Incoming>,
 ) -> Result<ApiResponse, ApiError> {
     let proof: Proof = message(request).await?;
-    // What was answered counts for one proof.
+    // An answer is valid for one proof.
     let Some(Introduced::Answered(answering)) = session.introduced().take() else {
         return Err(ApiError::peer_unknown());
     };

@@ -5,8 +5,8 @@
 //! receives it from another one handles it, even if the owner has changed since. That is always safe, because a
 //! broker that isn't the owner can append too. So there are no loops, and a dead owner costs one attempt to connect.
 //!
-//! Brokers prove to each other who they are, once for each connection (`handshake.rs`). A forwarded request names its
-//! client, whom the owner judges as if the client had asked there (`sender.rs`).
+//! Brokers authenticate each other once for each connection (`handshake.rs`). A forwarded request names its
+//! client, and the owner checks the client's grants as if it had sent the request there (`sender.rs`).
 
 mod brokers;
 mod caller;

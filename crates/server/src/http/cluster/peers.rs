@@ -31,7 +31,7 @@ pub(crate) enum SendError {
     Lost(hyper::Error),
 }
 
-/// For whom a request is sent.
+/// The client for which a request is sent.
 pub(crate) enum Asker {
     /// This broker.
     Broker,
@@ -45,7 +45,7 @@ pub(crate) struct Client {
     pub caller: Arc<Caller>,
     /// Where it connects from.
     pub address: IpAddr,
-    /// The key that it has sent, for a broker that can't prove who it is.
+    /// The key that it has sent, for a broker that can't authenticate.
     pub authorization: Option<HeaderValue>,
 }
 
@@ -59,11 +59,11 @@ pub(crate) struct Exchanged {
 pub(crate) struct Connection {
     broker: BrokerId,
     sender: SendRequest<PeerBody>,
-    /// `None` if this broker could not prove who it is: then it may ask what its clients may ask.
+    /// `None` if this broker couldn't authenticate: then it has only the grants of its clients.
     authority: Option<Authority>,
 }
 
-/// With what this broker's requests on a connection are authenticated.
+/// The key that authenticates this broker's requests on a connection.
 pub(super) struct Authority {
     key: ConnectionKey,
     /// The number of the newest request.
@@ -75,7 +75,7 @@ impl Authority {
         Authority { key, newest: 0 }
     }
 
-    /// Adds who sends a request.
+    /// Adds the sender of a request.
     fn sign(&mut self, request: &mut Request<PeerBody>, client: Option<&Client>) {
         let caller = client.map(|client| caller::text(&client.caller, client.address, &self.key));
         self.newest += 1;
@@ -93,7 +93,7 @@ impl Authority {
 }
 
 impl Connection {
-    /// Adds to a request for whom it is; false if this connection can't be used for that.
+    /// Adds the client to a request; false if this connection can't be used for it.
     fn sign(&mut self, request: &mut Request<PeerBody>, asker: &Asker) -> bool {
         // Of an attempt before this one.
         for name in [rawline_contract::header::PEER, rawline_contract::header::CALLER, header::AUTHORIZATION] {

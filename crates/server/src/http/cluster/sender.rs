@@ -13,7 +13,7 @@ use rawline_contract::header;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-/// Who sends a request.
+/// The sender of a request.
 pub(crate) struct Sender {
     pub caller: Arc<Caller>,
     /// The broker between the client and this one, if there is one.
@@ -30,19 +30,19 @@ impl From<Arc<Caller>> for Sender {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Via {
     pub broker: BrokerId,
-    /// Where the client is that it forwards a request of; `None` if it asks for itself.
+    /// The address of the client whose request it forwards; `None` for a request of its own.
     pub client: Option<IpAddr>,
 }
 
-/// What is known of the broker that has opened a connection.
+/// The broker that has opened a connection, as far as it has authenticated.
 pub(crate) enum Introduced {
-    /// It has to prove who it is.
+    /// It has to authenticate.
     Answered(Box<Answering>),
     /// It has.
     Proven(Box<Proven>),
 }
 
-/// A broker that has proven who it is.
+/// An authenticated broker.
 pub(crate) struct Proven {
     broker: BrokerId,
     public: PublicKey,
@@ -76,14 +76,15 @@ impl Proven {
     }
 }
 
-/// The value of a header that is there once.
+/// The value of a header that occurs once.
 fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();
     values.next().filter(|_| values.next().is_none()).and_then(|value| value.to_str().ok())
 }
 
-/// Who sends a request with the header of brokers. A broker forwards what the owner of a journal handles for its
-/// clients, and the owner judges the client; for itself, it asks for what is between brokers only.
+/// The sender of a request with the header of brokers. A broker forwards requests that the owner of a journal handles
+/// for its clients, and the owner checks the client's grants; on its own behalf, it sends only requests between
+/// brokers.
 pub(crate) fn sender<B>(
     api: &Api,
     session: &Session,

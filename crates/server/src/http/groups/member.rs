@@ -170,7 +170,7 @@ impl Joining {
         }
     }
 
-    /// The shares of all members, and what stands for the partitions that are divided, if this one leads.
+    /// The shares of all members, and the hash of the assigned partitions, if this one leads.
     async fn divide(&self, joined: &Joined) -> Result<(Vec<(Arc<str>, Bytes)>, Option<u64>), ApiError> {
         if joined.leader != joined.member {
             return Ok((Vec::new(), None));
@@ -221,13 +221,13 @@ impl Joining {
     }
 }
 
-/// What a member wants. One that says what can't be read wants nothing.
+/// The topics that a member wants; none if its metadata can't be read.
 fn wanting((member, instance, said): &(Arc<str>, Option<Arc<str>>, Bytes)) -> Wanting<String> {
     let topics = ConsumerSubscription::parse(said).unwrap_or_default().topics.into_iter().collect();
     Wanting { member: member.clone(), instance: instance.clone(), topics }
 }
 
-/// What a group divides.
+/// The partitions that a group assigns.
 struct Division {
     /// The number of partitions of each topic that exists.
     partitions: BTreeMap<String, u32>,

@@ -27,7 +27,7 @@ use std::sync::Arc;
 /// Maximum size of a request's JSON in bytes.
 const REQUEST_BYTES_MAX: usize = 1 << 20;
 
-/// A state as the API shows it, which doesn't distinguish who divides the partitions.
+/// A state as the API shows it, for both kinds of groups.
 fn shown(state: GroupState) -> rawline_contract::GroupState {
     match state {
         GroupState::Empty => rawline_contract::GroupState::Empty,
@@ -155,7 +155,7 @@ async fn offsets(api: &Api, caller: &Caller, group: &str) -> Result<Vec<GroupOff
     Ok(offsets)
 }
 
-/// Commits offsets: of a member, or of a group that has none.
+/// Commits offsets: of a member, or of a group without members.
 pub(crate) async fn commit(
     api: &Api,
     caller: &Arc<Caller>,

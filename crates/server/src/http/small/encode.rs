@@ -9,7 +9,7 @@ use std::time::{Duration, UNIX_EPOCH};
 /// Size of a response to an append, and some room, in bytes.
 const RESPONSE_BYTES: usize = 256;
 
-/// A connection with few requests at once keeps a buffer of so many bytes for its responses.
+/// Size of the response buffer that a connection with few concurrent requests keeps, in bytes.
 const KEPT_BYTES: usize = 2048;
 
 /// The value of the `Date` header, which changes once per second.
@@ -29,7 +29,7 @@ impl DateText {
     }
 }
 
-/// Responses, one after the other, as the library would write them. A connection keeps their memory.
+/// Responses in order, as the library would write them. A connection keeps their memory.
 #[derive(Default)]
 pub(super) struct Responses {
     bytes: Vec<u8>,

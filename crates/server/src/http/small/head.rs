@@ -10,7 +10,7 @@ use rawline_contract::{MediaType, path};
 /// More headers than any client of ours sends; the library takes requests that have more.
 const HEADERS_MAX: usize = 24;
 
-/// The headers that change what a request means. One that is not here and not read below changes nothing.
+/// The headers that change the meaning of a request. All headers that aren't here or read below are ignored.
 const UNUSUAL: [header::HeaderName; 7] = [
     header::TRANSFER_ENCODING,
     header::EXPECT,
@@ -21,7 +21,7 @@ const UNUSUAL: [header::HeaderName; 7] = [
     rawline_contract::header::PEER,
 ];
 
-/// What the first bytes of a connection are.
+/// The kind of request at the beginning of the bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Found<'a> {
     /// A small append, complete.
@@ -41,7 +41,7 @@ pub(super) struct SmallAppend<'a> {
     /// The topic's name, not checked.
     pub topic: &'a str,
     pub partition: u64,
-    /// Of a producer that asks for an exactly-once append.
+    /// The producer's epoch of an exactly-once append.
     pub epoch: Option<u16>,
     pub host: &'a [u8],
     pub authorization: Option<&'a [u8]>,
@@ -117,7 +117,7 @@ fn plain<'a>(request: &httparse::Request<'_, 'a>) -> Option<(SmallAppend<'a>, us
     Some((append, usize::try_from(body_bytes).ok()?))
 }
 
-/// Topic, partition and epoch, if nothing in the query is encoded, unknown, or there twice.
+/// Topic, partition and epoch, if no parameter of the query is encoded, unknown or duplicate.
 fn plain_query(query: &str) -> Option<(&str, u64, Option<u16>)> {
     if query.bytes().any(|byte| byte == b'%' || byte == b'+') {
         return None;
@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(append.authorization, Some(&b"Bearer k"[..]));
     }
 
-    /// Whatever arrives, what is found lies in what has arrived.
+    /// For any bytes, the parsed parts lie within them.
     #[test]
     fn damaged_requests_are_taken_apart_within_their_bounds() {
         use rand::{RngExt, SeedableRng};

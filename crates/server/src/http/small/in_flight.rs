@@ -28,7 +28,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// While so many appends of a connection have no response, no more are read from it: those in flight of a client that
+/// Maximum number of appends in flight on a connection, beyond which no more are read: those in flight of a client that
 /// shares the connection among its callers. Each holds at most one block of the pool.
 const IN_FLIGHT_MAX: usize = 64;
 

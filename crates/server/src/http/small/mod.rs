@@ -26,11 +26,11 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::timeout;
 
-/// Size of a connection's buffer in bytes, and the limit of a small append, its head included: what is read at once.
+/// Size of a connection's buffer in bytes, which is read at once, and the limit of a small append with its head.
 const BUFFER_BYTES: usize = SMALL;
 
 /// How long the rest of a body is waited for: many clients send it after the head. The library waits for slower ones,
-/// and for how long depends on what else the broker does.
+/// and for how long depends on the broker's other work.
 const BODY_WAIT: Duration = Duration::from_millis(20);
 
 /// Whether these bytes begin with a small append, of which not more than the body may be missing.
@@ -38,9 +38,9 @@ pub(crate) fn begins(received: &[u8]) -> bool {
     matches!(head::find(received, BUFFER_BYTES), Found::Append(_) | Found::Partial { is_head_whole: true })
 }
 
-/// Serves small appends until something else arrives. Returns what has arrived of that, or `None` when the connection
-/// is to be closed. `front` has arrived already. Appends are read and begun while earlier ones are being stored: on a
-/// bucket, a connection that many callers share would otherwise give each commit one buffer of requests.
+/// Serves small appends until another request arrives. Returns the received bytes of that, or `None` when the
+/// connection is to be closed. `front` has arrived already. Appends are read and begun while earlier ones are being
+/// stored: on a bucket, a connection that many callers share would otherwise give each commit one buffer of requests.
 pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
     api: &Api,
     peer: &Peer,
@@ -81,13 +81,13 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
                 Some(Err(_)) => return None,
                 None => return Some(received),
             },
-            // The library has a response to a request that is cut off.
+            // The library responds to a truncated request.
             else => return (!received.is_empty()).then_some(received),
         }
     }
 }
 
-/// Begins the appends that have arrived. Returns what follows them; `None` if the connection is being closed.
+/// Begins the received appends. Returns the rest of the bytes; `None` if the connection is being closed.
 async fn begin(
     api: &Api,
     session: &Session,
@@ -133,7 +133,7 @@ async fn read<S: AsyncRead + Unpin>(
     }
 }
 
-/// What follows the small appends that have arrived.
+/// The kind of bytes after the received small appends.
 enum Next {
     /// A request for the library.
     Other,
@@ -143,7 +143,7 @@ enum Next {
     Later,
 }
 
-/// The small appends at the beginning of what has arrived, and what follows them.
+/// The small appends at the beginning of the received bytes, and the kind of the rest.
 fn arrived<'a>(api: &Api, session: &Session, received: &'a [u8]) -> (Vec<SmallAppend<'a>>, Next) {
     let mut appends = Vec::new();
     let mut rest = received;
@@ -164,7 +164,7 @@ fn arrived<'a>(api: &Api, session: &Session, received: &'a [u8]) -> (Vec<SmallAp
 }
 
 /// Whether the request may be sent here, as `crate::http::admit` decides it for all others. What isn't admitted goes to
-/// the library, which says why.
+/// the library, which responds with the reason.
 fn is_admitted(api: &Api, session: &Session, append: &SmallAppend<'_>) -> bool {
     let journal = || api.broker.journal_of(append.topic);
     let is_forwarded = api.broker.cluster().is_some_and(|cluster| cluster.is_owned_by_other(journal()));

@@ -9,7 +9,7 @@ use std::fmt::Write;
 pub(super) struct Around {
     /// Up to the offset.
     pub before: String,
-    /// What follows it.
+    /// The rest of the text.
     pub after: String,
 }
 

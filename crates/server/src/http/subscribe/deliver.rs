@@ -11,7 +11,7 @@ use rawline_contract::subscription::ControlMessage;
 use rawline_contract::{Payload, ShortId, code};
 use std::time::Duration;
 
-/// What comes next.
+/// The next delivery.
 pub(super) enum Step {
     /// Something other than records.
     Say(ControlMessage<'static>),
@@ -25,16 +25,16 @@ pub(super) enum Step {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Size {
     pub records_max: u64,
-    /// 0 for what a read returns at most.
+    /// 0 for the maximum of a read.
     pub bytes_max: u64,
     /// Whether the form leaves out the batches' checksums.
     pub verify: bool,
-    /// Whether batches without records are delivered, which say that their offsets have none.
+    /// Whether empty batches are delivered, which cover removed offsets.
     pub has_gaps: bool,
 }
 
 impl Wanted {
-    /// Waits for what comes next. May be dropped while it waits.
+    /// Waits for the next delivery. Cancel-safe.
     pub async fn next(&mut self, api: &Api) -> Result<Event, ApiError> {
         let caller = self.caller.clone();
         tokio::select! {
@@ -52,7 +52,7 @@ impl Wanted {
         Ok(self.subscription.next(&api.broker).await?)
     }
 
-    /// What to do about an event, in order.
+    /// The actions for an event, in order.
     pub async fn steps(&mut self, api: &Api, event: Event, size: Size) -> Vec<Step> {
         match event {
             Event::Deleted { topic } => vec![Step::Say(ControlMessage::Deleted { topic: topic.to_string().into() })],

@@ -1,7 +1,7 @@
 //! A subscription as a stream of server-sent events: a streaming body.
 //!
-//! The HTTP library asks for the next piece when it has sent those before, so nothing is read for a subscriber that
-//! doesn't take what it got.
+//! The HTTP library polls the next piece when it has sent the previous ones, so nothing is read for a subscriber that
+//! doesn't read.
 
 use super::control;
 use super::deliver::{self, Size, Step};
@@ -30,7 +30,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::{Instant, sleep_until};
 
-/// What is rendered at once: records, and their bytes as stored. The first record is always included.
+/// Limits of one rendered group: records, and their stored bytes. The first record is always included.
 const GROUP: Size = Size { records_max: 4096, bytes_max: 128 << 10, verify: true, has_gaps: false };
 
 /// Size of the text of a group in bytes, unless its first event alone is larger. Other records are in the next group.
@@ -39,7 +39,7 @@ const TEXT_BYTES: u64 = 6 * BLOCK_BYTES as u64;
 /// How long after records were passed over a client learns the cursor.
 const CURSOR_AFTER: Duration = Duration::from_secs(1);
 
-/// A text's JSON has at most so many times its bytes, and that of nearly all structured values.
+/// The maximum ratio of a text's JSON to its bytes, which nearly all structured values stay below too.
 const TEXT_FACTOR: u64 = 6;
 const VALUE_FACTOR: u64 = 12;
 
@@ -49,7 +49,7 @@ const RECORD_AROUND_BYTES: u64 = 128;
 /// A larger record isn't rendered outside the buffers first.
 const SMALL_BYTES: usize = 16 << 10;
 
-/// The response whose body is the stream; that of `HEAD` ends at once.
+/// The response whose body is the stream; for `HEAD` it ends at once.
 pub(super) fn response(api: &Arc<Api>, peer: &Peer, method: &Method, wanted: Wanted) -> Result<ApiResponse, ApiError> {
     let permit = long_poll::connection_permit(api)?;
     let mut response = match method == Method::HEAD {
@@ -64,7 +64,7 @@ pub(super) fn response(api: &Arc<Api>, peer: &Peer, method: &Method, wanted: Wan
     Ok(response)
 }
 
-/// A subscription and what is left to send of it.
+/// A subscription and its unsent events.
 struct Events {
     api: Arc<Api>,
     peer: Peer,
@@ -113,7 +113,7 @@ fn stream(
 }
 
 impl Events {
-    /// Waits for what comes next, and renders it.
+    /// Waits for the next delivery, and renders it.
     async fn proceed(&mut self) {
         let api = self.api.clone();
         let event = tokio::select! {
@@ -178,7 +178,7 @@ impl Events {
         self.wanted.subscription.delivered(records, next_offset, end);
     }
 
-    /// Renders the events of what was read.
+    /// Renders the events of read records.
     async fn render(&mut self, records: &Records, read: ReadAnswer) -> Result<(), ApiError> {
         let (read_end, next_offset) = (read.end_offset, read.next_offset);
         let api = &*self.api;
@@ -192,7 +192,7 @@ impl Events {
         for part in &selected.parts {
             let data = match part.data(api).await {
                 Ok(data) => data,
-                // The next group begins with what can't be read.
+                // The next group begins with the unreadable batch.
                 Err(error) if error.next_offset().is_some() && end > records.offset => break,
                 Err(error) => return Err(error),
             };

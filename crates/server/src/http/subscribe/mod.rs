@@ -1,6 +1,6 @@
 //! `GET /subscribe`: records as they are stored, as server-sent events or on a WebSocket.
 //!
-//! `query.rs` reads the request, the broker's [`Subscription`] knows what comes next, `deliver.rs` reads that.
+//! `query.rs` reads the request, the broker's [`Subscription`] determines the next delivery, `deliver.rs` reads it.
 //! `events.rs` drives a stream of server-sent events, whose text is in `sse.rs`; `socket.rs` drives a WebSocket, whose
 //! messages `rawline_contract::subscription` lays out. `docs/subscriptions.md` describes both to their users.
 
@@ -28,7 +28,7 @@ use std::time::Duration;
 /// After this time without a delivery, a keep-alive is sent, so that the connection isn't taken for broken.
 const SILENCE_MAX: Duration = Duration::from_secs(15);
 
-/// What a subscriber wants.
+/// The settings of a subscription.
 struct Wanted {
     /// Whose grants and quota count.
     caller: Arc<Caller>,

@@ -20,7 +20,7 @@ use std::ops::Range;
 /// the name, the zeros after it, the count, and an offset and a size.
 const AROUND_BYTES: u64 = 10 + 32 + 8 + 8 + 12;
 
-/// What was found.
+/// The result of a search.
 pub(super) struct Found {
     pub frames: Vec<Bytes>,
     pub records: u64,
@@ -37,7 +37,7 @@ struct Run {
     ranges: Vec<Range<usize>>,
 }
 
-/// Looks at what was read.
+/// Applies the filter to read batches.
 pub(super) async fn find(
     api: &Api,
     peer: &Peer,
@@ -57,7 +57,7 @@ pub(super) async fn find(
     for part in &selected.parts {
         let data = match part.data(api).await {
             Ok(data) => data,
-            // The next message begins with what can't be read.
+            // The next message begins with the unreadable batch.
             Err(error) if error.next_offset().is_some() && part.first_offset > records.offset => {
                 end_offset = part.first_offset;
                 break;
@@ -69,7 +69,7 @@ pub(super) async fn find(
         let last = runs.len().saturating_sub(1);
         for (number, Run { time_us, entries, ranges }) in runs.into_iter().enumerate() {
             let (Some((first, _)), Some((newest, _))) = (entries.first(), entries.last()) else { continue };
-            // The last message of a batch says that all of it was looked at.
+            // The last message of a batch covers all its offsets.
             let next_offset = if number == last { end_offset } else { newest + 1 };
             let (first_offset, partition) = (*first, records.number);
             let kind = DeliveryKind::Selection;

@@ -26,7 +26,7 @@ const CURSOR_AFTER: Duration = Duration::from_secs(1);
 /// Batches as they are stored, as far as one read returns them; at most this many bytes, so that partitions take turns.
 const STORED: Size = Size { records_max: 0, bytes_max: 4 << 20, verify: false, has_gaps: true };
 
-/// What a filter looks at at once.
+/// The limits of one step of a filter.
 const FILTERED: Size = Size { records_max: 4096, bytes_max: 1 << 20, verify: true, has_gaps: false };
 
 /// Begins the session.
@@ -49,7 +49,7 @@ pub(super) fn connect<B>(api: &Api, request: &Request<B>, wanted: Wanted) -> Res
 struct Ended {
     code: CloseCode,
     reason: String,
-    /// What the last message says, unless the client has done something wrong.
+    /// The last message, unless the client violated the protocol.
     error: Option<ApiError>,
 }
 

@@ -10,7 +10,7 @@ const ID_BYTES_MAX: usize = 256;
 /// Maximum number of digits of an offset.
 const DIGITS_MAX: usize = 20;
 
-/// What a stream begins with: how long a browser waits before it connects again, and where it continues then.
+/// The beginning of a stream: the browser's wait before it reconnects, and the cursor at which it continues.
 pub(super) fn begin(cursor: Option<&str>) -> String {
     format!("retry: 1000\n\n{}", cursor.map_or(String::new(), id))
 }
@@ -23,7 +23,7 @@ pub(super) fn id(cursor: &str) -> String {
 /// A comment, so that the connection isn't silent.
 pub(super) const KEEP_ALIVE: &str = ": keep-alive\n\n";
 
-/// What the events of one group have in common.
+/// The common parts of the events of one group.
 pub(super) struct Group {
     around: Option<Around>,
     /// The beginning of the data.

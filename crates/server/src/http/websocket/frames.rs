@@ -3,7 +3,7 @@
 use tungstenite::protocol::frame::FrameHeader;
 use tungstenite::protocol::frame::coding::{Data, OpCode};
 
-/// What a message is.
+/// The kind of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FrameKind {
     /// UTF-8.

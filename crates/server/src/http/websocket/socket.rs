@@ -13,7 +13,7 @@ use tungstenite::error::{CapacityError, Error};
 use tungstenite::protocol::frame::CloseFrame;
 use tungstenite::protocol::{Role, WebSocketConfig, WebSocketContext};
 
-/// What is read at once in bytes.
+/// The size of one read in bytes.
 const READ_BYTES: usize = 16 << 10;
 
 /// Pieces that one system call writes.
@@ -44,7 +44,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
     }
 
     /// The client's next message, or `None` when the connection has ended; then it is to be dropped. A client that
-    /// breaks the protocol gets a close frame that says how. May be dropped while it waits.
+    /// violates the protocol gets a close frame with the reason. Cancel-safe.
     pub async fn receive(&mut self) -> Option<Message> {
         loop {
             if let Some(message) = self.receive_now().await? {
@@ -126,13 +126,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
 
     /// Sends a ping.
     pub async fn ping(&mut self) -> io::Result<()> {
-        // What the library can't write now is written with the next message.
+        // Bytes that can't be written now are written with the next message.
         let _ = self.context.write(&mut self.wire, Message::Ping(Bytes::new()));
         self.flush().await
     }
 
-    /// Closes the connection: says why, and waits a moment for the client's own close frame, since a client that has
-    /// sent more than we have read would otherwise not get the reason.
+    /// Closes the connection: sends the reason, and waits a moment for the client's own close frame, since a client
+    /// that has sent more than we have read would otherwise not get the reason.
     pub async fn close(&mut self, code: CloseCode, reason: &str) {
         let end = reason.floor_char_boundary(REASON_BYTES_MAX);
         let (reason, _) = reason.split_at(end);
@@ -145,7 +145,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
         }
     }
 
-    /// Writes what the library has to send.
+    /// Writes the library's pending frames.
     async fn flush(&mut self) -> io::Result<()> {
         if self.wire.sent.has_remaining() {
             self.stream.begin_message(false);
@@ -176,7 +176,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
     }
 }
 
-/// The code of a close frame for what a client did wrong (RFC 6455, section 7.4.1).
+/// The code of a close frame for a client's error (RFC 6455, section 7.4.1).
 fn close_code(error: &Error) -> CloseCode {
     match error {
         Error::Capacity(CapacityError::MessageTooLong { .. }) => CloseCode::Size,

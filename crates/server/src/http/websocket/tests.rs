@@ -51,7 +51,7 @@ fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// What the broker answers to these bytes until it closes.
+/// The broker's response to these bytes until it closes.
 async fn answer(bytes: &[u8]) -> Vec<u8> {
     let (mut socket, _open, mut client) = pair(1 << 20);
     let mut answer = Vec::new();

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;
 use tungstenite::handshake::server::create_response_with_body;
 
-/// What happens on a WebSocket, until it ends.
+/// The task of a WebSocket, until it ends.
 pub(crate) type Session = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 type Begin = Box<dyn FnOnce(Arc<Api>, Peer, WebSocket) -> Session + Send>;
@@ -39,7 +39,7 @@ impl fmt::Debug for Upgrade {
     }
 }
 
-/// Whether a request asks for a WebSocket.
+/// Whether a request is an upgrade to a WebSocket.
 pub(crate) fn is_upgrade(headers: &HeaderMap) -> bool {
     let upgrade = headers.get(header::UPGRADE).map(HeaderValue::as_bytes);
     upgrade.is_some_and(|name| name.eq_ignore_ascii_case(b"websocket"))

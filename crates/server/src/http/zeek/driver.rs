@@ -27,7 +27,7 @@ use std::time::Duration;
 const PUBLISH_MESSAGES_MAX: usize = 4096;
 const PUBLISH_BYTES_MAX: usize = 1 << 20;
 
-/// What is delivered at once: records, and their bytes as stored. The first record is always included.
+/// Limits of one delivery: records, and their stored bytes. The first record is always included.
 const DELIVER_RECORDS_MAX: u64 = 4096;
 const DELIVER_BYTES_MAX: u64 = 64 << 10;
 
@@ -214,7 +214,7 @@ async fn deliver(
         let data = match part.data(api).await {
             Ok(data) => data,
             Err(error) if part.first_offset == offset => return pass_over(socket, feed, records, error).await,
-            // The next turn begins with what can't be read.
+            // The next turn begins with the unreadable batch.
             Err(error) if error.next_offset().is_some() => {
                 next = part.first_offset;
                 break;
@@ -230,7 +230,7 @@ async fn deliver(
                 let detail = format!("{} bytes; read it over HTTP", record.len());
                 text.extend_from_slice(error("too_large", &context, &detail).as_bytes());
             } else if message::write(&head, record, &mut text).is_err() {
-                // Not a structured value: there is no message for it.
+                // Not a structured value: no message can represent it.
                 continue;
             }
             FrameKind::Text.put_header(text.len() as u64, &mut header);

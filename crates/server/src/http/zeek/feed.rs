@@ -1,6 +1,6 @@
 //! The records that a client has subscribed to, without those that it has published itself.
 //!
-//! It holds no records. What it delivers is read from the log, so a slow client costs one read.
+//! It buffers no records. Deliveries are read from the log, so a slow client costs one read.
 
 use super::topic;
 use crate::access::Caller;
@@ -13,13 +13,13 @@ use rawline_contract::Payload;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
-/// What a client has subscribed to.
+/// The subscriptions of a client.
 #[derive(Default)]
 pub(super) struct Feed {
     prefixes: Vec<String>,
     /// None before the client has subscribed, and if it has subscribed to nothing.
     subscription: Option<Subscription>,
-    /// What the client has published itself and isn't passed yet, by topic: it doesn't get it back.
+    /// The client's own published messages that are still ahead, by topic: it doesn't receive them.
     own: BTreeMap<String, VecDeque<Range<u64>>>,
 }
 
@@ -72,7 +72,8 @@ impl Feed {
         }
     }
 
-    /// The partition's records up to `next_offset` are delivered, where `end_offset` is the end of what can be read.
+    /// The partition's records up to `next_offset` are delivered, where `end_offset` is the end of the readable
+    /// records.
     pub fn delivered(&mut self, records: &Records, next_offset: u64, end_offset: u64) {
         if let Some(subscription) = &mut self.subscription {
             subscription.delivered(records, next_offset, end_offset);

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::borrow::Cow;
 
-/// Why a text isn't a message. `context` is what the original says, `detail` what is wrong.
+/// Why a text isn't a message. `context` is the original's message, `detail` the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub context: String,
@@ -21,7 +21,7 @@ pub(super) struct DataMessage {
     pub value: Vec<u8>,
 }
 
-/// What a message has besides its value. The original ignores the type, and a topic may be missing.
+/// The parts of a message other than its value. The original ignores the type, and a topic may be missing.
 #[derive(Deserialize)]
 struct Head<'a> {
     #[serde(default, borrow)]
@@ -49,7 +49,7 @@ pub(super) fn read(text: &str) -> Result<DataMessage, Refusal> {
             refusal(context, error.to_string())
         }
     })?;
-    // Elements are ascending in what the original forwards.
+    // The original forwards elements in ascending order.
     if text.contains("\"set\"") || text.contains("\"table\"") {
         let tree = Value::decode(&value, &Limits::default());
         value = tree.map_err(|error| refusal("contained invalid data", error.to_string()))?.encode();

@@ -1,6 +1,6 @@
 //! `/v1/messages/json`: the WebSocket of Zeek's Broker, over topics of structured values. docs/zeek.md describes it.
 //!
-//! `session.rs` decides what a client's message means and does no I/O; `driver.rs` does what it says.
+//! `session.rs` interprets a client's messages without I/O; `driver.rs` executes the result.
 
 mod driver;
 mod feed;

@@ -7,7 +7,7 @@ use serde_json::json;
 /// Maximum number of prefixes that a client subscribes to: each topic is compared with them.
 const PREFIXES_MAX: usize = 1024;
 
-/// What a message of the client asks for.
+/// The action that a client's message requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Action {
     /// Send this text.
@@ -39,7 +39,7 @@ impl Session {
         Session { endpoint, inputs: None }
     }
 
-    /// What the next message asks for.
+    /// The action that the next message requests.
     pub fn input(&mut self, message: &Message) -> Action {
         let Message::Text(text) = message else {
             return Action::Close(CloseCode::Unsupported, "send text messages; this path accepts no binary ones");
@@ -76,7 +76,7 @@ impl Session {
     }
 }
 
-/// An error as the original writes it, with what is wrong in a field that it doesn't have.
+/// An error in the original's form, with the reason in an additional field.
 pub(super) fn error(code: &str, context: &str, detail: &str) -> String {
     let (context, detail) = (json!(context), json!(detail));
     format!(r#"{{"type":"error","code":"{code}","context":{context},"detail":{detail}}}"#)

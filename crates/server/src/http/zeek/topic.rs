@@ -1,9 +1,9 @@
 //! Names of topics: Zeek's are any text, `/zeek/event/dns`, ours are `zeek.event.dns`.
 //!
 //! A leading `/` is left out and any other is a `.`. Letters, digits, `_` and `-` stay, and every other byte is `-.`
-//! and two hexadecimal digits, also a `/` that would begin the name or follow a `-`. What has no leading `/` begins
-//! with `-.-`. So each text has one name, and a byte's encoding depends on the byte before it only: names of texts with
-//! a common beginning have one.
+//! and two hexadecimal digits, also a `/` that would begin the name or follow a `-`. A name without a leading `/`
+//! begins with `-.-`. So each text has one name, and a byte's encoding depends on the byte before it only: names of
+//! texts with a common beginning have one.
 
 use std::fmt::Write;
 
@@ -55,7 +55,7 @@ pub(super) fn decode(name: &str) -> Option<String> {
     (encode(&topic) == name).then_some(topic)
 }
 
-/// What the names of all topics begin with that begin with `prefix`; others may begin with it, too.
+/// A common prefix of the encoded names of all topics that begin with `prefix`; other names may have it too.
 pub(super) fn name_prefix(prefix: &str) -> String {
     if prefix.is_empty() || prefix == "/" { String::new() } else { encode(prefix) }
 }

@@ -20,14 +20,14 @@ const DELETE: i8 = 1;
 const APPEND: i8 = 2;
 const SUBTRACT: i8 = 3;
 
-/// What is to change of a topic or broker.
+/// Changes of a topic or broker.
 struct Alteration {
     resource_type: i8,
     resource_name: String,
     wanted: Wanted,
 }
 
-/// What is to become of a topic's settings.
+/// The new settings of a topic.
 enum Wanted {
     /// These replace all of them.
     All(Vec<AlterableConfig>),
@@ -49,7 +49,7 @@ pub(super) async fn replace(
     Ok(AlterConfigsResponse { responses, ..AlterConfigsResponse::default() })
 }
 
-/// What isn't mentioned gets its default.
+/// Other settings get their defaults.
 fn replacing(config: &KafkaConfig, configs: &[AlterableConfig]) -> Result<Map<String, Value>, Refusal> {
     let values = configs.iter().map(|wanted| (wanted.name.as_str(), wanted.value.as_deref()));
     let mut changes = settings::defaults();
@@ -71,7 +71,7 @@ pub(super) async fn change(
     Ok(IncrementalAlterConfigsResponse { responses, ..IncrementalAlterConfigsResponse::default() })
 }
 
-/// What one change is in a topic with these settings.
+/// The effect of one change on a topic with these settings.
 fn changing(config: &KafkaConfig, settings: &Settings, wanted: &IncrementalAlterableConfig) -> Result<Change, Refusal> {
     let IncrementalAlterableConfig { name, config_operation, value } = wanted;
     match *config_operation {

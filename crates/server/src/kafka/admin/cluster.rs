@@ -7,7 +7,7 @@ use crate::kafka::{Client, operations};
 use rawline_kafka::ErrorCode;
 use rawline_kafka::messages::{DescribeClusterBroker, DescribeClusterRequest, DescribeClusterResponse};
 
-/// Kafka's numbers of what a client can connect to.
+/// Kafka's numbers of endpoint types.
 const BROKERS: i8 = 1;
 const CONTROLLERS: i8 = 2;
 

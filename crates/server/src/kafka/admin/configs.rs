@@ -14,25 +14,25 @@ use rawline_kafka::messages::{
 use rawline_kafka::{Api, ErrorCode};
 use std::sync::Arc;
 
-/// Kafka's numbers of what has settings.
+/// Kafka's numbers of resource types.
 const TOPIC: i8 = 2;
 const BROKER: i8 = 4;
 const BROKER_LOGGER: i8 = 8;
 const CLIENT_METRICS: i8 = 16;
 const GROUP: i8 = 32;
 
-/// From this version on, ListConfigResources asks for other kinds than [`CLIENT_METRICS`].
+/// From this version on, ListConfigResources requests other kinds than [`CLIENT_METRICS`].
 const KINDS_FROM: i16 = 1;
 
 /// Roughly how many settings a topic or a broker has.
 const SETTINGS: usize = 50;
 
-/// What has settings.
+/// A resource with settings.
 pub(super) enum Resource {
     Topic(Arc<Topic>),
     /// This broker.
     Broker,
-    /// All brokers. What they have in common can't be set.
+    /// All brokers. Their common settings can't be changed.
     AllBrokers,
 }
 
@@ -88,7 +88,7 @@ pub(super) async fn describe(
     Ok(DescribeConfigsResponse { results, ..DescribeConfigsResponse::default() })
 }
 
-/// Lists what has settings. Here these are topics and brokers; the other kinds that Kafka knows have none.
+/// Lists the resources with settings: topics and brokers. Kafka's other kinds have no settings here.
 pub(super) async fn list(
     client: &Client,
     version: i16,
@@ -120,7 +120,7 @@ pub(super) async fn list(
     ListConfigResourcesResponse { config_resources, ..Default::default() }
 }
 
-/// Those of its settings that are asked for.
+/// The requested settings.
 async fn settings_of(client: &Client, resource: &DescribeConfigsResource) -> Result<Vec<Described>, Refusal> {
     let mut found =
         match Resource::find(client, Api::DescribeConfigs, resource.resource_type, &resource.resource_name).await? {
@@ -128,7 +128,7 @@ async fn settings_of(client: &Client, resource: &DescribeConfigsResource) -> Res
             Resource::Broker => settings::of_broker(client),
             Resource::AllBrokers => Vec::new(),
         };
-    // As in Kafka, no name stands for all.
+    // As in Kafka, no names means all.
     let wanted = resource.configuration_keys.as_deref().unwrap_or_default();
     found.retain(|setting| wanted.is_empty() || wanted.iter().any(|name| name == setting.name));
     Ok(found)

@@ -54,7 +54,7 @@ async fn end_of(client: &Client, topic: &str, asked: &OffsetForLeaderPartition) 
     Ok((asked.leader_epoch == EPOCH).then_some(end))
 }
 
-/// Fails if a client knows a leader's epoch that has not been. A negative one stands for none.
+/// Fails if a client knows a leader's epoch that never existed. A negative one means none.
 pub(in crate::kafka) fn check(current_leader_epoch: i32) -> Result<(), Refusal> {
     if current_leader_epoch <= EPOCH {
         return Ok(());

@@ -23,7 +23,7 @@ pub(super) async fn describe(
     if let Err(Refusal { code, .. }) = client.may_monitor(Api::DescribeLogDirs) {
         return DescribeLogDirsResponse { error_code: code.into(), ..DescribeLogDirsResponse::default() };
     }
-    // Sizes are found for all partitions of a topic, whichever are asked for.
+    // Sizes are computed for all partitions of a topic, whichever are requested.
     let topics = request.topics.as_ref().map_or_else(|| client.kafka.broker.topics().len(), Vec::len);
     building.begin(topics.saturating_mul(TOPIC_PARTITIONS_MAX as usize)).await;
     let topics = match request.topics {

@@ -66,7 +66,7 @@ pub(super) async fn respond(
     }))
 }
 
-/// What a request names: topics, or what else has settings.
+/// The resources that a request names: topics, or others with settings.
 struct Subjects<T> {
     repeated: BTreeSet<T>,
 }
@@ -98,7 +98,7 @@ async fn each<T, F: Future>(changes: Vec<T>, carry_out: impl FnMut(T) -> F) -> V
     stream::iter(changes.into_iter().map(carry_out)).buffered(CHANGES_MAX).collect().await
 }
 
-/// What a response says about a change: the error's number and its message.
+/// The result of a change in a response: the error's number and its message.
 fn outcome(changed: Result<(), Refusal>) -> (i16, Option<String>) {
     match changed {
         Ok(()) => (ErrorCode::None.into(), None),

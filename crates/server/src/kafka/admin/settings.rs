@@ -28,7 +28,7 @@ pub(super) struct Described {
     pub value: String,
     pub source: Source,
     pub is_read_only: bool,
-    /// The broker's setting that counts where a topic has none, and its value.
+    /// The broker's default for the topic's setting, and its value.
     pub default: Option<(&'static str, String)>,
 }
 
@@ -84,7 +84,7 @@ pub(super) fn of_broker(client: &Client) -> Vec<Described> {
     all
 }
 
-/// A change of the topic's settings: the name of one, and what it becomes.
+/// A change of one of the topic's settings: its name and new value.
 pub(super) type Change = Option<(String, Value)>;
 
 /// What setting one of Kafka's settings changes.
@@ -100,7 +100,7 @@ pub(super) fn unset(name: &str) -> Result<Change, Refusal> {
     Ok(TopicSetting::named(name)?.changes().map(|member| (member, Value::Null)))
 }
 
-/// What makes all settings their defaults.
+/// The changes that restore all defaults.
 pub(super) fn defaults() -> Map<String, Value> {
     OF_TOPICS.iter().filter_map(TopicSetting::changes).map(|member| (member, Value::Null)).collect()
 }
@@ -153,7 +153,7 @@ pub(super) fn changes<'a>(
     merged(values.map(|(name, value)| (name, set(config, name, value))))
 }
 
-/// All changes together. Fails if one of Kafka's settings is changed twice.
+/// All changes together. Fails if one of Kafka's settings is changed more than once.
 pub(super) fn merged<'a>(
     changes: impl Iterator<Item = (&'a str, Result<Change, Refusal>)>,
 ) -> Result<Map<String, Value>, Refusal> {

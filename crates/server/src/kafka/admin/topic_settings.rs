@@ -16,7 +16,7 @@ const RETAIN_HOURS: &str = "retain_hours";
 /// The topic's setting with the number of bytes that it keeps.
 const RETAIN_BYTES: &str = "retain_bytes";
 
-/// The topic's setting of what becomes of old records.
+/// The topic's setting for the cleanup of old records.
 const POLICY: &str = "cleanup_policy";
 
 /// The topic's setting with the time for which tombstones stay, in hours.
@@ -25,7 +25,7 @@ const TOMBSTONE_HOURS: &str = "tombstone_hours";
 /// The topic's setting with the maximum size of a batch.
 const BATCH_BYTES_MAX: &str = "batch_bytes_max";
 
-/// What the names of topics' settings begin with that are only kept: Kafka's name follows.
+/// The prefix of the names of kept settings, before Kafka's name.
 const KEPT: &str = "kafka.";
 
 const MS_PER_HOUR: f64 = 3_600_000.0;
@@ -33,7 +33,7 @@ const MS_PER_HOUR: f64 = 3_600_000.0;
 /// Stands for no limit.
 const UNLIMITED: i64 = -1;
 
-/// As a limit, stands for none: [`i64::MAX`].
+/// As a limit, means none: [`i64::MAX`].
 const NEVER: &str = "9223372036854775807";
 
 /// A setting's type. The numbers are Kafka's.
@@ -52,28 +52,28 @@ pub(super) enum Kind {
 pub(super) struct TopicSetting {
     pub name: &'static str,
     pub kind: Kind,
-    /// The broker's setting that counts where a topic has none.
+    /// The broker's default for the topic's setting.
     pub of_broker: Option<&'static str>,
     pub means: Means,
 }
 
-/// What a setting of topics is here.
+/// The kind of a topic's setting.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Means {
     /// The age up to which the topic keeps records.
     Age,
     /// The number of bytes that the topic keeps.
     Bytes,
-    /// What becomes of old records.
+    /// The cleanup of old records.
     Policy,
     /// How long tombstones stay in a compacted topic.
     TombstoneAge,
     /// The maximum size of a batch.
     BatchBytes,
-    /// Kept and reported, and without an effect, which no producer or consumer notices. Its default, and the values
-    /// that Kafka allows.
+    /// Stored and described, but without effect, which no producer or consumer notices. Has its default, and Kafka's
+    /// valid values.
     Kept(&'static str, Check),
-    /// The same in all topics, since others would promise what the broker doesn't do. Its value, and why no other.
+    /// The same in all topics, since the broker doesn't support other values. Has its value, and the reason.
     Fixed(&'static str, &'static str),
 }
 
@@ -216,7 +216,7 @@ impl TopicSetting {
         }
     }
 
-    /// What the topic's setting becomes for this value; `None` if the value is what the setting is in all topics.
+    /// The topic's setting for this value; `None` if it is the fixed value of all topics.
     pub fn parse(&self, config: &KafkaConfig, value: &str) -> Result<Option<Value>, Refusal> {
         let value = value.trim();
         match self.means {
@@ -240,7 +240,7 @@ impl TopicSetting {
         }
     }
 
-    /// A limit; `None` if there is to be no limit.
+    /// A limit; `None` for no limit.
     fn parse_limit(&self, value: &str) -> Result<Option<i64>, Refusal> {
         match value.parse() {
             Ok(UNLIMITED) => Ok(None),
@@ -252,7 +252,7 @@ impl TopicSetting {
         }
     }
 
-    /// What becomes of old records.
+    /// The cleanup of old records.
     fn parse_policy(&self, value: &str) -> Result<Value, Refusal> {
         let has = |element| elements(value).any(|found| found.eq_ignore_ascii_case(element));
         let is_known = |element: &str| ["compact", "delete"].iter().any(|known| element.eq_ignore_ascii_case(known));

@@ -17,7 +17,7 @@ const DEFAULT: i32 = -1;
 /// How many copies of a partition there are. The storage keeps them safe.
 const REPLICAS: i16 = 1;
 
-/// What was created, or would be.
+/// The created topic, or the result of a dry run.
 struct Created {
     topic_id: Uuid,
     partitions: u32,
@@ -119,7 +119,7 @@ fn partitions_of(client: &Client, topic: &CreatableTopic) -> Result<u32, Refusal
     partitions::checked(if topic.num_partitions == DEFAULT { 1 } else { topic.num_partitions })
 }
 
-/// The number of partitions of which the request says which brokers are to have them.
+/// The number of partitions that the request assigns to brokers.
 fn assigned(client: &Client, topic: &CreatableTopic) -> Result<u32, Refusal> {
     if (topic.num_partitions, topic.replication_factor) != (DEFAULT, DEFAULT as i16) {
         let message = "where brokers are assigned, the number of partitions and the replication factor have to be -1";

@@ -5,7 +5,7 @@ use super::read::Found;
 use rawline_broker::limits::READ_OBJECTS_MAX;
 use std::collections::BTreeSet;
 
-/// What was found of a request's partitions, by their places.
+/// The results of a request's partitions, by their places.
 pub(super) struct Progress {
     found: Vec<Option<Found>>,
     /// The places of the partitions that are to be read. Those that come first in the request are read first.
@@ -18,13 +18,13 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// At the beginning, all of so many partitions are to be read.
+    /// At the beginning, all partitions are to be read.
     pub fn new(partitions: usize) -> Progress {
         let found = std::iter::repeat_with(|| None).take(partitions).collect();
         Progress { found, to_read: (0..partitions).collect(), bytes: 0, pieces: 0, has_failed: false }
     }
 
-    /// The place of the next partition that is to be read. What was found of it before counts no more.
+    /// The place of the next partition to read. Its earlier result is discarded.
     pub fn next(&mut self) -> Option<usize> {
         let place = self.to_read.pop_first()?;
         self.forget(place);
@@ -72,7 +72,7 @@ impl Progress {
         self.to_read.extend(places);
     }
 
-    /// What was found, when all was read.
+    /// The results, once all partitions were read.
     pub fn into_found(self) -> Vec<Found> {
         assert!(self.to_read.is_empty(), "{} partitions are to be read", self.to_read.len());
         let all = self.found.len();
@@ -101,7 +101,7 @@ mod tests {
         Found { fetched, records: Vec::new(), pieces: 0, holds_buffers }
     }
 
-    /// Reads what is to be read; returns the places.
+    /// Reads the partitions to read; returns their places.
     fn read(progress: &mut Progress, mut found: impl FnMut(usize) -> Found) -> Vec<usize> {
         let mut places = Vec::new();
         while let Some(place) = progress.next() {

@@ -13,7 +13,7 @@ use rawline_kafka::ErrorCode;
 use rawline_kafka::fetch::{FetchPartition, FetchedPartition};
 use std::time::Duration;
 
-/// What was found of one partition.
+/// The result of one partition.
 pub(super) struct Found {
     pub fetched: FetchedPartition,
     pub records: Vec<Bytes>,
@@ -24,7 +24,7 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// What the response says of a partition that can't be read.
+    /// The response for a partition that can't be read.
     pub fn refused(partition: i32, Refusal { code, message }: Refusal) -> Found {
         tracing::debug!(partition, message, "refused a Kafka client's fetch");
         Found::without_records(FetchedPartition {
@@ -55,7 +55,7 @@ pub(super) async fn read_one(
     let (topic, wanted) = asked.at(place);
     let partition = watched.partition(client, topic, wanted.partition, place).await?;
     epochs::check(wanted.leader_epoch)?;
-    // Before the read: what isn't read now is waited for.
+    // Before the read, so that later records wake the request.
     let bounds = partition.bounds();
     if is_at_end(wanted.offset, asked.view, bounds) {
         return Ok(Found::without_records(describe(wanted, bounds, bounds.stable_offset)));
@@ -64,7 +64,7 @@ pub(super) async fn read_one(
     let bytes_max = u64::try_from(wanted.bytes_max).unwrap_or_default().min(left);
     let (mut records, mut pieces, mut holds_buffers, mut aborted) = (Vec::new(), 0, false, Vec::new());
     if bytes_max > 0 || is_first {
-        // 0 stands for no limit.
+        // 0 means no limit.
         let bytes_max = bytes_max.max(1);
         let request = ReadRequest { offset, records_max: 0, bytes_max, wait: Duration::ZERO, verify: false };
         let read = partition.read_as(&request, asked.view).await?;

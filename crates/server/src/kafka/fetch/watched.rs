@@ -12,17 +12,17 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// A connection watches up to this many partitions that a request doesn't ask for, and as many again as it does.
+/// A connection watches up to this many partitions that a request doesn't name, plus as many as it does.
 /// Clients leave out some for a while: those that are paused, and those whose records they haven't handed over yet.
 const SPARE_MAX: usize = 64;
 
-/// What a connection watches between two requests.
+/// The partitions that a connection watches between two requests.
 #[derive(Default)]
 pub(in crate::kafka) struct Kept(Mutex<Option<Box<Watched>>>);
 
 /// The partitions that a connection fetches from.
 pub(super) struct Watched {
-    /// Who may read them.
+    /// The caller that may read them.
     caller: Arc<Caller>,
     watch: Watch,
     /// By the keys of the watch.
@@ -39,12 +39,12 @@ struct Entry {
     number: usize,
     /// Its handle, which ends with the topic.
     partition: Weak<Partition>,
-    /// The newest request that has asked for it, and its place there.
+    /// The newest request with this partition, and its place there.
     asked: (u64, usize),
 }
 
 impl Kept {
-    /// What the connection watches, if its client is who it was then.
+    /// The connection's watched partitions, if its client is still the same.
     pub(super) fn take(&self, caller: &Arc<Caller>) -> Box<Watched> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         let mut watched =
@@ -69,12 +69,12 @@ impl Watched {
         Watched { caller, watch, entries, keys, request: 0, room: None }
     }
 
-    /// Whether this is who may read them.
+    /// Whether this caller may read them.
     pub fn is_for(&self, caller: &Arc<Caller>) -> bool {
         Arc::ptr_eq(&self.caller, caller)
     }
 
-    /// Whether there is room for what a request of so many partitions needs while it waits, and what is kept after it.
+    /// Whether there is memory for a waiting request of this many partitions, and for the state kept after it.
     pub fn find_room(&mut self, watching: &Arc<Semaphore>, asked: usize) -> bool {
         let wanted = asked.max(self.watch.len());
         let held = self.room.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);

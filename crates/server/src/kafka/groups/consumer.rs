@@ -20,14 +20,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The epochs with which members say that they leave: for good, and as an instance that comes back.
+/// The epochs with which members leave: permanently, and as an instance that returns.
 const LEAVES: i32 = -1;
 const LEAVES_FOR_A_WHILE: i32 = -2;
 
 /// From this version on, members choose their ids.
 const CHOOSES_ID_FROM: i16 = 1;
 
-/// What stands for an epoch of one that has left for a while, when it is described.
+/// The described epoch of a member that has left temporarily.
 const AWAY: i32 = -2;
 
 /// A member whose protocol is the new one, when it is described.
@@ -58,7 +58,7 @@ pub(super) async fn heartbeat(
     }
 }
 
-/// The member's epoch, and what it may read unless it has left.
+/// The member's epoch, and its partitions unless it has left.
 async fn beat(
     client: &Client,
     header: &RequestHeader,
@@ -144,7 +144,7 @@ impl From<GroupError> for Refusal {
     /// To a member of a consumer group.
     fn from(error: GroupError) -> Refusal {
         let code = match &error {
-            // As Kafka says that a group is none of these.
+            // Kafka's error for a group of another kind.
             GroupError::OtherProtocol => ErrorCode::GroupIdNotFound,
             error => code_of(error),
         };
@@ -161,7 +161,7 @@ impl From<OffsetError> for Refusal {
     }
 }
 
-/// The partitions that a member says it reads. No partition's number is negative.
+/// The partitions that a member claims to read. No partition's number is negative.
 fn partitions(owned: &[ConsumerGroupTopicPartitions]) -> Partitions {
     let of_topic = |of: &ConsumerGroupTopicPartitions| {
         let topic = TopicId::from_bytes(of.topic_id.0);

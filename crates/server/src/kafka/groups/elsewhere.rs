@@ -103,7 +103,7 @@ pub(super) fn refuse(client: &Client, request: Request, granted: ErrorCode) -> R
             DescribeGroupsResponse { groups: request.groups.into_iter().map(group).collect(), ..Default::default() }
                 .into()
         }
-        // Those who list groups ask every broker.
+        // Clients that list groups ask every broker.
         Request::ListGroups(_) => ListGroupsResponse::default().into(),
         Request::DeleteGroups(request) => {
             let group = |group_id: String| DeletableGroupResult { error_code: codes.group(&group_id), group_id };

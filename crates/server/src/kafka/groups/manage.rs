@@ -76,7 +76,7 @@ pub(super) fn describe(client: &Client, version: i16, request: DescribeGroupsReq
     DescribeGroupsResponse { groups, ..DescribeGroupsResponse::default() }
 }
 
-/// What a client learns of a group with topics that it may not see, as in Kafka.
+/// The description of a group with topics that the client may not see, as in Kafka.
 pub(super) const HIDDEN_TOPICS: &str =
     "The group has described topic(s) that the client is not authorized to describe.";
 
@@ -126,7 +126,7 @@ pub(super) fn list(client: &Client, request: &ListGroupsRequest) -> ListGroupsRe
         wanted.is_empty() || wanted.iter().any(|wanted| wanted.eq_ignore_ascii_case(found))
     };
     let caller = client.caller();
-    // Those who list groups ask every broker for those that it coordinates.
+    // Clients that list groups ask every broker for the groups that it coordinates.
     let is_seen = |name: &str| caller.grants().group(name).is_ok() && !client.is_led_elsewhere(name);
     let seen = client.kafka.broker.groups().into_iter().filter(|(name, _)| is_seen(name));
     let groups = seen.filter_map(|(name, status)| {

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 /// From this version on, a member without an id gets one first.
 const NEEDS_ID_FROM: i16 = 4;
-/// From this version on, a leader can be asked to keep the division.
+/// From this version on, a response can tell a leader to keep the assignment.
 const SKIPS_FROM: i16 = 9;
 
 /// Clients look for the coordinator again.

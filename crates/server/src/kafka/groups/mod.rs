@@ -35,7 +35,7 @@ pub(super) const APIS: &[Api] = &[
     Api::ConsumerGroupDescribe,
 ];
 
-/// What becomes the response to a request of one of [`APIS`].
+/// The future response to a request of one of [`APIS`].
 pub(super) async fn respond(client: &Arc<Client>, header: &RequestHeader, request: Request) -> Pending {
     let version = header.version;
     if !matches!(request, Request::FindCoordinator(_)) {
@@ -125,7 +125,7 @@ fn later<R: Into<Response>>(
     }
 }
 
-/// Kafka's numbers of what has a coordinator.
+/// Kafka's numbers of coordinator types.
 const GROUP: i8 = 0;
 const TRANSACTION: i8 = 1;
 

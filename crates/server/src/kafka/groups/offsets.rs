@@ -18,7 +18,7 @@ use rawline_kafka::{Api, ErrorCode};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
-/// From this version on, a request asks for several groups.
+/// From this version on, a request has several groups.
 const GROUPS_FROM: i16 = 8;
 
 /// From this version on, members of consumer groups can commit: clients of older ones don't know their errors.
@@ -172,7 +172,7 @@ pub(super) async fn fetch(client: &Client, version: i16, request: OffsetFetchReq
         let topics = fetched(client, version, &request.group_id, request.topics, require_stable).await;
         return OffsetFetchResponse { topics, ..OffsetFetchResponse::default() };
     }
-    // A group or a partition that a request repeats is answered once: it may stand for much metadata.
+    // A duplicate group or partition gets one response, since it may have much metadata.
     let mut seen = HashSet::new();
     let mut groups = Vec::new();
     for group in request.groups {
@@ -212,7 +212,7 @@ fn refused_group(code: ErrorCode, asked: Option<Vec<OffsetFetchRequestTopic>>) -
     OffsetFetchResponse { error_code: code.into(), topics: topics.collect(), ..OffsetFetchResponse::default() }
 }
 
-/// A member of a consumer group that says who it is must have the group's epoch, so that it doesn't begin at an offset
+/// A member of a consumer group that sends its id must have the group's epoch, so that it doesn't begin at an offset
 /// after which others have read.
 fn check_member(client: &Client, group: &OffsetFetchRequestGroup) -> Result<(), GroupError> {
     match &group.member_id {
@@ -224,7 +224,7 @@ fn check_member(client: &Client, group: &OffsetFetchRequestGroup) -> Result<(), 
     }
 }
 
-/// The offsets of a group: those that are asked for, or all. What is committed and what a transaction may still commit
+/// The offsets of a group: the requested ones, or all. An offset that an open transaction may still commit
 /// is read at one moment: in between, a transaction could end.
 async fn fetched(
     client: &Client,

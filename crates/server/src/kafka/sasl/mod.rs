@@ -24,7 +24,7 @@ pub(super) const LOGIN_WAIT: Duration = Duration::from_secs(10);
 /// Maximum size of a request of a client that isn't authenticated, in bytes.
 pub(super) const LOGIN_BYTES_MAX: u64 = 8 << 10;
 
-/// What clients authenticate with, if the broker has keys.
+/// The supported mechanisms, if the broker has keys.
 pub(super) struct Sasl {
     access: Access,
     /// Of the keys that the broker was started with.
@@ -60,7 +60,7 @@ impl Sasl {
         Some(Sasl { access: access.clone(), sha_256, sha_512 })
     }
 
-    /// Whom a client with this user name can prove to be.
+    /// The callers as which a client with this user name can authenticate.
     fn candidates(&self, hash: Hash, user: &str) -> Candidates {
         let fixed = match hash {
             Hash::Sha256 => &self.sha_256,
@@ -94,7 +94,7 @@ impl Login {
         matches!(self, Login::Done)
     }
 
-    /// Fails if a client that isn't authenticated may not ask for this.
+    /// Fails if a client that isn't authenticated may not send this request.
     pub fn allow(&self, api: Api) -> Result<(), ConnectionError> {
         match api {
             Api::ApiVersions | Api::SaslHandshake | Api::SaslAuthenticate => Ok(()),
@@ -103,7 +103,7 @@ impl Login {
         }
     }
 
-    /// Fails if the client was refused: after the response that says so.
+    /// Fails if the client was refused, after the response with the reason.
     pub fn check(&self) -> Result<(), ConnectionError> {
         match self {
             Login::Refused(reason) => Err(ConnectionError::Login { reason: reason.clone() }),

@@ -33,12 +33,12 @@ pub enum TlsError {
         /// The system's error.
         reason: String,
     },
-    /// A file has not what it should have.
+    /// A file lacks its content.
     #[error("{path:?} has no {what} in PEM ({reason})")]
     Content {
         /// The file.
         path: PathBuf,
-        /// What is missing.
+        /// The missing content.
         what: &'static str,
         /// The error of the parser.
         reason: String,

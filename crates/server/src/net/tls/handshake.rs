@@ -36,7 +36,7 @@ const PLACE_CHECK: Duration = Duration::from_millis(20);
 /// Minimum time between two lines of the log about failures of one kind. Anyone can make a handshake fail.
 const LOG_EVERY: Duration = Duration::from_secs(1);
 
-/// What a client reads that speaks HTTP without TLS.
+/// The response to a client that uses HTTP without TLS.
 const PLAIN_HTTP: &str = "this port speaks TLS; use https:// in the broker's address\n";
 
 pub(super) struct Handshakes {
@@ -45,7 +45,7 @@ pub(super) struct Handshakes {
     failed: Sparse,
 }
 
-/// Why there is no connection.
+/// Why a handshake failed.
 enum Failed {
     /// The client speaks something else.
     Hello(Hello),
@@ -92,7 +92,7 @@ impl Tls {
                 self.log(protocol, address, &failed);
                 match failed {
                     Failed::Hello(Hello::Http) => refuse(socket, &plain_http()).await,
-                    // The client has an alert that says why.
+                    // The client got an alert with the reason.
                     Failed::Handshake(_) => refuse(socket, "").await,
                     Failed::Hello(_) | Failed::Time | Failed::Evicted => {}
                 }
@@ -151,7 +151,7 @@ impl Tls {
     }
 }
 
-/// What can be done about a failed handshake, if that is known.
+/// Advice for a failed handshake, if the cause is known.
 fn hint(error: &io::Error) -> &'static str {
     let tls = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
     match tls {

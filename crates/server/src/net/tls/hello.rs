@@ -1,6 +1,6 @@
 //! The protocol of a client, recognized by its first bytes.
 
-/// What the first byte of a connection begins.
+/// The protocol that the first byte of a connection indicates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hello {
     /// A TLS handshake.

@@ -24,7 +24,7 @@ use rustls::ServerConfig;
 use std::collections::HashSet;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// What a connection over TLS takes in addition to a plain one while little arrives on it, in bytes: the session's
+/// The additional memory of an idle connection over TLS, in bytes: the session's
 /// state and its smallest buffer, measured as 4.4 KiB while it is idle, and a part of a record.
 pub const TLS_CONNECTION_BYTES: u64 = 16 << 10;
 
@@ -47,7 +47,7 @@ struct Current {
     kafka: Arc<ServerConfig>,
 }
 
-/// What is spoken within TLS.
+/// The protocol within TLS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Protocol {
     Http,

@@ -43,7 +43,7 @@ pub(crate) async fn reload<F: Future<Output = ()>>(tls: Option<&Tls>, announce: 
 }
 
 impl Tls {
-    /// What is new in the files.
+    /// The changed contents of the files.
     fn load_again(&self) -> Result<Option<Current>, TlsError> {
         let loaded = self.0.files.load()?;
         if self.current().loaded.is_same(&loaded) {

@@ -10,7 +10,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::server::TlsStream;
 
-/// Encrypts what is written. Says so to the mappings when that reads a mapped file, unlike `sendfile`.
+/// Encrypts written bytes. Reports pages of mapped files to the mappings, because unlike `sendfile` it reads them.
 pub(crate) struct TlsSender {
     stream: Box<TlsStream<FileSender>>,
     mappings: Option<Arc<Mappings>>,
