@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 fn main() {
     let root = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").unwrap());
     let dist = root.join("../../console/dist");
-    // The folder is there in a fresh clone: Cargo would run this in every build if it weren't.
+    // The folder exists in a fresh clone: otherwise Cargo would run this in every build.
     println!("cargo::rerun-if-changed={}", dist.display());
     println!("cargo::rerun-if-changed=build.rs");
     let mut names: Vec<String> = std::fs::read_dir(&dist)

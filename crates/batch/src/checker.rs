@@ -24,7 +24,7 @@ pub struct BatchMeta {
     pub crc32c: u32,
     /// How its data is compressed.
     pub codec: Codec,
-    /// The producer's id; 0 if it has none.
+    /// The producer's id; 0 without one.
     pub producer_id: u64,
     /// The producer's number for the first record.
     pub sequence: u64,
@@ -146,7 +146,7 @@ impl Checker {
     }
 }
 
-/// What follows a header: sizes, data, padding.
+/// The part after the header: sizes, data, padding.
 #[derive(Debug, Clone)]
 struct Body {
     header: Header,

@@ -98,7 +98,7 @@ impl std::fmt::Debug for Packer {
 pub(crate) struct ZstdPacker(Option<zstd::bulk::Compressor<'static>>);
 
 impl ZstdPacker {
-    /// Appends one frame, which says how long its content is, to `out`. After an error `out` holds what it held before.
+    /// Appends one frame, which has the length of its content, to `out`. After an error `out` is unchanged.
     pub(crate) fn append(&mut self, raw: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
         let mut zstd = match self.0.take() {
             Some(zstd) => zstd,

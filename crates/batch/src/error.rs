@@ -58,9 +58,9 @@ pub enum BatchError {
         records: u32,
         /// The header's length of the data.
         data_bytes: u32,
-        /// What they make.
+        /// Their sum.
         expected: u64,
-        /// What the header says.
+        /// The length in the header.
         found: u32,
     },
     /// The sizes add up to 2^32 or more.
@@ -74,7 +74,7 @@ pub enum BatchError {
     SizesSum {
         /// The sum.
         sum: u64,
-        /// What the header says, or the length of the data given to be sealed.
+        /// The length in the header, or of the data to seal.
         raw_bytes: u32,
     },
     /// Uncompressed data whose length is not `raw_bytes`.
@@ -108,7 +108,7 @@ pub enum BatchError {
         /// The limit.
         limit: u64,
     },
-    /// Compressed data that is not what its codec and sizes say.
+    /// Compressed data that doesn't match its codec or sizes.
     #[error("the data can't be decompressed: {reason}; its producer must send it again")]
     Decompress {
         /// The codec's message.
@@ -130,7 +130,8 @@ pub enum BatchError {
 }
 
 impl BatchError {
-    /// What a producer can do: always fix the batch. A reader that finds one in the store reports its own error.
+    /// How a producer can handle it: always by fixing the batch. A reader that finds one in the store reports its own
+    /// error.
     pub fn kind(&self) -> Kind {
         Kind::FixRequest
     }

@@ -53,7 +53,7 @@ impl<'a> Front<'a> {
         HEADER_BYTES + size_of_val(self.sizes)
     }
 
-    /// The checksum of the batch up to its data, as it is now.
+    /// The current checksum of the batch up to its data.
     pub(crate) fn crc(&self) -> u32 {
         self.header.front_crc(self.sizes.as_bytes())
     }

@@ -72,13 +72,13 @@ pub struct Header {
     pub slice: bool,
     /// Number of records, at least one.
     pub records: u32,
-    /// Size of the data as it is in the batch, in bytes.
+    /// Size of the data in the batch, compressed or not, in bytes.
     pub data_bytes: u32,
     /// Sum of the sizes: size of the data when decompressed, in bytes.
     pub raw_bytes: u32,
     /// When the producer made the batch: microseconds since the Unix epoch, by its clock.
     pub created_us: u64,
-    /// Who made it; 0 if unknown. Reserved for exactly-once appends.
+    /// The id of its producer; 0 if unknown. Used by exactly-once appends.
     pub producer_id: u64,
     /// The producer's number for the first record, for exactly-once appends.
     pub sequence: u64,
@@ -161,7 +161,7 @@ impl Header {
         Ok(())
     }
 
-    /// The header's bytes, with `crc32c` as it is in the field.
+    /// The header's bytes, with the checksum of the field `crc32c`.
     ///
     /// The caller makes sure that the batch is at most `u32::MAX` bytes long.
     pub fn encode(&self) -> [u8; HEADER_BYTES] {

@@ -1,9 +1,9 @@
-//! What a caller can do about an error.
+//! How a caller can handle an error.
 //!
 //! The whole workspace shares this one enum: it decides HTTP statuses, retries and exit codes. It lives here because
 //! this is the only crate that both the broker and its clients see.
 
-/// What a caller can do about an error.
+/// How a caller can handle an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// The request is wrong. Sending it again fails in the same way.

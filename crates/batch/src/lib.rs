@@ -47,7 +47,7 @@ impl Limits {
 
 impl Default for Limits {
     /// 32 MiB a batch, 1 Mi records, 64 MiB decompressed: three of the default 10 MiB commits fit in a batch, and
-    /// a consumer can hold what one batch unpacks to.
+    /// a consumer can hold one decompressed batch.
     fn default() -> Self {
         Limits { batch_bytes_max: 32 << 20, records_max: 1 << 20, raw_bytes_max: 64 << 20 }
     }
@@ -91,7 +91,7 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
     crc_fast::crc32_iscsi(bytes)
 }
 
-/// CRC32C of two pieces, the second of which is `second_bytes` bytes long, from that of each.
+/// CRC32C of two concatenated pieces from the CRC32C of each; the second has `second_bytes` bytes.
 ///
 /// Zeros after the first piece multiply its checksum, a polynomial modulo the generator, by x to the power of their
 /// number of bits. The library's own function squares 32 x 32 matrices for it, which takes as long as reading 100 kB.

@@ -24,7 +24,7 @@ impl<'a> Batch<'a> {
         Ok(batch)
     }
 
-    /// Checks the batch at the front of `bytes` and returns what follows it.
+    /// Checks the batch at the beginning of `bytes` and returns the rest.
     pub fn parse_prefix(bytes: &'a [u8], limits: &Limits) -> Result<(Batch<'a>, &'a [u8]), BatchError> {
         let (batch, rest) = Batch::locate(bytes, limits)?;
         let (front, body) = batch.bytes.split_at(HEADER_BYTES);
@@ -86,7 +86,7 @@ impl<'a> Batch<'a> {
         self.sizes
     }
 
-    /// The data as it is in the batch: compressed if the codec says so.
+    /// The data in the batch, compressed if it has a codec.
     pub fn data(&self) -> &'a [u8] {
         self.data
     }
@@ -187,7 +187,7 @@ pub(crate) fn first_nonzero(padding: &[u8]) -> Option<usize> {
     padding.iter().position(|&byte| byte != 0)
 }
 
-/// The checks of what follows a header, in the order of `docs/format.md`. The checksum comes first, so that damage is
+/// The checks of the part after a header, in the order of `docs/format.md`. The checksum comes first, so that damage is
 /// never mistaken for a producer's mistake.
 pub(crate) fn check_contents(
     header: &Header,

@@ -9,7 +9,7 @@ pub const BLOCK_BYTES: usize = 8 << 10;
 
 /// The CRC32C of a batch up to its data, up to the end of each block of its data, and up to the data's end.
 ///
-/// They are computed once, from bytes that match the batch's own checksum. What they say of a part follows from the
+/// They are computed once, from bytes that match the batch's own checksum. The checksum of a part follows from the
 /// producer's checksum and not from the bytes as they are now: a bit that flips later never gets a matching checksum.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PrefixChecksums(Box<[u32]>);
@@ -67,24 +67,24 @@ impl PrefixChecksums {
         Ok(checksum)
     }
 
-    /// Checks that the front is that of the batch, as it was.
+    /// Checks that the batch's front is unchanged.
     pub(crate) fn check_front(&self, front: &Front<'_>) -> Result<(), BatchError> {
         let blocks = (front.header().data_bytes as usize).div_ceil(BLOCK_BYTES);
         let computed = front.crc();
         if self.0.len() != blocks + 1 {
-            // A damaged header, or that of another batch.
+            // A damaged header, or the header of another batch.
             return Err(BatchError::Crc { stored: front.header().crc32c, computed });
         }
         self.check(front, computed, 0)
     }
 
-    /// Checks what was computed of the batch up to the end of block `number`, counted from 1.
+    /// Checks the computed checksum of the batch up to the end of block `number`, counted from 1.
     fn check(&self, front: &Front<'_>, computed: u32, number: usize) -> Result<(), BatchError> {
         let expected = self.prefix(number);
         if computed == expected {
             return Ok(());
         }
-        // What the checksum of the batch would be with this difference only.
+        // The checksum of the batch with only this difference.
         let stored = front.header().crc32c;
         let end = front.data_position() + (number * BLOCK_BYTES).min(front.header().data_bytes as usize);
         let rest_bytes = front.header().batch_bytes() as usize - end;

@@ -26,7 +26,7 @@ impl Slice {
 }
 
 impl Batch<'_> {
-    /// Cuts out the records `range`. Creation time and producer stay; the sequence becomes that of the first record
+    /// Slices the records `range`. Creation time and producer stay; the sequence becomes that of the first record
     /// cut out.
     ///
     /// All of the batch is read, because its own checksum is verified: damage never gets a matching one.
@@ -84,7 +84,7 @@ impl Front<'_> {
         };
         assert!(header.batch_bytes() <= whole.batch_bytes(), "a slice {header:?} is longer than its batch {whole:?}");
         let padding = padding(header.padding_bytes());
-        // The data's checksum is that of the batch up to its end, less what precedes it.
+        // The data's checksum follows from that of the batch up to its end and that of the part before it.
         let data_crc = crc32c_concat(before_crc, end_crc, end - start);
         let front_crc = header.front_crc(sizes.as_bytes());
         let crc = crc32c_concat(front_crc, data_crc, end - start);

@@ -2,7 +2,7 @@
 
 #![allow(clippy::disallowed_methods)]
 
-/// What the log shows, from `RUST_LOG`.
+/// The log filter, from `RUST_LOG`.
 pub fn log_filter() -> Option<String> {
     std::env::var("RUST_LOG").ok()
 }

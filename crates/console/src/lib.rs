@@ -1,6 +1,6 @@
 //! The files of the console, as `make console` has built them from the folder `console`.
 //!
-//! They are embedded twice, as they are and compressed: a response then takes no memory, whatever its client accepts.
+//! They are embedded uncompressed and compressed, so that a response takes no memory, whatever its client accepts.
 
 /// A file of the console.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ pub struct BrokerList {
     pub brokers: Vec<BrokerInfo>,
 }
 
-/// A broker, as the one that is asked sees it.
+/// A broker, as the responding one sees it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BrokerInfo {
     /// Names a run of a broker.
@@ -28,7 +28,7 @@ pub struct BrokerInfo {
     /// The numbers of the journals that it owns.
     #[serde(default)]
     pub journals: Vec<u32>,
-    /// Whether it is the one that is asked.
+    /// Whether it is the responding broker.
     pub is_me: bool,
     /// Whether it stores nothing.
     pub is_read_only: bool,
@@ -44,11 +44,11 @@ pub struct BrokerInfo {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BrokerState {
-    /// It is there.
+    /// It responds.
     Live,
     /// It is about to stop.
     Leaving,
-    /// The broker that is asked can't reach it.
+    /// The responding broker can't reach it.
     Unreachable,
     /// It has not stored its card for a while.
     Silent,

@@ -2,12 +2,12 @@
 
 use rawline_batch::{BatchError, Kind};
 
-/// An error's stable name, what a caller can do about it, and its HTTP status.
+/// An error's stable name, its kind, and its HTTP status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Code {
     /// For programs; never changes.
     pub name: &'static str,
-    /// What a caller can do.
+    /// How a caller can handle it.
     pub kind: Kind,
     /// The HTTP status.
     pub status: u16,
@@ -31,7 +31,7 @@ const fn status_of(kind: Kind) -> u16 {
     }
 }
 
-/// What a caller can do about a response with this status: the only thing known of a proxy's response, and the kind of
+/// The kind of an error with this status: the only thing known of a proxy's response, and the kind of
 /// every [`Code`] with the status.
 pub const fn kind_of_status(status: u16) -> Kind {
     match status {
@@ -72,7 +72,7 @@ codes! {
     QUERY_DURATION = "query_duration", FixRequest;
     /// Not a time.
     QUERY_TIME = "query_time", FixRequest;
-    /// A parameter that the request doesn't have or has twice, parameters that don't belong together, or a value that a
+    /// An unknown or duplicate parameter, parameters that exclude each other, or a value that a
     /// parameter can't have.
     QUERY_INVALID = "query_invalid", FixRequest;
     /// A query of measurements that would take too long.
@@ -113,9 +113,9 @@ codes! {
     PRODUCER_FENCED = "producer_fenced", FixRequest, 409;
     /// The body ended early.
     BODY_CUT_OFF = "body_cut_off", FixRequest;
-    /// The response doesn't fit the buffers in the form asked for.
+    /// The response doesn't fit the buffers in the requested form.
     ANSWER_TOO_LARGE = "answer_too_large", FixRequest;
-    /// The store can't do what was asked for.
+    /// The store can't do what was requested.
     BAD_REQUEST = "bad_request", FixRequest;
     /// An HTTP/1.1 request without exactly one valid `Host`.
     HOST_MISSING = "host_missing", FixRequest;
@@ -123,7 +123,7 @@ codes! {
     WEBSOCKET_NEEDED = "websocket_needed", FixRequest;
     /// No key, or a wrong one.
     UNAUTHORIZED = "unauthorized", FixRequest, 401;
-    /// The request is for brokers only, or says that a broker sends it, and this broker doesn't know that one.
+    /// The request is for brokers only, or claims to be from a broker that this one doesn't know.
     PEER_UNKNOWN = "peer_unknown", FixRequest, 401;
     /// A web page sends a request to a broker that has no key.
     ORIGIN_REFUSED = "origin_refused", FixRequest, 403;

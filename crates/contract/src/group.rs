@@ -57,7 +57,7 @@ pub struct GroupInfo {
     pub strategy: String,
     /// By id.
     pub members: Vec<MemberInfo>,
-    /// What it has committed, by topic and partition.
+    /// Its committed offsets, by topic and partition.
     pub offsets: Vec<GroupOffset>,
 }
 
@@ -66,10 +66,10 @@ pub struct GroupInfo {
 pub struct MemberInfo {
     /// Its id.
     pub member: String,
-    /// The name under which it comes back after a restart, if it has one.
+    /// The instance under which it returns after a restart, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance: Option<String>,
-    /// What its program calls itself.
+    /// The name of its program.
     pub client: String,
     /// The address that it connects from.
     pub address: String,
@@ -86,7 +86,7 @@ pub struct GroupPartition {
     pub partition: u32,
 }
 
-/// How far a group has come in a partition.
+/// A group's offset and lag in a partition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupOffset {
     /// The topic.
@@ -97,9 +97,9 @@ pub struct GroupOffset {
     pub offset: u64,
     /// Offset that the partition's next record will get.
     pub next_offset: u64,
-    /// Number of records that it hasn't come to.
+    /// Number of records that it hasn't read yet.
     pub lag: u64,
-    /// What was committed with the offset.
+    /// Metadata committed with the offset.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub metadata: String,
 }
@@ -114,7 +114,7 @@ pub struct CommitRequest {
     /// The generation that the member knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generation: Option<u32>,
-    /// The name under which the member comes back after a restart, if it has one.
+    /// The instance under which the member returns after a restart, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance: Option<String>,
     /// Each is committed by itself.
@@ -132,7 +132,7 @@ pub struct CommitOffset {
     pub partition: u32,
     /// Offset of the next record that the group wants.
     pub offset: u64,
-    /// What the consumer wants to find again with it.
+    /// Metadata that the consumer stores with it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub metadata: String,
 }
@@ -144,7 +144,7 @@ impl CommitOffset {
     }
 }
 
-/// What a member sends to join a group, for the first time or again.
+/// The request of a member that joins a group, for the first time or again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JoinRequest {
@@ -153,10 +153,10 @@ pub struct JoinRequest {
     /// Its id, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub member: Option<String>,
-    /// A name under which it comes back to the same partitions after a restart.
+    /// The instance under which it gets its partitions back after a restart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance: Option<String>,
-    /// What its program calls itself.
+    /// The name of its program.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub client: String,
     /// The member is gone after this time without a request, in milliseconds.
@@ -186,7 +186,7 @@ pub struct Membership {
     pub generation: u32,
     /// The partitions that the member reads.
     pub partitions: Vec<MemberPartition>,
-    /// Of the member that leads the group: a number that stands for the partitions that were divided, for its
+    /// Of the member that leads the group: a hash of the assigned partitions, for its
     /// heartbeats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub divided: Option<u64>,

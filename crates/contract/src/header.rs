@@ -14,5 +14,5 @@ pub const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 pub const OWNER: HeaderName = HeaderName::from_static("rawline-owner");
 /// Shows that another broker sends a request: its number on the connection, and a code that authenticates it.
 pub const PEER: HeaderName = HeaderName::from_static("rawline-peer");
-/// The client for whom another broker sends a request.
+/// The client of a request that another broker forwards.
 pub const CALLER: HeaderName = HeaderName::from_static("rawline-caller");

@@ -66,7 +66,7 @@ pub struct ProducerInstance {
 pub struct Ticket {
     /// The value of the parameter `ticket`.
     pub ticket: String,
-    /// After this time it opens no more subscriptions.
+    /// The time until which it opens subscriptions.
     pub expires_in_seconds: u64,
 }
 

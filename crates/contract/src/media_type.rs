@@ -48,7 +48,7 @@ impl MediaType {
         found.or_else(|| name.eq_ignore_ascii_case("application/jsonl").then_some(MediaType::Lines))
     }
 
-    /// As [`MediaType::parse`] for `Accept`, where a range such as `*/*` stands for the form that is its default.
+    /// As [`MediaType::parse`] for `Accept`, where a range such as `*/*` means its default form.
     pub fn parse_range(value: &str) -> Option<MediaType> {
         match essence(value) {
             "*/*" => Some(MediaType::Multipart),

@@ -42,7 +42,7 @@ pub const BROKERS: &str = "/brokers";
 pub const BROKER_HELLO: &str = "/brokers/hello";
 /// The second step.
 pub const BROKER_PROOF: &str = "/brokers/proof";
-/// What a broker has stored: from one broker to another.
+/// Changes of a broker's journals: from one broker to another.
 pub const BROKER_CHANGES: &str = "/brokers/changes";
 /// The files of the console, each below this path.
 pub const CONSOLE: &str = "/console/";

@@ -144,7 +144,7 @@ pub fn timestamp(time_us: u64) -> Timestamp {
     time.unwrap_or(Timestamp::MAX)
 }
 
-/// What a record of Kafka's has in place of a time.
+/// The value of a missing time in a Kafka record.
 const NO_TIME_MS: i64 = -1;
 
 /// The time of a record of Kafka's, from milliseconds since the Unix epoch, also before it. As [`timestamp`], one that

@@ -10,7 +10,7 @@ use std::num::NonZeroU64;
 pub struct TopicInfo {
     /// Its name.
     pub name: String,
-    /// Offset of the oldest record of one partition: of the one that was asked for, or of partition 0.
+    /// Offset of the oldest record of one partition: of the requested one, or of partition 0.
     pub first_offset: u64,
     /// Offset that the next record of the same partition will get.
     pub next_offset: u64,
@@ -26,7 +26,7 @@ pub struct TopicInfo {
     /// Time of the newest commit, by the broker's clock; none in an empty topic.
     #[serde(default)]
     pub latest_commit_at: Option<Timestamp>,
-    /// What its records are.
+    /// The type of its records.
     #[serde(default)]
     pub payload: Payload,
     /// Records are deleted when they are older; none keeps them.
@@ -35,7 +35,7 @@ pub struct TopicInfo {
     /// The oldest records are deleted while the objects of all partitions have more bytes; none keeps them.
     #[serde(default)]
     pub retain_bytes: Option<u64>,
-    /// What becomes of old records.
+    /// The cleanup of old records.
     #[serde(default, skip_serializing_if = "CleanupPolicy::is_default")]
     pub cleanup_policy: CleanupPolicy,
     /// In a compacted topic, tombstones stay for this long; none: a day.
@@ -71,7 +71,7 @@ impl TopicInfo {
         }
     }
 
-    /// The extent of each partition, in order. Of a description without it, only that of partition 0 is known.
+    /// The extent of each partition, in order. Without it, only that of partition 0 is known.
     pub fn extents(&self) -> Vec<Extent> {
         if self.offsets.is_empty() { vec![self.extent()] } else { self.offsets.clone() }
     }
@@ -88,11 +88,11 @@ pub struct TopicList {
     pub topics: Vec<TopicInfo>,
 }
 
-/// What to change of a topic's settings. What is `None` stays as it is; `Some(None)` sets the default.
+/// Changes of a topic's settings. `None` keeps a setting; `Some(None)` restores the default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// What its records are.
+    /// The type of its records.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "mentioned")]
     pub payload: Option<Option<Payload>>,
     /// How old records get before they are deleted.
@@ -101,7 +101,7 @@ pub struct Settings {
     /// Size of the objects of all its partitions in bytes from which on the oldest are deleted.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "mentioned")]
     pub retain_bytes: Option<Option<NonZeroU64>>,
-    /// What becomes of old records.
+    /// The cleanup of old records.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "mentioned")]
     pub cleanup_policy: Option<Option<CleanupPolicy>>,
     /// How long tombstones stay in a compacted topic.
@@ -112,12 +112,12 @@ pub struct Settings {
     pub partitions: Option<Partitions>,
 }
 
-/// A member that is there, null or not.
+/// An existing member, null or not.
 fn mentioned<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }
 
-/// What a topic's records are, for programs that display them. The broker treats all records alike.
+/// The type of a topic's records, for programs that display them. The broker treats all records alike.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -150,7 +150,7 @@ impl std::str::FromStr for Payload {
     }
 }
 
-/// What becomes of a topic's old records.
+/// The cleanup of a topic's old records.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum CleanupPolicy {

@@ -4,8 +4,8 @@ use super::member::Member;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// The way that most members prefer of those that all know; of several, the first by name. `None` if they have none in
-/// common.
+/// The strategy with the most votes among those that all members support; of several, the first by name. `None` if
+/// they have none in common.
 pub fn choose<'a, T: Copy + 'a>(members: impl Iterator<Item = &'a Member<T>> + Clone) -> Option<Arc<str>> {
     let mut known_to: BTreeMap<&Arc<str>, usize> = BTreeMap::new();
     for member in members.clone() {

@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The greatest generation: that of Kafka's protocol. After it comes 1.
+/// The greatest generation of Kafka's protocol. 1 follows it.
 const GENERATION_MAX: u32 = i32::MAX as u32;
 
 /// How far the division of a group's partitions is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Phase {
-    /// There are no members.
+    /// The group has no members.
     #[default]
     Empty,
     /// Members join, for the first time or again.
@@ -27,7 +27,7 @@ pub enum Phase {
     },
     /// The leader divides the partitions.
     Syncing {
-        /// When members that have not asked for their share are left out.
+        /// When members that haven't requested their share are removed.
         until: Duration,
     },
     /// Every member has its share.
@@ -97,7 +97,7 @@ impl<T: Copy> Group<T> {
         Ok(group)
     }
 
-    /// What the journal is to keep.
+    /// The state to store in the journal.
     pub(super) fn stored(&self) -> StoredClassic {
         let known = self.members.iter().filter(|(_, member)| !member.is_new);
         let members: Vec<_> = known.map(|(id, member)| member.stored(id)).collect();
@@ -127,12 +127,12 @@ impl<T: Copy> Group<T> {
         self.generation
     }
 
-    /// The maximum size of what the journal is to keep, in bytes.
+    /// The maximum size of the stored state, in bytes.
     pub(super) fn stored_bytes(&self) -> usize {
         MEMBER_BYTES + self.members.values().map(Member::stored_bytes).sum::<usize>()
     }
 
-    /// Time stood still for it: everything is due so much later.
+    /// Its clock was stopped for this time: all deadlines move by it.
     pub(super) fn delay(&mut self, time: Duration) {
         if let Phase::Joining { until, .. } | Phase::Syncing { until } = &mut self.phase {
             *until += time;
@@ -161,12 +161,12 @@ impl<T: Copy> Group<T> {
         (&self.protocol_type, &self.protocol)
     }
 
-    /// About what it takes in memory.
+    /// Its approximate memory.
     pub(super) fn bytes(&self) -> usize {
         MEMBER_BYTES * (1 + self.promised.len()) + self.members.values().map(Member::bytes).sum::<usize>()
     }
 
-    /// Its members: id, instance, identity, what each says about itself, and its share.
+    /// Its members: id, instance, identity, metadata, and share.
     pub fn members(&self) -> impl Iterator<Item = (&Arc<str>, Option<&Arc<str>>, &Identity, Bytes, &Bytes)> {
         self.members.iter().map(|(id, member)| {
             (id, member.instance.as_ref(), &member.identity, member.says(&self.protocol), &member.assignment)
@@ -270,7 +270,7 @@ impl<T: Copy> Group<T> {
         self.rebalance(limits, now, answers);
     }
 
-    /// An instance comes back after a restart, with a new id. The division stays if it says the same as before.
+    /// An instance returns after a restart, with a new id. The assignment stays if its metadata is unchanged.
     #[expect(clippy::too_many_arguments, reason = "of one caller")]
     fn replace(
         &mut self,
@@ -404,7 +404,7 @@ impl<T: Copy> Group<T> {
         Ok(())
     }
 
-    /// What has happened because of the time.
+    /// The events that are due by now.
     pub(super) fn tick(&mut self, limits: &GroupLimits, now: Duration, answers: &mut Vec<Answer<T>>) {
         self.promised.retain(|_, forgotten_at| *forgotten_at > now);
         let late = match self.phase {
@@ -493,7 +493,7 @@ impl<T: Copy> Group<T> {
         let has_joined = |id: &Arc<str>| self.members.get(id).is_some_and(|member| member.joining.is_some());
         let leader = self.leader.clone().filter(has_joined);
         let Some(leader) = leader.or_else(|| self.members.keys().find(|id| has_joined(id)).cloned()) else {
-            // Only instances that are silent: until one of them comes back, or all are gone.
+            // Only silent instances: until one of them returns, or all are removed.
             self.phase = Phase::Joining { until: now + self.rebalance_max().max(limits.first_wait), is_first: false };
             return;
         };

@@ -19,7 +19,7 @@ impl<T: Copy> Groups<T> {
         self.by_name.get(group).map_or(0, Group::revision).max(consumer)
     }
 
-    /// What the journal is to keep of a group: its number of members, and bytes.
+    /// The state of a group to store in the journal: its number of members, and bytes.
     pub fn stored(&self, group: &str) -> (u32, Vec<u8>) {
         let consumer = self.consumer.get(group).map(|found| StoredGroup::Consumer(found.stored()));
         let stored = self.by_name.get(group).map(|found| StoredGroup::Classic(found.stored())).or(consumer);
@@ -27,7 +27,7 @@ impl<T: Copy> Groups<T> {
         (stored.members() as u32, stored.encode())
     }
 
-    /// A group continues from what the journal keeps of it, in place of what is in memory; without that, after a number
+    /// A group continues from its stored state, which replaces the one in memory; without one, after a number
     /// that no earlier group of this name has had a generation or an epoch above. The members' sessions begin now.
     pub fn restore(
         &mut self,
@@ -57,7 +57,7 @@ impl<T: Copy> Groups<T> {
         self.by_name.remove(group).map(|found| found.into_tickets().collect()).unwrap_or_default()
     }
 
-    /// From now on the group's time stands still: what has happened is being stored, and members that wait for that
+    /// Stops the group's clock: its changes are being stored, and members that wait for that
     /// can't give signs.
     pub fn hold(&mut self, group: &Arc<str>, now: Duration) {
         self.held.entry(group.clone()).or_insert(now);

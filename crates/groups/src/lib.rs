@@ -5,7 +5,7 @@
 //! time has passed ([`Groups::tick`]), and gets the answers. Time is a [`Duration`] since some moment of the driver's
 //! choice.
 //!
-//! The broker doesn't divide the partitions. One member, the leader, does, from what every member says about itself,
+//! The broker doesn't assign the partitions. One member, the leader, does, from the metadata of every member,
 //! which the broker doesn't look into. Each division has a generation:
 //!
 //! ```text
@@ -42,7 +42,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
 
-/// The time after which a silent member of a consumer group is gone, unless a setting says otherwise: as in Kafka.
+/// The default session timeout of members of a consumer group, as in Kafka.
 pub const CONSUMER_SESSION: Duration = Duration::from_secs(45);
 
 /// Groups without members of which it is known what their members took them for, at least.
@@ -59,7 +59,7 @@ pub struct GroupLimits {
     pub protocols_max: usize,
     /// Maximum size of all groups in memory in bytes.
     pub bytes_max: usize,
-    /// Maximum size of what the journal keeps of a group in bytes.
+    /// Maximum size of a group's state in the journal in bytes.
     pub stored_bytes_max: usize,
     /// The shortest time after which a silent member may be taken for gone.
     pub session_min: Duration,
@@ -106,12 +106,12 @@ impl Default for GroupLimits {
     }
 }
 
-/// What a member sends to join, for the first time or again.
+/// The request of a member that joins, for the first time or again.
 #[derive(Debug, Clone)]
 pub struct Join {
-    /// The id that the member was given; empty if it has none yet.
+    /// The member's id; empty if it has none yet.
     pub member: Arc<str>,
-    /// The name under which it comes back after a restart, if it has one.
+    /// The instance under which it returns after a restart, if it has one.
     pub instance: Option<Arc<str>>,
     /// How others see it.
     pub identity: Identity,
@@ -121,22 +121,22 @@ pub struct Join {
     pub rebalance: Duration,
     /// What kind of group it takes this for.
     pub protocol_type: Arc<str>,
-    /// Ways to divide the partitions that it knows, the preferred first, and for each what it says about itself.
+    /// The strategies that it supports, the preferred first, each with the member's metadata.
     pub protocols: Vec<(Arc<str>, Bytes)>,
     /// Whether a member without an id first gets one and then joins with it, so that requests that are lost leave no
     /// member.
     pub needs_id: bool,
 }
 
-/// About what a member takes in memory, without what it says.
+/// Approximate memory of a member, without its metadata.
 const MEMBER_BYTES: usize = 512;
 
-/// Maximum size of what the journal keeps of a member in bytes, without what it says, its client's and its instance's
+/// Maximum size of a member in the journal in bytes, without its metadata, its client's and its instance's
 /// name: a member's id of 140 bytes, an address, and numbers.
 const MEMBER_STORED_BYTES: usize = 256;
 
 impl Join {
-    /// About what it takes in memory.
+    /// Its approximate memory.
     fn bytes(&self) -> usize {
         let protocols = self.protocols.iter().map(|(name, says)| name.len() + says.len() + 64).sum::<usize>();
         let names = self.member.len() + self.instance.as_ref().map_or(0, |instance| instance.len());
@@ -157,18 +157,18 @@ pub struct Joined {
     pub leader: Arc<str>,
     /// The member's id.
     pub member: Arc<str>,
-    /// For the leader: all members, with their instances and what they say about themselves. Empty for others.
+    /// For the leader: all members, with their instances and metadata. Empty for others.
     pub members: Vec<(Arc<str>, Option<Arc<str>>, Bytes)>,
     /// Whether the leader need not divide anything: the division of this generation is known.
     pub is_divided: bool,
 }
 
-/// What is answered to a member.
+/// A response to a member.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// To a join.
     Joined(Joined),
-    /// To a sync: what the leader has assigned to the member.
+    /// To a sync: the member's assignment.
     Synced {
         /// What kind of group it is.
         protocol_type: Arc<str>,
@@ -316,7 +316,7 @@ pub enum GroupError {
         /// The maximum.
         limit: usize,
     },
-    /// Too many topics for so many members.
+    /// Too many topics for this number of members.
     #[error("the group's topics times its members would be more than {limit}; use several groups")]
     Pairs {
         /// The maximum.
@@ -324,7 +324,7 @@ pub enum GroupError {
     },
 }
 
-/// The groups that were asked for.
+/// The requested groups.
 pub struct Groups<T> {
     limits: GroupLimits,
     by_name: BTreeMap<Arc<str>, Group<T>>,
@@ -364,7 +364,7 @@ impl<T: Copy> Groups<T> {
         if self.by_name.len() + self.consumer.len() >= limit { Err(GroupError::Groups { limit }) } else { Ok(()) }
     }
 
-    /// A member joins. `new_id` is the id that it gets if it has none.
+    /// A member joins. `new_id` is its id if it has none.
     pub fn join(
         &mut self,
         group: &Arc<str>,
@@ -415,7 +415,7 @@ impl<T: Copy> Groups<T> {
         answers
     }
 
-    /// A member asks for its share. The leader sends those of all members.
+    /// A member requests its share. The leader sends the shares of all members.
     pub fn sync(
         &mut self,
         group: &str,
@@ -465,8 +465,8 @@ impl<T: Copy> Groups<T> {
         (left, answers)
     }
 
-    /// Whether a member of this generation may commit offsets. One that is no member may do so while the group has
-    /// none.
+    /// Whether a member of this generation may commit offsets. A client that isn't a member may do so while the group
+    /// has none.
     pub fn may_commit(&mut self, group: &str, sync: Option<&Membership>, now: Duration) -> Result<(), GroupError> {
         if let Some(found) = self.consumer.get(group).filter(|found| !found.is_empty()) {
             let sync = sync.ok_or(GroupError::UnknownMember)?;
@@ -487,7 +487,7 @@ impl<T: Copy> Groups<T> {
         if is_empty { Ok(()) } else { Err(GroupError::NotEmpty) }
     }
 
-    /// What has happened because of the time.
+    /// The events that are due by now.
     #[cfg(test)]
     pub fn tick(&mut self, now: Duration) -> Vec<Answer<T>> {
         self.due(now).iter().flat_map(|group| self.tick_group(group, now)).collect()
@@ -501,7 +501,7 @@ impl<T: Copy> Groups<T> {
         classic.chain(consumer).filter(|name| !self.held.contains_key(*name)).cloned().collect()
     }
 
-    /// What has happened in one group because of the time.
+    /// The events of one group that are due by now.
     pub fn tick_group(&mut self, group: &str, now: Duration) -> Vec<Answer<T>> {
         let mut answers = Vec::new();
         if let Some(found) = self.by_name.get_mut(group) {
@@ -540,7 +540,7 @@ pub fn check_name(group: &str) -> Result<(), GroupError> {
     }
 }
 
-/// Who sends something, and of which division it knows.
+/// The sender of a request, and the generation that it knows.
 #[derive(Debug, Clone)]
 pub struct Membership {
     /// The member's id.

@@ -9,7 +9,7 @@ use std::time::Duration;
 /// How others see a member.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
-    /// What its client calls itself.
+    /// The name of its client.
     pub client: Arc<str>,
     /// Where it connects from.
     pub host: Arc<str>,
@@ -22,7 +22,7 @@ pub struct Member<T> {
     pub session: Duration,
     pub rebalance: Duration,
     pub protocols: Vec<(Arc<str>, Bytes)>,
-    /// About what it takes in memory without its share.
+    /// Its approximate memory without its share.
     said_bytes: usize,
     /// Whether it joins for the first time: it is a member once all have joined.
     pub is_new: bool,
@@ -53,7 +53,7 @@ impl<T: Copy> Member<T> {
         }
     }
 
-    /// It joins again, with what it says now.
+    /// It joins again, with new metadata.
     pub fn update(&mut self, join: &Join, now: Duration) {
         self.identity = join.identity.clone();
         (self.session, self.rebalance) = (join.session, join.rebalance);
@@ -70,7 +70,7 @@ impl<T: Copy> Member<T> {
         (self.joining.is_none() && self.syncing.is_none()).then_some(self.gone_at)
     }
 
-    /// What it says about itself for one way of dividing.
+    /// Its metadata for one strategy.
     pub fn says(&self, protocol: &str) -> Bytes {
         let known = self.protocols.iter().find(|(name, _)| **name == *protocol);
         known.map(|(_, says)| says.clone()).unwrap_or_default()
@@ -80,7 +80,7 @@ impl<T: Copy> Member<T> {
         self.protocols.iter().any(|(name, _)| **name == *protocol)
     }
 
-    /// What the journal keeps of it.
+    /// Its state in the journal.
     pub fn stored(&self, id: &Arc<str>) -> StoredMember {
         StoredMember {
             name: StoredName { id: id.clone(), instance: self.instance.clone(), identity: self.identity.clone() },
@@ -106,12 +106,12 @@ impl<T: Copy> Member<T> {
         Member { is_new: false, assignment: stored.assignment, ..Member::new(&join, now) }
     }
 
-    /// The maximum size of what the journal keeps of it, in bytes.
+    /// The maximum size of its state in the journal, in bytes.
     pub fn stored_bytes(&self) -> usize {
         self.said_bytes + MEMBER_STORED_BYTES - MEMBER_BYTES + self.assignment.len()
     }
 
-    /// About what it takes in memory.
+    /// Its approximate memory.
     pub fn bytes(&self) -> usize {
         self.said_bytes + self.assignment.len()
     }

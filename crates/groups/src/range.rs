@@ -13,7 +13,7 @@ pub const RANGE: &str = "range";
 pub struct Wanting<K> {
     /// The member's id.
     pub member: Arc<str>,
-    /// The name under which it comes back after a restart. Those that have one get the same partitions again.
+    /// The instance under which it returns after a restart. Members with an instance get the same partitions again.
     pub instance: Option<Arc<str>>,
     /// The topics.
     pub topics: BTreeSet<K>,
@@ -42,7 +42,7 @@ pub fn divide_by_range<K: Ord + Clone>(members: &[Wanting<K>], partitions: &BTre
     shares.into_iter().map(|(member, share)| (member.clone(), share)).collect()
 }
 
-/// Which of `all` things the one at `place` of so many gets.
+/// The part of `all` for the one at `place` among several.
 fn range(all: u32, among: u32, place: u32) -> Range<u32> {
     let begin = |place: u32| place * (all / among) + place.min(all % among);
     begin(place)..begin(place + 1)

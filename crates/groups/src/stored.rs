@@ -33,12 +33,12 @@ const VERSION: u8 = 1;
 const CLASSIC: u8 = 1;
 const CONSUMER: u8 = 2;
 
-/// Bytes that are no group.
+/// Bytes that aren't a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("what is stored of a group can't be read: {0}")]
 pub struct StoredError(pub &'static str);
 
-/// What the journal keeps of a group.
+/// The stored state of a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoredGroup {
     /// A classic one.
@@ -66,7 +66,7 @@ pub struct StoredClassic {
     pub members: Vec<StoredMember>,
 }
 
-/// Who a member is, in a group of either kind.
+/// The identity of a member, in a group of either kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredName {
     pub id: Arc<str>,
@@ -259,7 +259,7 @@ impl Reader<'_> {
         u32::try_from(self.number()?).map_err(|_| StoredError("a number"))
     }
 
-    /// Calls `read` as often as a number says.
+    /// Reads a count, and calls `read` that often.
     fn several<T>(&mut self, read: impl Fn(&mut Self) -> Result<T, StoredError>) -> Result<Vec<T>, StoredError> {
         // Each takes a byte at least, so that a wrong number is noticed before much memory is taken.
         let count = self.number()?;

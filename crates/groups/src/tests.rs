@@ -70,7 +70,7 @@ impl World {
         self.tickets
     }
 
-    /// The group continues at a broker that knows only what the journal keeps. What waits is asked again.
+    /// The group continues at a broker that knows only what the journal keeps. Pending requests are sent again.
     fn restart(&mut self) {
         if !self.groups.contains(GROUP) {
             return;
@@ -249,7 +249,7 @@ fn members_go_on_with_what_the_journal_keeps() {
     world.restart();
     let synced = world.sync(&leads, &[(&one.member, "b"), (&two.member, "a")]);
     assert_eq!((world.share(synced), world.generation), (Bytes::from("b"), 2));
-    // One has left, and the other doesn't come back.
+    // One has left, and the other doesn't return.
     let (left, answers) = world.groups.leave(GROUP, &one.member, None, world.now);
     world.note(answers);
     world.restart();
@@ -279,7 +279,7 @@ fn time_stands_still_for_a_group_that_is_held() {
     assert_eq!(world.groups.heartbeat(GROUP, &of(&two), world.now), Err(GroupError::UnknownMember));
 }
 
-/// A group of which the journal couldn't keep all refuses what is too much, and keeps what it has.
+/// A group that the journal couldn't store refuses changes beyond the limit, and keeps its state.
 #[test]
 fn what_the_journal_cannot_keep_is_refused() {
     let mut world = World::new();
@@ -297,7 +297,7 @@ fn what_the_journal_cannot_keep_is_refused() {
     assert!(world.groups.stored(GROUP).1.len() < 2_000);
 }
 
-/// A client of a random test: what it knows, and what it waits for.
+/// A client of a random test: its state, and its pending request.
 #[derive(Default)]
 struct Actor {
     id: String,
@@ -358,7 +358,7 @@ fn members_that_stay_end_in_one_division() {
     }
 }
 
-/// Does what a client does next.
+/// A client's next step.
 fn go_on(world: &mut World, actor: &mut Actor) {
     if actor.is_silent {
         return;

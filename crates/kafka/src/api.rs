@@ -3,7 +3,7 @@
 use crate::read::WireError;
 use std::ops::RangeInclusive;
 
-/// What the table says about one API.
+/// The table's entry of one API.
 struct Row {
     name: &'static str,
     reads: RangeInclusive<i16>,
@@ -13,7 +13,7 @@ struct Row {
 
 macro_rules! apis {
     ($($name:ident = $key:literal, reads $reads:expr, advertises $advertises:expr, flexible from $flexible:expr;)*) => {
-        /// What a client can ask for. The number of each is Kafka's.
+        /// The APIs, with Kafka's numbers.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(i16)]
         pub enum Api {

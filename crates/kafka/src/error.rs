@@ -31,7 +31,7 @@ error_codes! {
     InvalidFetchSize = 4,
     /// The partition has no leader yet; the client asks again.
     LeaderNotAvailable = 5,
-    /// Another broker has the partition; the client asks for metadata again.
+    /// Another broker has the partition; the client requests metadata again.
     NotLeaderOrFollower = 6,
     /// The time that the client allowed is over.
     RequestTimedOut = 7,

@@ -9,18 +9,18 @@ use crate::write::Writer;
 /// From this version on topics are named by their ids.
 const FIRST_WITH_IDS: i16 = 13;
 
-/// What a consumer asks for.
+/// A Fetch request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FetchRequest {
     /// How long it waits for `bytes_min`, in milliseconds.
     pub wait_max_ms: i32,
-    /// The response may wait for so many bytes of all partitions.
+    /// The response may wait for this many bytes of all partitions together.
     pub bytes_min: i32,
     /// Maximum size of all records, but for the first batch.
     pub bytes_max: i32,
-    /// 1: only what is committed.
+    /// 1: only committed records.
     pub isolation_level: i8,
-    /// 0 if there is no session yet.
+    /// 0 without a session.
     pub session_id: i32,
     /// -1 if none is wanted.
     pub session_epoch: i32,
@@ -28,7 +28,7 @@ pub struct FetchRequest {
     pub topics: Vec<(TopicRef, Vec<FetchPartition>)>,
 }
 
-/// One partition that a consumer asks for.
+/// One requested partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FetchPartition {
     /// Its number.
@@ -88,7 +88,7 @@ fn read(version: i16, all: u64, reader: &mut Reader<'_>) -> Result<FetchRequest,
         topics.push((topic, partitions));
     }
     if version >= 7 {
-        // What a session is to forget.
+        // Partitions that a session should forget.
         for _ in 0..reader.count(2, left(reader))? {
             skip_topic_to_forget(version, all, reader)?;
         }
@@ -123,7 +123,7 @@ fn skip_topic_to_forget(version: i16, all: u64, reader: &mut Reader<'_>) -> Resu
     reader.tags(all - reader.position() as u64)
 }
 
-/// What a response has of one partition.
+/// The response for one partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FetchedPartition {
     /// Its number.
@@ -144,7 +144,7 @@ pub struct FetchedPartition {
 
 /// A response without its records: they belong between the parts, in order of the partitions.
 pub struct FetchResponse {
-    /// What is between the records.
+    /// The parts of a response between the records.
     pub parts: Vec<FetchPart>,
     /// Size of the whole body, the records included.
     pub bytes: u64,
@@ -162,7 +162,7 @@ pub struct FetchPart {
 /// one that is large.
 const PART_BYTES: usize = 256;
 
-/// The body of a response. An error other than 0 is that of the request.
+/// The body of a response. An error other than 0 is for the whole request.
 pub fn response(
     version: i16,
     error: i16,

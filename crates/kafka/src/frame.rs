@@ -4,20 +4,20 @@ use crate::api::Api;
 use crate::read::{Reader, Stop, WireError};
 use crate::write::Writer;
 
-/// Size of what precedes a request: its length.
+/// Size of the length field before a request.
 pub const LENGTH_BYTES: usize = 4;
 
-/// What a request begins with. Kafka has three forms of it: 2 if the request is flexible, else 1; 0, without a client
-/// id, was that of one API among brokers, which Kafka 4 no longer has.
+/// The header of a request. Kafka has three forms of it: 2 if the request is flexible, else 1; 0, without a client
+/// id, was used by one API between brokers, which Kafka 4 no longer has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestHeader {
-    /// What is asked for: see [`Api::from_key`].
+    /// The API: see [`Api::from_key`].
     pub api: i16,
     /// In which form.
     pub version: i16,
     /// The response repeats it.
     pub correlation_id: i32,
-    /// What the client calls itself.
+    /// The client's name.
     pub client_id: Option<String>,
     /// Size of the header in bytes.
     pub bytes: usize,

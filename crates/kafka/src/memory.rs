@@ -11,7 +11,8 @@ pub const MEMORY_PER_BYTE: usize = 16;
 /// ... and this many for every message, whatever its size.
 pub const MEMORY_OF_ANY: usize = 4096;
 
-/// What the fields of one message may still allocate. All that they do is taken from it before, and not given back.
+/// The remaining budget for allocations of one message's fields. Each allocation is subtracted before, and never added
+/// back.
 pub(crate) struct Memory {
     left: usize,
 }
@@ -22,14 +23,14 @@ impl Memory {
         Memory { left: message_bytes.saturating_mul(MEMORY_PER_BYTE).saturating_add(MEMORY_OF_ANY) }
     }
 
-    /// To be called before so many bytes are allocated.
+    /// Call before this many bytes are allocated.
     pub fn reserve(&mut self, bytes: usize) -> Result<(), WireError> {
         let error = WireError::Memory { bytes, limit: self.left };
         self.left = self.left.checked_sub(bytes).ok_or(error)?;
         Ok(())
     }
 
-    /// An empty vector with room for exactly so many elements.
+    /// An empty vector with capacity for exactly this many elements.
     pub fn vector<T>(&mut self, elements: usize) -> Result<Vec<T>, WireError> {
         self.reserve(elements.saturating_mul(size_of::<T>()))?;
         Ok(Vec::with_capacity(elements))

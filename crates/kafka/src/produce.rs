@@ -19,12 +19,12 @@ pub enum TopicRef {
     Id([u8; 16]),
 }
 
-/// What a request says before its records.
+/// The fields of a request before its records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProduceHead {
     /// The transaction's name, if the records belong to one.
     pub transactional_id: Option<String>,
-    /// What the client waits for: 0 nothing, not even a response; 1 and -1 until the records are stored.
+    /// When to respond: 0 never; 1 and -1 when the records are stored.
     pub acks: i16,
     /// How long it waits, in milliseconds.
     pub timeout_ms: i32,
@@ -99,7 +99,7 @@ impl ProduceReader {
         })
     }
 
-    /// The next event of the request, of which `piece` is what has arrived next; the bytes that it is made of are taken
+    /// The next event of the request, of which `piece` has the next received bytes; the bytes of the event are removed
     /// from it. `None`: the piece is used up, and more has to arrive. `piece` must not reach beyond the request.
     pub fn next<'a>(&mut self, piece: &mut &'a [u8]) -> Result<Option<Event<'a>>, WireError> {
         let arrived = (piece.len() + self.held.len()) as u64;
@@ -133,7 +133,7 @@ impl ProduceReader {
         }
     }
 
-    /// Reads the fields of the state. `None` if they aren't whole, `Some(None)` if they are no event.
+    /// Reads the fields of the state. `None` if they are incomplete, `Some(None)` if they aren't an event.
     fn fields(&mut self, piece: &mut &[u8]) -> Result<Option<Option<Event<'static>>>, WireError> {
         loop {
             let had = self.held.len();
@@ -174,7 +174,7 @@ impl ProduceReader {
         }
     }
 
-    /// The fields of the state, from the front of `bytes`: how many bytes they are, the next state, and what they say.
+    /// The fields of the state, from the front of `bytes`: their size, the next state, and their event.
     fn read(&mut self, bytes: &[u8]) -> Result<(usize, State, Option<Event<'static>>), Stop> {
         let mut reader = Reader::new(bytes, self.is_flexible);
         let left = self.left;
@@ -225,7 +225,7 @@ impl ProduceReader {
     }
 }
 
-/// What became of the records of one partition.
+/// The result for the records of one partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Produced {
     /// The partition's number.
@@ -236,7 +236,7 @@ pub struct Produced {
     pub first_offset: i64,
     /// The partition's first offset; -1 after an error.
     pub log_first_offset: i64,
-    /// What was wrong.
+    /// The error.
     pub message: Option<String>,
 }
 

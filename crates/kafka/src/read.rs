@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-/// Maximum length of a string in bytes, unless a reader is asked for more: topics have 249, client ids and racks are
+/// Maximum length of a string in bytes, unless a caller allows more: topics have 249, client ids and racks are
 /// short.
 const STRING_BYTES_MAX: usize = 1 << 10;
 
@@ -33,9 +33,9 @@ pub enum WireError {
     /// The fields would need more memory than a request of this size may have.
     #[error("{bytes} more bytes of memory for the fields where {limit} are left")]
     Memory {
-        /// What they would need.
+        /// The necessary bytes.
         bytes: usize,
-        /// What is left.
+        /// The remaining bytes.
         limit: usize,
     },
     /// A version that this broker doesn't read.
@@ -154,7 +154,7 @@ impl<'a> Reader<'a> {
         Err(WireError::Varint.into())
     }
 
-    /// A length or a count: `None` if it stands for nothing at all.
+    /// A length or a count: `None` if it is null.
     fn length(&mut self, fixed: impl FnOnce(&mut Self) -> Result<i64, Stop>) -> Result<Option<u64>, Stop> {
         let found = if self.is_flexible { i64::from(self.varint()?) - 1 } else { fixed(self)? };
         match u64::try_from(found) {
@@ -183,7 +183,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The number of elements that follow, each of at least `element_bytes`. `left` bytes are to come, those of the
-    /// number included. An array that is absent has none.
+    /// number included. A null array has none.
     pub fn count(&mut self, element_bytes: u64, left: u64) -> Result<u32, Stop> {
         let begin = self.at;
         let count = self.length(|reader| reader.i32().map(i64::from))?.unwrap_or_default();
@@ -194,7 +194,7 @@ impl<'a> Reader<'a> {
         u32::try_from(count).map_err(|_| WireError::Length { found: count as i64, limit }.into())
     }
 
-    /// Steps over tagged fields: none that this broker reads is there. `left` is as in [`Reader::count`].
+    /// Skips tagged fields: this broker reads none of them. `left` is as in [`Reader::count`].
     pub fn tags(&mut self, left: u64) -> Result<(), Stop> {
         if !self.is_flexible {
             return Ok(());

@@ -15,7 +15,7 @@ pub enum SaslError {
     Field {
         /// PLAIN or SCRAM.
         mechanism: &'static str,
-        /// What was looked for.
+        /// The expected attribute.
         field: &'static str,
     },
     /// The client insists on channel binding.
@@ -39,9 +39,9 @@ fn missing(mechanism: &'static str, field: &'static str) -> SaslError {
 /// PLAIN's only message: `[authorization] NUL user NUL password`.
 #[derive(Debug, PartialEq, Eq)]
 pub struct PlainMessage<'a> {
-    /// Whom the client wants to act as; mostly empty.
+    /// The authorization identity; mostly empty.
     pub authorization: &'a str,
-    /// Who it is.
+    /// The user name.
     pub user: &'a str,
     /// What proves it.
     pub password: &'a str,
@@ -65,13 +65,13 @@ impl<'a> PlainMessage<'a> {
 /// SCRAM's first message: `n,[a=authorization],n=user,r=nonce[,extensions]`.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ScramFirst<'a> {
-    /// What precedes `bare`, with its commas.
+    /// The part before `bare`, with its commas.
     pub header: &'a str,
     /// The message from the user on.
     pub bare: &'a str,
-    /// Whom the client wants to act as, escaped as it was sent.
+    /// The authorization identity, escaped as it was sent.
     pub authorization: Option<&'a str>,
-    /// Who it is, escaped as it was sent.
+    /// The user name, escaped as it was sent.
     pub user: &'a str,
     /// The client's part of the nonce.
     pub nonce: &'a str,
@@ -146,7 +146,7 @@ fn text(bytes: &[u8]) -> Result<&str, SaslError> {
     text.ok_or(SaslError::NotText { mechanism: SCRAM })
 }
 
-/// What follows this prefix; never empty.
+/// The rest after this prefix; never empty.
 fn value<'a>(field: &'a str, prefix: &str) -> Option<&'a str> {
     field.strip_prefix(prefix).filter(|value| !value.is_empty())
 }

@@ -10,7 +10,7 @@ use crate::{BuilderFull, Limits};
 #[derive(Debug)]
 pub struct RecordBatchBuilder {
     limits: Limits,
-    /// Room for the header, then the records. While there are no records, the batch before.
+    /// Space for the header, then the records. Without records, the previous batch.
     plain: Vec<u8>,
     /// The same with compressed records.
     packed: Vec<u8>,

@@ -29,7 +29,7 @@ pub struct RecordBatchChecker {
     /// The current batch once its header is whole, and how many of its bytes are missing.
     body: Option<(RecordBatchHeader, u64)>,
     crc: Crc32c,
-    /// The check of the current batch's records, or what is wrong with them, which matters if the checksum is right.
+    /// The check of the current batch's records, or their error, which matters only if the checksum is right.
     records: Option<Result<RecordsCheck, RecordError>>,
     /// Bytes of the batches that are whole.
     position: u64,

@@ -89,7 +89,7 @@ fn put_records<'a>(records: impl Iterator<Item = &'a [u8]>, gathered: &mut Vec<u
     flush(gathered, sink);
 }
 
-/// Gives `sink` what was gathered.
+/// Passes the collected bytes to `sink`.
 fn flush(gathered: &mut Vec<u8>, mut sink: impl FnMut(&[u8])) {
     if !gathered.is_empty() {
         sink(gathered);

@@ -16,12 +16,12 @@ pub enum RecordError {
         /// The limit in bytes.
         limit: u32,
     },
-    /// Compressed bytes that aren't what the codec makes.
+    /// Compressed bytes that are invalid for the codec.
     #[error("the records can't be decompressed as {codec}: {reason}; their producer must send them again")]
     Unpack {
         /// The batch's codec.
         codec: RecordCodec,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
     /// A codec that fails to compress.
@@ -47,12 +47,12 @@ pub enum RecordError {
         /// The record's number.
         record: u32,
     },
-    /// A length or a count of more than follows, or a negative one that doesn't stand for null.
+    /// A length or a count that exceeds the rest, or a negative one that isn't null.
     #[error("record {record}: {field} of {found} where {left} bytes follow; its producer must send matching lengths")]
     Length {
         /// The record's number.
         record: u32,
-        /// What has the length.
+        /// The field with the length.
         field: &'static str,
         /// The length or count.
         found: i64,
@@ -85,7 +85,7 @@ pub enum RecordError {
         /// The record's time, counted from it.
         delta_ms: i64,
     },
-    /// Fewer records than the header says.
+    /// Fewer records than the header announces.
     #[error("the batch ends after {found} of {records} records; its producer must send the announced number")]
     Missing {
         /// Records found.
@@ -102,7 +102,8 @@ pub enum RecordError {
 }
 
 impl RecordError {
-    /// What a producer can do: always fix the batch. A reader that finds one in the store reports its own error.
+    /// How a producer can handle it: always by fixing the batch. A reader that finds one in the store reports its own
+    /// error.
     pub fn kind(&self) -> Kind {
         Kind::FixRequest
     }

@@ -45,7 +45,7 @@ const _: () = assert!(std::mem::offset_of!(Raw, attributes) == CRC_FROM);
 const _: () = assert!(std::mem::offset_of!(Raw, base_timestamp) == BASE_TIMESTAMP_POSITION);
 const _: () = assert!(std::mem::offset_of!(Raw, max_timestamp) == MAX_TIMESTAMP_POSITION);
 
-/// What the batches of producers without an id have in place of a sequence, and markers of transactions too.
+/// The sequence of batches of producers without an id, and of transaction markers.
 const NO_SEQUENCE: i32 = -1;
 
 /// Maximum size of a batch in bytes. Its length, which counts from [`LENGTH_FROM`], is an i32.
@@ -91,14 +91,14 @@ impl std::fmt::Display for RecordCodec {
     }
 }
 
-/// Who made a batch, for idempotent appends.
+/// The producer of a batch, for idempotent appends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordProducer {
     /// The producer's id.
     pub id: u64,
     /// Its epoch.
     pub epoch: u16,
-    /// The number of its first record in the partition; after 2^31 - 1 comes 0. 0 of a control batch, which has none.
+    /// The number of its first record in the partition; 0 follows 2^31 - 1. 0 in a control batch, which has none.
     pub base_sequence: u32,
 }
 
@@ -114,7 +114,7 @@ impl RecordProducer {
 /// [`super::RecordBatchChecker`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordBatchHeader {
-    /// Offset of the first record in a batch that is stored; what a producer sends here (usually 0) means nothing.
+    /// Offset of the first record in a batch that is stored; a producer's value (usually 0) is ignored.
     pub base_offset: i64,
     /// Size of the whole batch in bytes.
     pub batch_bytes: u32,
@@ -128,17 +128,17 @@ pub struct RecordBatchHeader {
     pub codec: RecordCodec,
     /// Whether it belongs to a transaction.
     pub is_transactional: bool,
-    /// Whether it is a broker's mark in the log rather than records; never in what a producer sends.
+    /// Whether it is a broker's marker in the log instead of records; never set by a producer.
     pub is_control: bool,
-    /// Whether the time of all records is `max_timestamp_ms`, the time of append; never in what a producer sends.
+    /// Whether the time of all records is `max_timestamp_ms`, the time of append; never set by a producer.
     pub has_append_time: bool,
     /// Whether `base_timestamp_ms` is also the time from which on a compaction may remove the batch's tombstones.
     pub has_delete_horizon: bool,
-    /// What the records' times count from, in milliseconds since the Unix epoch.
+    /// The base of the records' times, in milliseconds since the Unix epoch.
     pub base_timestamp_ms: i64,
     /// The greatest time of its records, in milliseconds since the Unix epoch; -1 if it has none.
     pub max_timestamp_ms: i64,
-    /// Who made it; `None` if it needn't be known.
+    /// Its producer, for idempotent appends; `None` for others.
     pub producer: Option<RecordProducer>,
 }
 
@@ -221,7 +221,7 @@ pub enum RecordBatchError {
         /// How many.
         bytes: u64,
     },
-    /// Not what a broker has written before a batch that it stored.
+    /// Not the first bytes of a stored batch, which the broker writes.
     #[error("the batch doesn't begin with offset {first_offset} and the epoch 0, as it was stored")]
     Stamp {
         /// Its first offset.
@@ -243,7 +243,7 @@ pub enum RecordBatchError {
 }
 
 impl RecordBatchError {
-    /// What can be done about it.
+    /// How a caller can handle it.
     pub fn kind(&self) -> Kind {
         match self {
             RecordBatchError::Checksum { .. } => Kind::TryAgain,
@@ -374,7 +374,7 @@ impl RecordBatchHeader {
         })
     }
 
-    /// The checksum so far: what the records are to be added to.
+    /// The checksum so far, to which the records are added.
     pub(super) fn crc(&self) -> Crc32c {
         let mut crc = Crc32c::new();
         crc.update(self.encode().split_at(CRC_FROM).1);

@@ -56,10 +56,10 @@ pub use unpack::unpack;
 /// Size of a header in bytes.
 pub const RECORD_BATCH_HEADER_BYTES: usize = 61;
 
-/// What the broker decides ends here: base offset, length and leader's epoch.
+/// End of the fields that the broker sets: base offset, length and leader's epoch.
 pub const STAMPED_BYTES: usize = 16;
 
-/// The first bytes of a stored batch: what the broker decides, and the batch's length. The rest follows as it arrived.
+/// The first bytes of a stored batch: the broker's fields, and the batch's length. The rest is unchanged.
 pub fn stamp(first_offset: u64, batch_bytes: u32) -> [u8; STAMPED_BYTES] {
     let mut front = [0; STAMPED_BYTES];
     let (offset, rest) = front.split_at_mut(8);

@@ -46,7 +46,7 @@ pub struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    /// The records of a batch with this header. `section` is what follows it, as [`super::unpack`] returns it.
+    /// The records of a batch with this header. `section` is the part after it, as [`super::unpack`] returns it.
     pub fn new(header: &RecordBatchHeader, section: &'a [u8]) -> Records<'a> {
         Records { section, cursor: RecordCursor::new(header) }
     }
@@ -275,7 +275,7 @@ impl<'a> Fields<'a> {
         Ok(taken)
     }
 
-    /// A length and the bytes after it; -1 stands for null.
+    /// A length and the bytes after it; -1 is null.
     fn nullable(&mut self, field: &'static str) -> Result<Option<&'a [u8]>, RecordError> {
         match self.varint(32)? {
             -1 => Ok(None),

@@ -10,7 +10,7 @@ use super::{RecordBatchHeader, RecordCursor, RecordError};
 /// Maximum size of a number in bytes.
 const NUMBER_BYTES_MAX: usize = 10;
 
-/// What comes next.
+/// The next field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Field {
     Length,
@@ -38,7 +38,7 @@ pub(super) struct RecordsCheck {
     passed: u64,
     /// Headers that are left of the current record, the current one included.
     headers: u64,
-    /// The front of a number that a piece's border cut.
+    /// The first bytes of a number that is split between two pieces.
     held: [u8; NUMBER_BYTES_MAX],
     have: usize,
 }
@@ -103,7 +103,7 @@ impl RecordsCheck {
         Ok(Some(after))
     }
 
-    /// Takes one field, as far as it is in the piece, and returns the bytes after it.
+    /// Reads one field, as much as the piece has of it, and returns the bytes after it.
     fn step<'a>(&mut self, piece: &'a [u8]) -> Result<&'a [u8], RecordError> {
         let record = self.cursor.number();
         match self.field {

@@ -32,7 +32,7 @@ mod tests {
     use crate::Limits;
     use crate::record_batch::{RecordBatchBuilder, RecordCodec};
 
-    /// A batch of records at these times, and what its checksum is without the newest.
+    /// A batch of records at these times, and its checksum without the newest.
     fn batch(times: &[i64], value: &str) -> (Vec<u8>, u32) {
         let mut builder = RecordBatchBuilder::new(RecordCodec::None, Limits::default());
         times.iter().for_each(|time| builder.push(*time, None, Some(value.as_bytes()), []).unwrap());

@@ -49,7 +49,7 @@ fn brokers_table(brokers: &[BrokerInfo]) -> String {
 
 fn row(broker: &BrokerInfo, are_several: bool) -> [String; 8] {
     let journals: Vec<String> = broker.journals.iter().map(u32::to_string).collect();
-    // Another broker says it: escapes keep it from controlling the terminal.
+    // From another broker: escapes prevent it from controlling the terminal.
     let text = |text: &Option<String>| text.as_deref().map_or("-".to_owned(), |text| text.escape_debug().to_string());
     [
         format!("{}{}", broker.id.escape_debug(), if broker.is_me { " *" } else { "" }),

@@ -3,7 +3,7 @@
 use super::CommandError;
 use std::io::{IsTerminal, Write};
 
-/// Fails unless there is a terminal where a person can be asked. `deletion` says what is to be deleted, such as
+/// Fails without a terminal for the question. `deletion` names the deletion, such as
 /// `the deletion of topic "dns"`.
 pub fn needs_terminal(deletion: &str) -> Result<(), CommandError> {
     if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
@@ -12,7 +12,7 @@ pub fn needs_terminal(deletion: &str) -> Result<(), CommandError> {
     Err(CommandError::Usage(format!("there is no terminal to confirm {deletion}; add --yes to delete it")))
 }
 
-/// Whether the person at the terminal says yes.
+/// Whether the user confirms at the terminal.
 pub fn confirmed(question: &str) -> Result<bool, CommandError> {
     // The answer is read from a terminal; whether the question could be written is seen there.
     let _ = write!(std::io::stderr().lock(), "{question} [y/N] ");

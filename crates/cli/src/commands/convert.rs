@@ -43,7 +43,7 @@ impl Convert {
     }
 }
 
-/// Consecutive lines and what they became. Its memory is reused for later lines.
+/// Consecutive lines and their converted form. Its memory is reused for later lines.
 pub struct Piece {
     convert: Convert,
     /// Where a line has its record's key.

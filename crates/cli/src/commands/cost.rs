@@ -1,4 +1,4 @@
-//! `rawline cost`: what a broker's bucket costs, from the requests that the broker counts.
+//! `rawline cost`: the price of a broker's requests to its bucket.
 
 use super::{BrokerArgs, CommandError, parse_duration, print};
 use clap::ValueEnum;
@@ -22,7 +22,7 @@ Examples:
   # The dollars per day alone
   rawline cost --json | jq .dollars_per_day";
 
-/// Show what the requests to the bucket cost
+/// Show the price of the broker's requests to its bucket
 ///
 /// Prices are list prices, without traffic out of the region: of S3 Standard in us-east-1, or of Google Cloud Storage
 /// Standard in us-east1 (2024). Both: $5.00 per million PUT and LIST requests, $0.40 per million GET requests, DELETE
@@ -79,14 +79,14 @@ const SINCE_START_SECONDS_MIN: f64 = 600.0;
 const DAY_SECONDS: f64 = 86_400.0;
 const GIB: f64 = (1u64 << 30) as f64;
 
-/// What was counted during some time.
+/// The requests during some time.
 #[derive(Debug)]
 struct Usage {
     seconds: f64,
     counted: BucketUsage,
     stored_bytes: u64,
     prices: Prices,
-    /// Whether the time is long enough to say what a day costs.
+    /// Whether the time is long enough to estimate the price of a day.
     is_long: bool,
 }
 

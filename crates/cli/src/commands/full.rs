@@ -1,4 +1,5 @@
-//! What the feature `full` adds: measurements, Avro, benchmarks and CPU profiles. `not_built.rs` stands in without it.
+//! The commands of the feature `full`: measurements, Avro, benchmarks and CPU profiles. `not_built.rs` stands in
+//! without it.
 
 pub use super::avro::{DecodeArgs, EncodeArgs, Encoder, FileRecords, LineShower, Shower};
 
@@ -15,7 +16,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Counts what a decoder allocates, for `bench measurements`.
+/// Counts the allocations of a decoder, for `bench measurements`.
 #[global_allocator]
 static ALLOCATOR: rawline_bench::Counting = rawline_bench::Counting;
 

@@ -1,5 +1,5 @@
-//! The signals that end a command: SIGINT, which ctrl-c sends, and SIGTERM. What was read is written first, offsets are
-//! committed, members leave.
+//! The signals that end a command: SIGINT, which ctrl-c sends, and SIGTERM. Records already read are written first,
+//! offsets are committed, members leave.
 
 use super::CommandError;
 use tokio::signal::unix::{Signal, SignalKind, signal};

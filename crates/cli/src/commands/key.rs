@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// The flags.
 #[derive(Debug, clap::Args)]
 pub struct KeyArgs {
-    /// Partition to append to [default: that of the key; without a key, any partition, a batch at a time]
+    /// Partition to append to [default: by the key; without a key, any, a batch at a time]
     #[arg(long, value_name = "N", conflicts_with = "key_field")]
     partition: Option<u32>,
 
@@ -99,7 +99,7 @@ pub struct Choice {
 }
 
 impl KeyArgs {
-    /// What they ask for. Fails if the records' keys can't be found, because the input has no lines to look into.
+    /// The selected key. Fails if the records' keys can't be found, because the input has no lines.
     pub fn choice(&self, has_plain_lines: bool) -> Result<Choice, CommandError> {
         let source = match (&self.key_field, &self.key_separator) {
             (Some(field), _) => Some(KeySource::Field(field.as_str().into())),

@@ -8,10 +8,10 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-/// What the log shows without `RUST_LOG`.
+/// The default of `RUST_LOG`.
 const LOG_DEFAULT: &str = "info,object_store=warn";
 
-/// Starts the log; `RUST_LOG` chooses what it shows.
+/// Starts the log, with the filter `RUST_LOG`.
 pub fn start() -> Result<(), CommandError> {
     let requested = environment::log_filter();
     let filter: Targets = requested.as_deref().unwrap_or(LOG_DEFAULT).parse().map_err(|error| {

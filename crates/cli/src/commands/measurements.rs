@@ -11,7 +11,7 @@ use rawline_server::{Answering, Measurements, MeasurementsError, Question};
 use rawline_time::{parse_length, parse_time};
 use serde::Serialize;
 
-/// Limits of an answer: what a plot can show, in about 20 MB.
+/// Limits of a result: as much as a plot can show, in about 20 MB.
 const LIMITS: QueryLimits = QueryLimits { lines_max: 100, points_max: 50_000 };
 
 /// Maximum number of tags by which series are grouped.

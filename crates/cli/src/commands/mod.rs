@@ -1,4 +1,4 @@
-//! The commands of `rawline`, one file each, with what they share: the broker's address, errors, units.
+//! The commands of `rawline`, one file each, and their common parts: the broker's address, errors, units.
 
 #[cfg(feature = "full")]
 pub mod avro;

@@ -53,7 +53,7 @@ impl<T: Send + 'static> Ordered<T> {
     }
 }
 
-/// Byte strings, one after the other in one buffer.
+/// Byte strings, concatenated in one buffer.
 #[derive(Debug, Clone, Default)]
 pub struct Slices {
     bytes: Vec<u8>,

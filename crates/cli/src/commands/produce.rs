@@ -287,7 +287,7 @@ struct Sending<'a> {
     choice: Choice,
 }
 
-/// What was passed to the producer.
+/// The records passed to the producer.
 #[derive(Default)]
 struct Sent {
     records: u64,
@@ -418,7 +418,7 @@ impl Sending<'_> {
     }
 }
 
-/// What was appended. Offsets are shown if all records are in one partition.
+/// The appended records. Offsets are shown if all records are in one partition.
 async fn summary(topic: &str, sent: &Sent, is_one: bool, took: Duration) -> Result<String, CommandError> {
     let (Some(first), Some(last)) = (&sent.first, &sent.last) else {
         return Ok(format!("the input is empty: appended nothing to {topic}"));

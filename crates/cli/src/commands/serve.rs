@@ -318,7 +318,7 @@ fn scheme(args: &Args) -> &'static str {
 
 /// The card that describes this broker to the others on the storage.
 fn described(args: &Args, card: Card, http: SocketAddr, kafka: Option<SocketAddr>, tls: Option<&Tls>) -> Card {
-    // An unspecified address stands for all addresses of this machine, and not all are reachable for other brokers.
+    // An unspecified address means all addresses of this machine, and not all are reachable for other brokers.
     let is_one = |address: &SocketAddr| !address.ip().is_unspecified();
     let own = |address: SocketAddr| Endpoint { host: address.ip().to_string(), port: address.port() };
     let kafka = match &args.kafka_advertise {

@@ -14,7 +14,7 @@ pub enum RecordEnd {
     CsvRow,
     /// At the end of the input.
     EndOfInput,
-    /// After as many bytes as the u32 (little-endian) before the record says.
+    /// After the number of bytes in the u32 (little-endian) before the record.
     LengthPrefix,
 }
 
@@ -28,7 +28,7 @@ pub struct Splitter {
     /// Position in `held` up to which there is no newline after `start`, so that a long line is searched once.
     searched: usize,
     row: Row,
-    /// Whether a byte order mark may come next, which is no part of the input.
+    /// Whether a byte order mark may follow, which isn't part of the input.
     skips_mark: bool,
 }
 

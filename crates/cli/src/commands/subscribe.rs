@@ -101,7 +101,7 @@ pub struct Args {
     avro: DecodeArgs,
 }
 
-/// What happens to a subscription that is too slow.
+/// The action for a subscription that is too slow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum SlowPolicy {
     /// The command fails
@@ -139,7 +139,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     subscription.set_retries(RetryPolicy::lasting(args.retry_for));
     let mut progress = Progress::new(args.cursor_file, subscription.cursor());
     let copied = copy(&mut subscription, &mut output, &mut progress).await;
-    // Records before a bad one are written. What a reader of stdout that went away didn't get is written again.
+    // Records before a bad one are written. Records that a closed stdout didn't receive are written again.
     let finished = match copied {
         Err(Stop::Enough) => Ok(()),
         _ => output.finish().await.and_then(|()| progress.save().map_err(Stop::Failed)),
@@ -154,7 +154,7 @@ async fn copy(subscription: &mut Subscription, output: &mut Output, progress: &m
             output.drain().await?;
             progress.save()?;
         }
-        // What was gathered is written when there is nothing else to do, and at the end.
+        // Buffered output is written when no records are pending, and at the end.
         let delivered = tokio::select! {
             biased;
             () = interrupt.wait() => return Ok(()),
@@ -169,7 +169,7 @@ async fn copy(subscription: &mut Subscription, output: &mut Output, progress: &m
             Delivered::Records(fetched) => {
                 let (topic, partition) = (fetched.topic().to_owned(), fetched.partition());
                 let mut written = output.write(fetched).await;
-                // A cursor that is kept counts what is written, not what is being converted.
+                // A kept cursor covers written records, not records being converted.
                 if let (Ok(next_offset), true) = (&written, progress.is_kept()) {
                     let next_offset = *next_offset;
                     written = output.drain().await.map(|()| next_offset);
@@ -199,12 +199,12 @@ async fn copy(subscription: &mut Subscription, output: &mut Output, progress: &m
     Ok(())
 }
 
-/// What is written of the subscription, in a file.
+/// The file with the position of the written records.
 struct Progress {
     file: Option<PathBuf>,
-    /// After what is given to the output.
+    /// The cursor after the output so far.
     cursor: String,
-    /// What the file has.
+    /// The cursor in the file.
     saved: String,
     saved_at: Instant,
 }

@@ -204,7 +204,7 @@ struct Values {
     partitions: Option<Partitions>,
 }
 
-/// A limit on what a topic keeps.
+/// A retention limit.
 #[derive(Debug, Clone, Copy)]
 enum Limit<T> {
     None,

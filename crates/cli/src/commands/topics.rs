@@ -33,7 +33,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     for topic in topics.iter_mut().filter(|topic| topic.partitions.get() > 1) {
         match client.topic(&topic.name).await {
             Ok(found) => *topic = found,
-            // Deleted meanwhile, or a partition is damaged: what is known of it is shown.
+            // Deleted meanwhile, or a partition is damaged: the known part is shown.
             Err(error) => eprintln!("rawline: {error}"),
         }
     }

@@ -133,7 +133,7 @@ impl FieldTypes {
         Ok(())
     }
 
-    /// Moves what a copy has seen to this one.
+    /// Merges the fields that a copy has seen into this one.
     pub fn merge(&mut self, copy: &mut FieldTypes) {
         if let (Some(hinted), Some(copy)) = (&mut self.hinted, &copy.hinted) {
             hinted.merge_seen(copy);
@@ -319,7 +319,7 @@ fn each_line(input: &mut dyn BufRead, name: &str, mut work: impl FnMut(&[u8]) ->
         if read.map_err(|error| Stop::Input(format!("can't read {name}: {error}")))? == 0 {
             break;
         }
-        // A byte order mark is no part of the text.
+        // A byte order mark isn't part of the text.
         let line = if number == 1 { line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&line) } else { &line };
         let line = line.trim_ascii();
         if !line.is_empty() {

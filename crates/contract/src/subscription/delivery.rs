@@ -20,7 +20,7 @@ const VERSION: u8 = 1;
 /// The content begins at a multiple of this, as batches do.
 const ALIGNMENT: usize = 8;
 
-/// What a message's content is.
+/// The kind of a message's content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum DeliveryKind {
@@ -35,7 +35,7 @@ pub enum DeliveryKind {
 /// The head of a binary message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivery<'a> {
-    /// What the content is.
+    /// The kind of the content.
     pub kind: DeliveryKind,
     /// The topic's name.
     pub topic: &'a str,
@@ -146,7 +146,7 @@ impl DeliveryError {
 }
 
 impl<'a> Delivery<'a> {
-    /// Length of the head of a message that begins with `front`, in bytes. Checks what is known by then.
+    /// Length of the head of a message that begins with `front`, in bytes. Checks the bytes so far.
     pub fn head_bytes(front: &[u8; DELIVERY_FRONT_BYTES]) -> Result<usize, DeliveryError> {
         let [version, kind, name_low, name_high, ..] = *front;
         if version != VERSION {
@@ -194,7 +194,7 @@ impl<'a> Delivery<'a> {
     }
 
     /// Checks that the records are the next ones of a subscriber that is at `position`, if it is known. A selection may
-    /// begin later: what the filter doesn't select isn't delivered.
+    /// begin later: only selected records are delivered.
     pub fn check_position(&self, position: Option<u64>) -> Result<(), DeliveryError> {
         let Delivery { kind, first_offset, end_offset, .. } = *self;
         let Some(position) = position else { return Ok(()) };

@@ -10,5 +10,5 @@ pub use control::ControlMessage;
 pub use delivery::{DELIVERY_FRONT_BYTES, Delivery, DeliveryError, DeliveryKind};
 pub use selection::{Selection, put_selection};
 
-/// The protocol that a WebSocket may ask for in `Sec-WebSocket-Protocol`.
+/// The protocol that a client can offer in `Sec-WebSocket-Protocol`.
 pub const WEBSOCKET_PROTOCOL: &str = "rawline.subscribe.v1";

@@ -84,7 +84,7 @@ impl<'a> Selection<'a> {
     }
 }
 
-/// Appends what precedes the records: their count, their offsets and their sizes.
+/// Appends the part before the records: their count, their offsets and their sizes.
 pub fn put_selection(entries: &[(u64, u32)], out: &mut Vec<u8>) {
     assert!(u32::try_from(entries.len()).is_ok(), "{} records in a message", entries.len());
     out.extend((entries.len() as u32).to_le_bytes());

@@ -34,7 +34,7 @@ impl Assignor {
         Assignor::ALL.into_iter().find(|assignor| assignor.name() == name)
     }
 
-    /// The shares of all members. `had` has what they were to have before, `partitions` the number of partitions of
+    /// The shares of all members. `had` has their previous shares, `partitions` the number of partitions of
     /// each topic that exists.
     pub fn divide(
         self,
@@ -91,7 +91,7 @@ fn uniform(
             }
         }
     }
-    // First from those with more than the average, so that no member gives what it would get back.
+    // First from members with more than the average, so that no member gives up a partition that it would get back.
     let average = shares.iter().map(|share| share.count).sum::<usize>().div_ceil(members.len().max(1));
     for enough in [average, 0] {
         // Each move makes the counts more equal, so this ends.
@@ -110,7 +110,7 @@ fn uniform(
 }
 
 impl<'a> Share<'a> {
-    /// With what the member has had and still wants.
+    /// Begins with the member's previous partitions that it still wants.
     fn new(
         wanting: &'a Wanting<TopicId>,
         had: &BTreeMap<Arc<str>, Partitions>,

@@ -16,9 +16,9 @@ use std::time::Duration;
 /// How far a consumer group is with the division of its partitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConsumerPhase {
-    /// There are no members.
+    /// The group has no members.
     Empty,
-    /// The members, or what they want, have changed; the next heartbeat divides the partitions.
+    /// The members or their topics have changed; the next heartbeat assigns the partitions.
     Assigning,
     /// Members give partitions up, or wait for them.
     Reconciling,
@@ -29,7 +29,7 @@ pub enum ConsumerPhase {
 /// A group in which the broker divides the partitions.
 #[derive(Debug, Clone, Default)]
 pub struct ConsumerGroup {
-    /// Grows with every change of the members, and of what they want.
+    /// Grows with every change of the members and their topics.
     epoch: u32,
     /// The epoch that the partitions were divided in.
     target_epoch: u32,
@@ -39,7 +39,7 @@ pub struct ConsumerGroup {
     wanted: Wanted,
     /// The version of the topics by which the members' wishes were looked up; `None`: look them up again.
     topics_version: Option<u64>,
-    /// About what it takes in memory.
+    /// Its approximate memory.
     bytes: usize,
     /// Nothing happens to a member before.
     due_at: Option<Duration>,
@@ -88,7 +88,7 @@ impl ConsumerGroup {
         group
     }
 
-    /// What the journal is to keep.
+    /// The state to store in the journal.
     pub(crate) fn stored(&self) -> StoredConsumers {
         StoredConsumers {
             epoch: self.epoch,
@@ -103,7 +103,7 @@ impl ConsumerGroup {
         self.revision
     }
 
-    /// Time stood still for it: everything is due so much later.
+    /// Its clock was stopped for this time: all deadlines move by it.
     pub(crate) fn delay(&mut self, time: Duration) {
         self.members.values_mut().for_each(|member| member.delay(time));
         self.due_at = self.due_at.map(|due_at| due_at + time);
@@ -114,7 +114,7 @@ impl ConsumerGroup {
         self.members.is_empty()
     }
 
-    /// Its epoch, and that of its division.
+    /// Its epoch, and that of its assignment.
     pub fn epochs(&self) -> (u32, u32) {
         (self.epoch, self.target_epoch)
     }
@@ -166,7 +166,7 @@ impl ConsumerGroup {
         self.due_at
     }
 
-    /// Whether a heartbeat may change what the group takes in memory.
+    /// Whether a heartbeat may change the group's memory.
     pub(super) fn may_grow(&self, beat: &ConsumerHeartbeat, topics: &TopicList) -> bool {
         let sees_others = |member: &ConsumerMember| member.regex.is_some() && member.visible != beat.visible;
         beat.epoch == 0
@@ -234,7 +234,7 @@ impl ConsumerGroup {
         if is_expected { Ok(Place::Known) } else { Err(GroupError::FencedEpoch { current: member.epoch }) }
     }
 
-    /// Takes what the member says, and what topics there are now. Changes nothing if that is refused.
+    /// Applies the member's heartbeat with the current topics. A refusal changes nothing.
     fn change(
         &mut self,
         beat: &ConsumerHeartbeat,
@@ -302,7 +302,7 @@ impl ConsumerGroup {
         self.count_bytes();
     }
 
-    /// The member moves towards its share. Returns whether what it may read has changed.
+    /// The member moves towards its share. Returns whether its partitions have changed.
     fn reconcile(&mut self, beat: &ConsumerHeartbeat, now: Duration) -> bool {
         let Some((id, mut member)) = self.members.remove_entry(&beat.member) else {
             unreachable!("{} is no member", beat.member)
@@ -355,7 +355,7 @@ impl ConsumerGroup {
         }
         self.epoch += 1;
         self.revision += 1;
-        // What it alone has wanted isn't any more.
+        // Topics that only this member wanted are removed.
         self.topics_version = None;
         if self.members.is_empty() {
             (self.wanted, self.due_at) = (Wanted::default(), None);
@@ -381,7 +381,7 @@ impl ConsumerGroup {
     }
 
     /// Whether a member that had this epoch before its present one still has these partitions: no other member reads
-    /// them, so what it commits for them counts. A heartbeat changes the epoch while a commit is in flight.
+    /// them, so its commits for them are valid. A heartbeat changes the epoch while a commit is in flight.
     pub fn still_has(&self, member: &str, epoch: u32, partitions: &Partitions) -> bool {
         let Some(found) = self.members.get(member).filter(|found| !found.is_away) else { return false };
         epoch > 0 && found.previous_epoch == epoch && partitions.without(&found.assigned).is_empty()

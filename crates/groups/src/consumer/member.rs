@@ -27,7 +27,7 @@ pub enum Step {
 /// A member.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConsumerMember {
-    /// The name under which it comes back after a restart.
+    /// The instance under which it returns after a restart.
     pub instance: Option<Arc<str>>,
     /// Where it runs.
     pub rack: Option<Arc<str>>,
@@ -49,9 +49,9 @@ pub struct ConsumerMember {
     pub previous_epoch: u32,
     /// How far it is.
     pub step: Step,
-    /// Its share, as far as it is free.
+    /// The free part of its share.
     pub assigned: Partitions,
-    /// Partitions that it has to give up; no other member may have them until it says that it has.
+    /// Partitions that it has to give up; no other member may have them until it confirms.
     pub revoking: Partitions,
     /// Its share of the group's newest division.
     pub target: Partitions,
@@ -86,7 +86,7 @@ impl ConsumerMember {
         member
     }
 
-    /// Takes what the member says of itself.
+    /// Applies the member's metadata.
     pub fn update(&mut self, beat: &ConsumerHeartbeat) {
         self.identity = beat.identity.clone();
         self.visible = beat.visible.clone();
@@ -101,7 +101,7 @@ impl ConsumerMember {
         }
     }
 
-    /// What the journal keeps of it.
+    /// Its state in the journal.
     pub fn stored(&self, id: &Arc<str>) -> StoredConsumer {
         StoredConsumer {
             name: StoredName { id: id.clone(), instance: self.instance.clone(), identity: self.identity.clone() },
@@ -151,7 +151,7 @@ impl ConsumerMember {
         }
     }
 
-    /// Time stood still for it: everything is due so much later.
+    /// Its clock was stopped for this time: all deadlines move by it.
     pub fn delay(&mut self, time: Duration) {
         self.gone_at += time;
         if let Step::Revoking(until) = &mut self.step {
@@ -175,7 +175,7 @@ impl ConsumerMember {
         Some((self.regex.clone()?, self.visible.clone()))
     }
 
-    /// Goes on towards its share of the division with this epoch. `owned` is what it says that it has, `is_free`
+    /// Moves towards its share of the assignment with this epoch. `owned` are the partitions that it reports, `is_free`
     /// whether no other member has a partition.
     pub fn reconcile(
         &mut self,
@@ -219,7 +219,7 @@ impl ConsumerMember {
         }
     }
 
-    /// About what it takes in memory.
+    /// Its approximate memory.
     pub fn bytes(&self) -> usize {
         let shares = [&self.assigned, &self.revoking, &self.target].map(Partitions::bytes);
         let names: usize = self.names.iter().map(|name| name.len() + 64).sum();

@@ -2,7 +2,7 @@
 //! share with its heartbeats, without waiting for the others.
 //!
 //! A group's epoch grows when members come or go, or want other topics, or when these change. Each epoch has one
-//! division. A member moves to it in steps, and has the epoch once it has given up what others are to get:
+//! division. A member moves to it in steps, and has the epoch once it has given up the partitions of others:
 //!
 //! ```text
 //!             must give partitions up         it says that it has, and others have what it is to get
@@ -36,12 +36,12 @@ use super::{GroupError, GroupLimits, Groups, check_name};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a member of a consumer group sends: to join, with epoch 0, or as a sign.
+/// The heartbeat of a member of a consumer group; with epoch 0 it joins.
 #[derive(Debug, Clone)]
 pub struct ConsumerHeartbeat {
     /// Its id, which it has chosen.
     pub member: Arc<str>,
-    /// The name under which it comes back after a restart, if it has one.
+    /// The instance under which it returns after a restart, if it has one.
     pub instance: Option<Arc<str>>,
     /// Where it runs. `None` in this and the next fields: as before.
     pub rack: Option<Arc<str>>,
@@ -64,7 +64,7 @@ pub struct ConsumerHeartbeat {
 }
 
 impl ConsumerHeartbeat {
-    /// Whether it says something about the member.
+    /// Whether it has metadata of the member.
     fn says_something(&self) -> bool {
         self.rack.is_some()
             || self.rebalance.is_some()
@@ -73,7 +73,7 @@ impl ConsumerHeartbeat {
             || self.assignor.is_some()
     }
 
-    /// Whether it says everything, as after a response that was lost.
+    /// Whether it has all fields, as after a lost response.
     fn is_full(&self) -> bool {
         self.rebalance.is_some() && (self.names.is_some() || self.regex.is_some()) && self.owned.is_some()
     }
@@ -84,7 +84,7 @@ impl ConsumerHeartbeat {
 pub struct Kept {
     /// The member's epoch.
     pub epoch: u32,
-    /// What it may read, if that has changed or it may not know it.
+    /// Its partitions, if they have changed or it may not know them.
     pub assignment: Option<Partitions>,
     /// When the next heartbeat is due.
     pub interval: Duration,
@@ -93,14 +93,14 @@ pub struct Kept {
 /// How a member leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leaving {
-    /// It doesn't come back.
+    /// It leaves permanently.
     ForGood,
-    /// If it has an instance: it comes back within its session, and keeps its share until then.
+    /// It has an instance and returns within its session; it keeps its share until then.
     ForAWhile,
 }
 
-/// Whether the journal can't keep what becomes of a group: what members have can grow to what they are to have, in
-/// addition to what they have now.
+/// Whether the journal can't store the next state of a group: members can get their new share in
+/// addition to their current one.
 fn is_too_large(group: &ConsumerGroup, limits: &GroupLimits) -> bool {
     StoredGroup::Consumer(group.stored()).encode().len() > limits.stored_bytes_max / 2
 }

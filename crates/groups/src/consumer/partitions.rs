@@ -23,7 +23,7 @@ impl Partitions {
         }
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -53,7 +53,7 @@ impl Partitions {
         self.topics().flat_map(|(topic, numbers)| numbers.iter().map(move |number| (topic, *number)))
     }
 
-    /// About what they take in memory.
+    /// Their approximate memory.
     pub fn bytes(&self) -> usize {
         self.0.values().map(|numbers| 64 + numbers.len() * 8).sum()
     }

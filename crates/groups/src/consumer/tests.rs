@@ -17,7 +17,7 @@ fn topic(number: u8) -> TopicId {
     TopicId::from_bytes([number; 16])
 }
 
-/// What a client sends that knows nothing.
+/// The first heartbeat of a client.
 fn joining(member: &str, topics: &[&str]) -> ConsumerHeartbeat {
     ConsumerHeartbeat {
         member: member.into(),
@@ -39,7 +39,7 @@ fn sign(member: &str, epoch: u32) -> ConsumerHeartbeat {
     ConsumerHeartbeat { epoch, rebalance: None, names: None, owned: None, ..joining(member, &[]) }
 }
 
-/// The same of a member that says what it reads.
+/// The same with the partitions that the member reads.
 fn owning(member: &str, epoch: u32, partitions: &[(u8, u32)]) -> ConsumerHeartbeat {
     ConsumerHeartbeat { owned: Some(set(partitions)), ..sign(member, epoch) }
 }
@@ -65,7 +65,7 @@ impl World {
         self.groups.beat(&GROUP.into(), beat, self.now)
     }
 
-    /// The epoch and what the member may read, if that is in the response.
+    /// The epoch and the member's partitions, if the response has them.
     fn kept(&mut self, beat: &ConsumerHeartbeat) -> (u32, Option<Partitions>) {
         let kept = self.beat(beat).unwrap();
         assert_eq!(kept.interval, SESSION / 15);
@@ -117,18 +117,18 @@ fn a_partition_is_given_only_after_its_owner_has_given_it_up() {
     assert_eq!(world.kept(&joining("x", &["a"])), (1, Some(set(&ALL))));
     assert_eq!(world.kept(&owning("x", 1, &ALL)), (1, None));
     assert_eq!(world.phase(), ConsumerPhase::Stable);
-    // The second gets nothing yet, and the first hears what it may keep.
+    // The second gets no partition yet, and the first gets those that it keeps.
     assert_eq!(world.kept(&joining("y", &["a"])), (2, Some(set(&[]))));
     assert_eq!(world.phase(), ConsumerPhase::Reconciling);
     assert_eq!(world.kept(&sign("x", 1)), (1, Some(set(&ALL[..2]))));
     assert_eq!(world.kept(&sign("y", 2)), (2, None));
-    // It stays in its epoch until it says that it reads no more.
+    // It stays in its epoch until it confirms that it has stopped reading.
     assert_eq!(world.kept(&sign("x", 1)), (1, None));
     assert_eq!(world.kept(&owning("x", 1, &ALL)), (1, None));
     assert_eq!((world.may_commit("x", 1), world.kept(&sign("y", 2))), (Ok(()), (2, None)));
     assert_eq!(world.kept(&owning("x", 1, &ALL[..2])), (2, None));
     assert_eq!(world.may_commit("x", 1), Err(GroupError::StaleEpoch { current: 2 }));
-    // What it has kept is its own, also in a commit that was sent before it knew of the epoch.
+    // Its kept partitions stay its own, even for a commit that was sent before it knew the epoch.
     let still_has = |world: &World, member, epoch, numbers| world.group().still_has(member, epoch, &set(numbers));
     assert!(still_has(&world, "x", 1, &ALL[..2]) && still_has(&world, "x", 1, &ALL[1..2]));
     assert!(!still_has(&world, "x", 1, &ALL[1..3]), "one that it has given up");
@@ -206,7 +206,7 @@ fn an_instance_that_has_left_for_a_while_comes_back_to_its_share() {
     assert_eq!(world.beat(&instance(sign("y", 2))), Err(GroupError::FencedInstance));
     assert_eq!(world.leave("", Some("i"), Leaving::ForGood), Ok(()));
     assert_eq!(world.kept(&sign("x", 2)), (3, Some(set(&ALL))));
-    // One that doesn't come back loses its share with its session.
+    // A member that doesn't return loses its share when its session ends.
     world.kept(&instance(joining("y", &["b"])));
     assert_eq!(world.leave("y", Some("i"), Leaving::ForAWhile), Ok(()));
     world.pass(SESSION - SECOND);
@@ -239,7 +239,7 @@ fn topics_that_are_created_extended_and_deleted_are_noticed() {
     assert_eq!(world.kept(&sign("x", 3)), (3, None));
 }
 
-/// Each member gets what its own client may know of, also when that changes.
+/// Each member gets only topics that its client may see, also when grants change.
 #[test]
 fn a_regular_expression_matches_only_what_its_member_may_know_of() {
     let mut world = World::new();
@@ -254,7 +254,7 @@ fn a_regular_expression_matches_only_what_its_member_may_know_of() {
     let all = set(&[(1, 0), (1, 1), (1, 2), (1, 3), (2, 0), (2, 1)]);
     let of_y = |world: &World| world.group().members().find(|(id, _)| ***id == *"y").unwrap().1.target.clone();
     assert!(set(&[(1, 0), (1, 1), (1, 2), (1, 3)]).is_within(&of_y(&world)));
-    // The next sign of one whose key has lost a topic takes it away, though it says nothing else.
+    // When a key has lost a topic, the member's next heartbeat removes it, even without other changes.
     world.leave("x", None, Leaving::ForGood).unwrap();
     let (epoch, _) = world.kept(&sign("y", 2));
     assert_eq!(of_y(&world), all);
@@ -377,17 +377,17 @@ struct Actor {
     id: String,
     instance: Option<String>,
     epoch: u32,
-    /// What it reads.
+    /// The partitions that it reads.
     owned: Partitions,
-    /// What its newest response says that it may read, until it does.
+    /// The partitions of its newest response, until it reads them.
     assigned: Option<Partitions>,
-    /// Whether its next heartbeat says everything.
+    /// Whether its next heartbeat has all fields.
     says_all: bool,
     is_silent: bool,
 }
 
 impl Actor {
-    /// Does what a client does next. It may lose the response.
+    /// A client's next step. It may lose the response.
     fn go_on(&mut self, world: &mut World, random: &mut fastrand::Rng) {
         if let Some(assigned) = self.assigned.take_if(|_| random.u8(..4) > 0) {
             self.owned = assigned;
@@ -404,7 +404,7 @@ impl Actor {
         let kept = world.beat(&beat);
         self.says_all = random.u8(..10) == 0;
         match kept {
-            // The response is lost, and so is what the response before it said.
+            // The response is lost, and so is the previous one.
             Ok(_) if self.says_all => self.assigned = None,
             Ok(kept) => {
                 assert!(kept.epoch >= self.epoch, "epoch {} after {}", kept.epoch, self.epoch);
@@ -423,7 +423,7 @@ impl Actor {
         (self.epoch, self.owned, self.assigned) = (0, Partitions::default(), None);
     }
 
-    /// Leaves, and comes back as another.
+    /// Leaves, and joins as another member.
     fn leave(&mut self, world: &mut World, leaving: Leaving, random: &mut fastrand::Rng) {
         let _ = world.leave(&self.id, self.instance.as_deref(), leaving);
         self.forget();

@@ -15,7 +15,7 @@ impl Visible {
         Visible::of(["*"])
     }
 
-    /// The topics with these names; a `*` at the end stands for all that begin so.
+    /// The topics with these names; a `*` at the end matches all with this prefix.
     pub fn of<T: AsRef<str>>(patterns: impl IntoIterator<Item = T>) -> Visible {
         let mut visible = Visible::default();
         for pattern in patterns {

@@ -41,13 +41,13 @@ pub struct WantedTopic {
 /// A regular expression, and the topics that it may match.
 pub type Pattern = (Arc<str>, Arc<Visible>);
 
-/// What the members of a group want.
+/// The topics that the members of a group want.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// The topics that exist.
     pub topics: BTreeMap<TopicId, WantedTopic>,
     ids: BTreeMap<Arc<str>, TopicId>,
-    /// What each of the members' regular expressions matches, of the topics that those members may know of.
+    /// The matches of each of the members' regular expressions, among the topics that these members may see.
     matches: BTreeMap<Pattern, BTreeSet<TopicId>>,
 }
 
@@ -90,7 +90,7 @@ impl Wanted {
         }
     }
 
-    /// What one of the members wants.
+    /// The topics that one of the members wants.
     pub fn of(&self, member: &ConsumerMember) -> BTreeSet<TopicId> {
         let named = member.names.iter().filter_map(|name| self.ids.get(name).copied());
         let matching = member.pattern().and_then(|pattern| self.matches.get(&pattern));
@@ -116,7 +116,7 @@ impl Wanted {
         crc.value()
     }
 
-    /// About what they take in memory, with the shares of members.
+    /// Their approximate memory, with the shares of members.
     pub fn bytes(&self) -> usize {
         let topic = |topic: &WantedTopic| topic.name.len() + 256 + topic.partitions as usize * 24;
         let matches: usize = self.matches.values().map(|ids| ids.len() * 24).sum();

@@ -22,7 +22,7 @@ structures! {
         resources: Vec<DescribeAclsResource> [1..],
     }
 
-    /// What has rules.
+    /// A resource with rules.
     struct DescribeAclsResource {
         resource_type: i8 [1..],
         resource_name: String [1..],
@@ -54,13 +54,13 @@ structures! {
         permission_type: i8 [1..],
     }
 
-    /// What became of them, in order.
+    /// The results, in order.
     struct CreateAclsResponse {
         throttle_time_ms: i32 [1..],
         results: Vec<AclCreationResult> [1..],
     }
 
-    /// What became of one.
+    /// The result of one.
     struct AclCreationResult {
         error_code: i16 [1..],
         error_message: Option<String> [1..],
@@ -82,13 +82,13 @@ structures! {
         permission_type: i8 [1..],
     }
 
-    /// What was deleted, in order of the filters.
+    /// The deleted rules, in order of the filters.
     struct DeleteAclsResponse {
         throttle_time_ms: i32 [1..],
         filter_results: Vec<DeleteAclsFilterResult> [1..],
     }
 
-    /// What a filter has deleted.
+    /// The rules that a filter has deleted.
     struct DeleteAclsFilterResult {
         error_code: i16 [1..],
         error_message: Option<String> [1..],

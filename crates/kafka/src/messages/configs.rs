@@ -10,7 +10,7 @@ structures! {
         include_documentation: bool [3..],
     }
 
-    /// A topic or a broker that is asked for.
+    /// A requested topic or broker.
     struct DescribeConfigsResource {
         /// 2: a topic, 4: a broker.
         resource_type: i8 [0..],
@@ -19,7 +19,7 @@ structures! {
         configuration_keys: Option<Vec<String>> [0..],
     }
 
-    /// The settings that were asked for.
+    /// The requested settings.
     struct DescribeConfigsResponse {
         throttle_time_ms: i32 [0..],
         results: Vec<DescribeConfigsResult> [0..],
@@ -117,13 +117,13 @@ structures! {
         responses: Vec<AlterConfigsResourceResponse> [0..],
     }
 
-    /// Asks what has settings.
+    /// Requests the list of resources with settings.
     struct ListConfigResourcesRequest {
-        /// Kafka's numbers of kinds; all if there are none.
+        /// Kafka's numbers of kinds; empty for all.
         resource_types: Vec<i8> [1..],
     }
 
-    /// What has settings.
+    /// A resource with settings.
     struct ListConfigResourcesResponse {
         throttle_time_ms: i32 [0..],
         error_code: i16 [0..],

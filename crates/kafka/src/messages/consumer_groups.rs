@@ -49,7 +49,7 @@ structures! {
         include_authorized_operations: bool [0..],
     }
 
-    /// The groups that were asked for.
+    /// The requested groups.
     struct ConsumerGroupDescribeResponse {
         throttle_time_ms: i32 [0..],
         groups: Vec<DescribedConsumerGroup> [0..],
@@ -65,7 +65,7 @@ structures! {
         assignment_epoch: i32 [0..],
         assignor_name: String [0..],
         members: Vec<DescribedConsumerGroupMember> [0..],
-        /// A bit for each operation that the client may do; `i32::MIN`: not asked for.
+        /// A bit for each operation that the client may do; `i32::MIN`: not requested.
         authorized_operations: i32 [0..] = i32::MIN,
     }
 

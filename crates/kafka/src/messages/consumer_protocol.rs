@@ -5,7 +5,7 @@ use super::body::Body;
 use super::structure::*;
 
 structures! {
-    /// What a consumer says: the topics that it wants. Later versions say more after that.
+    /// A consumer's metadata: the topics that it wants. Later versions have more fields after them.
     struct ConsumerSubscription {
         topics: Vec<String> [0..],
         user_data: Option<Bytes> [0..],

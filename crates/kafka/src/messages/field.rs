@@ -53,7 +53,7 @@ pub fn read<T: Field, S: Source>(from: &mut S, version: i16, null_from: i16) -> 
     if version >= null_from { T::read(from, version) } else { T::read_required(from, version) }
 }
 
-/// Writes a field that may be null from a version on. Before it, nothing is written as what is empty.
+/// Writes a field that may be null from a version on. Before that version, null is written as empty.
 pub fn write<T: Field>(value: &T, to: &mut Writer, version: i16, null_from: i16) {
     if version >= null_from {
         value.write(to, version);
@@ -171,7 +171,8 @@ impl Nullable for Bytes {
     }
 }
 
-/// All of an array's elements. Their memory is reserved at once: the source has compared their number with what it has.
+/// All of an array's elements. Their memory is reserved at once: the source has compared their number with its
+/// remaining bytes.
 fn elements<T: Field, S: Source>(from: &mut S, version: i16, count: usize) -> Result<Vec<T>, WireError> {
     let mut elements = Vec::with_capacity(count);
     for _ in 0..count {

@@ -9,7 +9,7 @@ structures! {
         include_authorized_operations: bool [3..],
     }
 
-    /// The groups that were asked for.
+    /// The requested groups.
     struct DescribeGroupsResponse {
         throttle_time_ms: i32 [1..],
         groups: Vec<DescribedGroup> [0..],
@@ -25,7 +25,7 @@ structures! {
         /// The chosen protocol's name.
         protocol_data: String [0..],
         members: Vec<DescribedGroupMember> [0..],
-        /// A bit for each operation that the client may do; `i32::MIN`: not asked for.
+        /// A bit for each operation that the client may do; `i32::MIN`: not requested.
         authorized_operations: i32 [3..] = i32::MIN,
     }
 

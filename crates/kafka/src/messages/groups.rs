@@ -87,7 +87,7 @@ structures! {
         assignments: Vec<SyncGroupRequestAssignment> [0..],
     }
 
-    /// What the leader assigns to one member.
+    /// The leader's assignment for one member.
     struct SyncGroupRequestAssignment {
         member_id: String [0..],
         assignment: Bytes [0..],
@@ -103,7 +103,7 @@ structures! {
         assignment: Bytes [0..],
     }
 
-    /// Says that a member is there.
+    /// A member's heartbeat.
     struct HeartbeatRequest {
         group_id: String [0..],
         generation_id: i32 [0..],

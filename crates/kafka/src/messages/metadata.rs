@@ -13,14 +13,14 @@ structures! {
         include_topic_authorized_operations: bool [8..],
     }
 
-    /// A topic that is asked for.
+    /// A requested topic.
     struct MetadataRequestTopic {
         topic_id: Uuid [10..],
         /// `None` if the id is given.
         name: Option<String> [0.., null 10],
     }
 
-    /// The brokers, and the topics that were asked for.
+    /// The brokers, and the requested topics.
     struct MetadataResponse {
         throttle_time_ms: i32 [3..],
         brokers: Vec<MetadataResponseBroker> [0..],
@@ -28,7 +28,7 @@ structures! {
         /// -1: none.
         controller_id: i32 [1..] = -1,
         topics: Vec<MetadataResponseTopic> [0..],
-        /// A bit for each operation that the client may do; `i32::MIN`: not asked for.
+        /// A bit for each operation that the client may do; `i32::MIN`: not requested.
         cluster_authorized_operations: i32 [8..=10] = i32::MIN,
         error_code: i16 [13..],
     }
@@ -48,7 +48,7 @@ structures! {
         topic_id: Uuid [10..],
         is_internal: bool [1..],
         partitions: Vec<MetadataResponsePartition> [0..],
-        /// A bit for each operation that the client may do; `i32::MIN`: not asked for.
+        /// A bit for each operation that the client may do; `i32::MIN`: not requested.
         topic_authorized_operations: i32 [8..] = i32::MIN,
     }
 
@@ -82,7 +82,7 @@ structures! {
         cluster_id: String [0..],
         controller_id: i32 [0..] = -1,
         brokers: Vec<DescribeClusterBroker> [0..],
-        /// A bit for each operation that the client may do; `i32::MIN`: not asked for.
+        /// A bit for each operation that the client may do; `i32::MIN`: not requested.
         cluster_authorized_operations: i32 [0..] = i32::MIN,
     }
 
@@ -104,7 +104,7 @@ structures! {
         cursor: Option<TopicPartitionsCursor> [0..],
     }
 
-    /// A topic that is asked for.
+    /// A requested topic.
     struct DescribeTopicPartitionsTopic {
         name: String [0..],
     }
@@ -130,7 +130,7 @@ structures! {
         topic_id: Uuid [0..],
         is_internal: bool [0..],
         partitions: Vec<DescribeTopicPartitionsResponsePartition> [0..],
-        /// A bit for each operation that the client may do; `i32::MIN`: not asked for.
+        /// A bit for each operation that the client may do; `i32::MIN`: not requested.
         topic_authorized_operations: i32 [0..] = i32::MIN,
     }
 

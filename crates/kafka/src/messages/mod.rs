@@ -79,7 +79,7 @@ macro_rules! messages {
             }
 
             /// Reads a body. Bytes after the last field are ignored, as Kafka does: librdkafka sends three when it asks
-            /// for all topics. What it allocates is bounded: see [`crate::MEMORY_PER_BYTE`].
+            /// for all topics. Its allocations are bounded: see [`crate::MEMORY_PER_BYTE`].
             pub fn read(api: Api, version: i16, body: &[u8]) -> Result<$kind, WireError> {
                 api.check(version)?;
                 let mut from = Body::new(body, api.is_flexible(version));

@@ -50,7 +50,7 @@ structures! {
 
     /// Asks for the committed offsets of a group, or of several.
     struct OffsetFetchRequest {
-        /// Later versions ask for several `groups`.
+        /// Later versions have several `groups`.
         group_id: String [0..=7],
         /// `None`: all.
         topics: Option<Vec<OffsetFetchRequestTopic>> [0..=7, null 2],
@@ -58,14 +58,14 @@ structures! {
         require_stable: bool [7..],
     }
 
-    /// Partitions of one topic that are asked for.
+    /// Requested partitions of one topic.
     struct OffsetFetchRequestTopic {
         name: String [0..=9],
         topic_id: Uuid [10..],
         partition_indexes: Vec<i32> [0..],
     }
 
-    /// What is asked of one group.
+    /// The request for one group.
     struct OffsetFetchRequestGroup {
         group_id: String [8..],
         member_id: Option<String> [9..],

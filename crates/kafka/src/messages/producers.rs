@@ -26,7 +26,7 @@ structures! {
         topics: Vec<DescribeProducersTopic> [0..],
     }
 
-    /// Partitions of one topic that are asked for.
+    /// Requested partitions of one topic.
     struct DescribeProducersTopic {
         name: String [0..],
         partition_indexes: Vec<i32> [0..],

@@ -7,19 +7,19 @@ structures! {
     struct ListOffsetsRequest {
         /// -1: a consumer.
         replica_id: i32 [0..],
-        /// 1: only what is committed.
+        /// 1: only committed records.
         isolation_level: i8 [2..],
         topics: Vec<ListOffsetsTopic> [0..],
         timeout_ms: i32 [10..],
     }
 
-    /// Partitions of one topic that are asked for.
+    /// Requested partitions of one topic.
     struct ListOffsetsTopic {
         name: String [0..],
         partitions: Vec<ListOffsetsPartition> [0..],
     }
 
-    /// What is asked of one partition.
+    /// The request for one partition.
     struct ListOffsetsPartition {
         partition_index: i32 [0..],
         /// -1: unknown.
@@ -29,7 +29,7 @@ structures! {
         timestamp: i64 [0..],
     }
 
-    /// The offsets that were asked for.
+    /// The requested offsets.
     struct ListOffsetsResponse {
         throttle_time_ms: i32 [2..],
         topics: Vec<ListOffsetsTopicResponse> [0..],
@@ -41,7 +41,7 @@ structures! {
         partitions: Vec<ListOffsetsPartitionResponse> [0..],
     }
 
-    /// What was found in one partition.
+    /// The result for one partition.
     struct ListOffsetsPartitionResponse {
         partition_index: i32 [0..],
         error_code: i16 [0..],
@@ -58,13 +58,13 @@ structures! {
         topics: Vec<OffsetForLeaderTopic> [0..],
     }
 
-    /// Partitions of one topic that are asked for.
+    /// Requested partitions of one topic.
     struct OffsetForLeaderTopic {
         topic: String [0..],
         partitions: Vec<OffsetForLeaderPartition> [0..],
     }
 
-    /// What is asked of one partition.
+    /// The request for one partition.
     struct OffsetForLeaderPartition {
         partition: i32 [0..],
         current_leader_epoch: i32 [2..] = -1,
@@ -104,14 +104,14 @@ structures! {
         partitions: Vec<DeleteRecordsPartition> [0..],
     }
 
-    /// What is deleted from one partition.
+    /// The deletion in one partition.
     struct DeleteRecordsPartition {
         partition_index: i32 [0..],
         /// The first that stays; -1: none stays.
         offset: i64 [0..],
     }
 
-    /// What was deleted.
+    /// The results.
     struct DeleteRecordsResponse {
         throttle_time_ms: i32 [0..],
         topics: Vec<DeleteRecordsTopicResult> [0..],
@@ -123,7 +123,7 @@ structures! {
         partitions: Vec<DeleteRecordsPartitionResult> [0..],
     }
 
-    /// What was deleted from one partition.
+    /// The result for one partition.
     struct DeleteRecordsPartitionResult {
         partition_index: i32 [0..],
         /// The partition's first offset.

@@ -54,7 +54,7 @@ structures! {
         topics: Option<Vec<ListPartitionReassignmentsTopics>> [0..],
     }
 
-    /// Partitions of one topic that are asked for.
+    /// Requested partitions of one topic.
     struct ListPartitionReassignmentsTopics {
         name: String [0..],
         partition_indexes: Vec<i32> [0..],

@@ -50,7 +50,7 @@ structures! {
         /// `None`: not to be seen by this client.
         configs: Option<Vec<CreatableTopicConfigs>> [5..],
     } tagged {
-        /// Why there are no settings.
+        /// Why the settings are missing.
         0 topic_config_error_code: i16,
     }
 

@@ -47,13 +47,13 @@ structures! {
 }
 
 impl ApiVersionsResponse {
-    /// What the broker advertises.
+    /// An API and its versions.
     pub fn advertised() -> ApiVersionsResponse {
         let api_keys = Api::ALL.iter().filter_map(|api| ApiVersion::of(*api)).collect();
         ApiVersionsResponse { api_keys, ..ApiVersionsResponse::default() }
     }
 
-    /// What a client gets that asks in a version that the broker doesn't read. It is to be written in version 0, which
+    /// The response to an unsupported version. Write it in version 0, which
     /// clients of all versions read, and has the versions in which they can ask again.
     pub fn unsupported() -> ApiVersionsResponse {
         let api_keys = ApiVersion::of(Api::ApiVersions).into_iter().collect();
@@ -63,7 +63,7 @@ impl ApiVersionsResponse {
 }
 
 impl ApiVersion {
-    /// What the broker advertises of one API, if anything.
+    /// The advertised versions of one API, if any.
     fn of(api: Api) -> Option<ApiVersion> {
         let versions = api.advertised()?;
         Some(ApiVersion { api_key: api.key(), min_version: *versions.start(), max_version: *versions.end() })

@@ -1,8 +1,8 @@
 //! Transactions: EndTxn, and helpers of all requests of transactions.
 //!
 //! Only those of KIP-890 are served: a partition joins with its first batch, and the end of a transaction opens the
-//! producer's next instance, so that a late batch can't get into the next transaction. This holds whoever ends the
-//! transaction.
+//! producer's next instance, so that a late batch can't get into the next transaction. This holds for every cause of
+//! the transaction.
 
 use super::Client;
 use super::error::Refusal;

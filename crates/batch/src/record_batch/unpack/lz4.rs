@@ -31,7 +31,7 @@ const STORED: u32 = 1 << 31;
 /// How far back a block can refer.
 const WINDOW_BYTES: usize = 64 << 10;
 
-/// What a frame's header says.
+/// The header of a frame.
 struct Frame {
     flags: u8,
     block_bytes_max: usize,

@@ -45,7 +45,7 @@ fn gzip(section: &[u8], to: &mut Output<'_>) -> Result<(), RecordError> {
 
 /// Where unpacked bytes go.
 struct Output<'b> {
-    /// What has been unpacked.
+    /// The decompressed bytes.
     bytes: &'b mut Vec<u8>,
     codec: RecordCodec,
     /// Maximum length of `bytes`.
@@ -56,7 +56,7 @@ struct Output<'b> {
 enum Misfit {
     /// They take more.
     TooSmall,
-    /// They aren't what the codec makes.
+    /// They are invalid for the codec.
     Wrong(RecordError),
 }
 
@@ -80,8 +80,8 @@ impl Output<'_> {
         length.ok_or(self.too_large())
     }
 
-    /// Has `fill` write into `room` bytes after those that there are, which it gets too, and keeps what it says it has
-    /// written.
+    /// Calls `fill` with the bytes so far and `room` bytes after them to write into, and keeps the bytes that it
+    /// reports to have written.
     fn append<E>(&mut self, room: usize, fill: impl FnOnce(&[u8], &mut [u8]) -> Result<usize, E>) -> Result<usize, E> {
         let end = self.bytes.len();
         if self.bytes.capacity() - end < room {
@@ -117,7 +117,7 @@ impl Output<'_> {
         }
     }
 
-    /// Appends what `read` writes, call by call, until it says that it was the end.
+    /// Appends the bytes that `read` writes, call by call, until it reports the end.
     fn append_until_end(
         &mut self,
         mut read: impl FnMut(&mut [u8]) -> Result<(usize, bool), RecordError>,

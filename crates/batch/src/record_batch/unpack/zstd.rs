@@ -11,7 +11,7 @@ use zstd::zstd_safe::{
 /// support, and that of every level up to 19.
 const WINDOW_LOG_MAX: u32 = 23;
 
-/// What the code of an error is counted back from.
+/// The base from which error codes are counted down.
 const TOO_SMALL: usize = (ZSTD_ErrorCode::ZSTD_error_dstSize_tooSmall as usize).wrapping_neg();
 
 pub(super) fn unpack(mut section: &[u8], to: &mut Output<'_>) -> Result<(), RecordError> {

@@ -1,4 +1,4 @@
-//! The fields of a record to encode: where a value belongs, and what its text means.
+//! The fields of a record to encode: the position of a value, and the meaning of its text.
 
 use rawline_avro::{Json, Kind, Logical, Schema, Type, TypeId};
 use rawline_time::iso;
@@ -123,7 +123,7 @@ fn is_timestamp(logical: Logical) -> bool {
 }
 
 /// Adds a value to an object at its path, and creates the objects on the path. Two objects at one place become one;
-/// anything else that is there already is an error.
+/// any other existing value is an error.
 pub fn put(fields: &mut Object, path: &[String], value: Json) -> Result<(), String> {
     let Some((name, rest)) = path.split_first() else { return Ok(()) };
     let value = rest.iter().rev().fold(value, |value, name| Json::Object(Object::from([(name.clone(), value)])));
@@ -149,7 +149,7 @@ fn merge(fields: &mut Object, name: &str, value: Json) -> Result<(), String> {
     Ok(())
 }
 
-/// Sets a value in an object at its path, whatever is there. Objects on the path are created, or kept.
+/// Sets a value in an object at its path, and replaces an existing one. Objects on the path are created, or kept.
 pub fn set(fields: &mut Object, path: &[String], value: Json) -> Result<(), String> {
     match path {
         [] => {}

@@ -10,7 +10,7 @@ use std::time::Duration;
 /// How often a member that stops at the end of its partitions looks whether others have got them.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// Writes what the group hasn't read yet, and commits the offsets after what is written.
+/// Writes the records that the group hasn't read yet, and commits their offsets once they are written.
 pub async fn run(
     args: &Args,
     group: &str,
@@ -18,7 +18,7 @@ pub async fn run(
     topic: &TopicInfo,
     mut output: Output,
 ) -> Result<(), CommandError> {
-    // Before it joins: a member that is there has also a way to leave.
+    // Before it joins, so that every member can also leave.
     let mut interrupt = Interrupt::new()?;
     let config = GroupConfig {
         start: args.since.map_or(args.offset, |since| Start::Time(since.into())),
@@ -37,7 +37,7 @@ pub async fn run(
     let finished = if matches!(copied, Err(Stop::Enough)) { Ok(()) } else { output.finish().await };
     let Copying { mut consumer, written, .. } = copying;
     let offset = |(partition, offset)| CommitOffset::new(&topic.name, partition, offset);
-    // What a reader of stdout that went away didn't get, the next member writes again.
+    // Records that a closed stdout didn't receive are written again by the next member.
     let committed = consumer.commit_offsets(written.into_iter().map(offset).collect()).await;
     let left = consumer.leave().await;
     failed(copied.and(finished))?;
@@ -61,14 +61,14 @@ impl Copying {
         while output.records_left > 0 && !self.has_ended() {
             let fetched = tokio::select! {
                 biased;
-                // Between two reads: what was read is written, and committed.
+                // Between two reads: the read records are written and committed.
                 () = interrupt.wait() => return Ok(()),
                 fetched = self.consumer.next() => fetched?,
                 () = tokio::time::sleep(LOOK_EVERY), if self.ends.is_some() => continue,
             };
             let partition = fetched.partition();
             let written = match output.write(fetched).await {
-                // What the consumer has returned counts as processed when it is asked for more.
+                // Returned records count as processed with the next call.
                 Ok(next_offset) => output.drain().await.map(|()| next_offset),
                 Err(stop) => Err(stop),
             };

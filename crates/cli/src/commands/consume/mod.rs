@@ -172,7 +172,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     let mut interrupt = Interrupt::new()?;
     let copied = tokio::select! {
         copied = copy(&mut consumer, &mut output) => copied,
-        // Between two records: what was gathered is still written.
+        // Between two records: the buffered output is still written.
         () = interrupt.wait() => Ok(()),
     };
     // Records before a bad one are written.
@@ -189,7 +189,7 @@ pub fn failed(stopped: Result<(), Stop>) -> Result<(), CommandError> {
     }
 }
 
-/// What to write of each partition.
+/// The range to write of each partition.
 async fn ranges(args: &Args, client: &Client, topic: &TopicInfo) -> Result<Vec<PartitionRange>, CommandError> {
     let extents = topic.extents();
     let start = args.since.map_or(args.offset, |since| Start::Time(since.into()));
@@ -236,7 +236,7 @@ impl<E: Into<CommandError>> From<E> for Stop {
 
 async fn copy(consumer: &mut Consumer, output: &mut Output) -> Result<(), Stop> {
     while output.records_left > 0 {
-        // What was gathered is written when there is nothing else to do, and at the end.
+        // Buffered output is written when no records are pending, and at the end.
         let fetched = tokio::select! {
             biased;
             fetched = consumer.next() => fetched?,
@@ -296,7 +296,7 @@ impl Output {
         })
     }
 
-    /// Writes what was gathered or converted, if there is nothing else to do; without either it waits forever. Can be
+    /// Writes buffered or converted output when no records are pending; without any it waits forever. Can be
     /// dropped while it waits.
     pub async fn write_waiting(&mut self) -> Result<(), Stop> {
         match (self.is_showing(), self.gathered.is_empty()) {
@@ -414,7 +414,7 @@ impl Output {
         self.flush()
     }
 
-    /// Writes what is gathered, and the end of the output. Reports skipped records.
+    /// Writes the buffered output, and its end. Reports skipped records.
     pub async fn finish(&mut self) -> Result<(), Stop> {
         let drained = self.drain().await;
         self.skipped.report();
@@ -425,7 +425,7 @@ impl Output {
         self.flush()
     }
 
-    /// Writes what is gathered.
+    /// Writes the buffered output.
     fn flush(&mut self) -> Result<(), Stop> {
         flush(&mut self.stdout, &mut self.gathered)
     }

@@ -30,7 +30,7 @@ impl From<Arc<Caller>> for Sender {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Via {
     pub broker: BrokerId,
-    /// The address of the client whose request it forwards; `None` for a request of its own.
+    /// The address of the client whose request it forwards; `None` if it sends its own request.
     pub client: Option<IpAddr>,
 }
 
