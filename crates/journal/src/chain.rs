@@ -14,10 +14,11 @@ pub struct Id {
 }
 
 impl Id {
-    /// What the first object names as its predecessor.
+    /// The predecessor of the first object.
     pub const ROOT: Id = Id { run: 0, commit: 0 };
 
-    /// A checksum of this id: it tells a local copy of an object from that of another which once had its number.
+    /// A checksum of this id: it distinguishes a local copy of an object from the copy of another object that once had
+    /// its number.
     pub fn tag(self) -> u32 {
         let mut crc = Crc32c::new();
         crc.update(&self.run.to_le_bytes());
@@ -36,7 +37,7 @@ pub struct Link {
     /// The id of the valid object before it.
     pub prev: Id,
     /// Number of the writer's objects directly before it that weren't confirmed when its first PUT began. All others
-    /// before it existed by then: that one of them is missing is no consequence of a crash.
+    /// before it existed by then: a crash can't be the reason if one of them is missing.
     pub in_flight: u8,
 }
 

@@ -14,7 +14,7 @@ use thiserror::Error;
 pub enum Control {
     /// A topic is created.
     Create {
-        /// Its id. A caller that asks for a new topic leaves it 0.
+        /// Its id. A request for a new topic has 0.
         topic: u64,
         /// Its name: 1 to [`NAME_BYTES_MAX`](crate::limits::NAME_BYTES_MAX) bytes.
         name: Arc<str>,
@@ -47,10 +47,10 @@ pub enum Control {
     },
     /// A merge begins, unless one is open: its object will have this number.
     BeginMerge {
-        /// Its number. A caller that asks for a merge leaves it 0.
+        /// Its number. A request for a merge has 0.
         merge: u64,
     },
-    /// The open merge ends: these pieces take the place of those that they were made of.
+    /// The open merge ends: these pieces replace their sources.
     EndMerge {
         /// Its number.
         merge: u64,
@@ -72,12 +72,12 @@ pub enum Control {
         id: u64,
         /// The instance's epoch, which grows with every instance. A caller that opens one leaves it 0.
         epoch: u16,
-        /// How long its transactions may take, in milliseconds; 0 if it has none.
+        /// Timeout of its transactions, in milliseconds; 0 without transactions.
         timeout_ms: u32,
         /// The name of the key that opens it: at most [`OWNER_BYTES_MAX`](crate::OWNER_BYTES_MAX) bytes; empty if it
         /// has none. The key that opens the first instance owns the name.
         owner: Arc<str>,
-        /// The instance that it takes the place of, if the caller knows it: id and epoch.
+        /// The instance that it replaces, if the caller knows it: id and epoch.
         from: Option<(u64, u16)>,
         /// The id of the producer whose open transaction is aborted, or 0. A caller that opens an instance leaves it 0.
         ends: u64,
@@ -101,7 +101,7 @@ pub enum Control {
         group: Arc<str>,
         /// The partition.
         partition: PartitionId,
-        /// How far. What is committed with it has at most
+        /// The offset with its metadata, which has at most
         /// [`SETTINGS_BYTES_MAX`](crate::limits::SETTINGS_BYTES_MAX) bytes.
         committed: Committed,
         /// The name of the key that commits it, as of one that opens a producer. The key of the first commit owns the
@@ -112,7 +112,7 @@ pub enum Control {
         /// The version of the group's members in which its committer may commit.
         fence: Fence,
     },
-    /// A group's offset in a partition is deleted; without a partition, all of them, and what is known of its members.
+    /// A group's offset in a partition is deleted; without a partition, all of its offsets and its members.
     ForgetOffset {
         /// Its name.
         group: Arc<str>,
@@ -129,17 +129,17 @@ pub enum Control {
         version: u64,
         /// The stamp of the version before; 0 if the group isn't known.
         after: u64,
-        /// The stamp of this version, random: neither 0 nor that of any other.
+        /// The random stamp of this version: not 0, and different from all others.
         stamp: u64,
         /// Number of members.
         members: u32,
-        /// What the coordinator keeps, at most [`GROUP_STATE_BYTES_MAX`](crate::GROUP_STATE_BYTES_MAX) bytes.
+        /// The coordinator's state of the group, at most [`GROUP_STATE_BYTES_MAX`](crate::GROUP_STATE_BYTES_MAX) bytes.
         state: Arc<[u8]>,
     },
 }
 
 impl Control {
-    /// Whether it makes room, or may: settings decide what is deleted too. A store that is full for everything else
+    /// Whether it may free space; settings can delete records too. A store that is full for all other changes
     /// takes it.
     pub fn makes_room(&self) -> bool {
         match self {
@@ -180,7 +180,7 @@ impl Control {
         }
     }
 
-    /// Its name, and its settings or state; empty if it has none.
+    /// Its name, and its settings or state; empty without any.
     pub(crate) fn texts(&self) -> (&[u8], &[u8]) {
         match self {
             Control::Create { name, settings, .. } => (name.as_bytes(), settings),
@@ -216,9 +216,9 @@ pub enum Refused {
     /// The number of partitions is out of range, or less than before.
     #[error("a topic can't have {found} partitions here: between {least} and {most} are possible")]
     Partitions {
-        /// The number asked for.
+        /// The requested number.
         found: u32,
-        /// The minimum: what the topic has.
+        /// The minimum: the topic's current number.
         least: u32,
         /// The maximum.
         most: u32,
@@ -226,15 +226,15 @@ pub enum Refused {
     /// The topic has no partition of that number.
     #[error("the topic has the partitions 0 to {last}; {found} is none of them")]
     NoPartition {
-        /// The number asked for.
+        /// The requested number.
         found: u32,
         /// The number of the topic's last partition.
         last: u32,
     },
-    /// There are no records up to that offset.
+    /// The partition has no records up to that offset.
     #[error("offset {found} is after the partition's end, {next_offset}; trim at most up to the end")]
     AfterEnd {
-        /// The offset asked for.
+        /// The requested offset.
         found: u64,
         /// The offset that the partition's next record gets.
         next_offset: u64,
@@ -311,7 +311,7 @@ pub enum Refused {
     /// There is nothing to commit.
     #[error("no transaction of this producer is open; nothing was committed")]
     NoTransaction,
-    /// The transaction has ended as asked: not an error to the caller.
+    /// The transaction has ended as requested: not an error for the caller.
     #[error("the transaction has ended already; its producer continues with id {id} and epoch {epoch}")]
     AlreadyEnded {
         /// The id that the producer has since.
@@ -319,7 +319,7 @@ pub enum Refused {
         /// Its epoch.
         epoch: u16,
     },
-    /// The transaction has ended, but not as asked.
+    /// The transaction has ended, but not as requested.
     #[error("the transaction has ended the other way: committed instead of aborted, or the reverse")]
     OtherEnd,
     /// A producer is opened or forgotten, and its open transaction isn't ended.
@@ -336,7 +336,7 @@ pub enum Refused {
     Committed {
         /// The maximum.
         limit: usize,
-        /// Maximum size of what is committed with them in bytes.
+        /// Maximum size of their metadata in bytes.
         bytes: usize,
     },
     /// The group has no such offset.
@@ -359,7 +359,7 @@ pub enum Refused {
     Groups {
         /// The maximum.
         limit: usize,
-        /// Maximum size of what is known of their members in bytes.
+        /// Maximum size of their members' state in bytes.
         bytes: usize,
     },
     /// An object creates a topic with an id that isn't the next.

@@ -25,7 +25,7 @@ pub struct Listing {
     pub merged: Vec<Key>,
     /// The snapshots, each with the number of the journal object after it.
     pub snapshots: Vec<Key>,
-    /// What a person has given up: the first of objects that are missing, by a key of its number with another ending.
+    /// A range that an operator has given up: the first of missing objects, by a key of its number with another ending.
     pub given_up: Vec<Source>,
 }
 
@@ -48,16 +48,16 @@ impl Garbage {
 }
 
 impl Listing {
-    /// The newest snapshot that is older than the deletion delay at the store's time `date`: it decides what can be
+    /// The newest snapshot that is older than the deletion delay at the store's time `date`: it determines what can be
     /// deleted.
     pub fn decisive(&self, date: u64, limits: &Limits) -> Option<u64> {
         self.snapshots.iter().filter(|key| is_old(key, date, limits)).map(|key| key.number).max()
     }
 
-    /// What can be deleted, by the decisive snapshot, which may have been read before or after the listing.
+    /// The garbage by the decisive snapshot, which may have been read before or after the listing.
     ///
     /// A journal object is deleted only if it is older than the deletion delay too. A writer that has slept for so long
-    /// verifies what it knows before it acknowledges anything, so it notices that the object's number is free again.
+    /// verifies its state before it acknowledges an append, so it notices that the object's number is free again.
     /// A merged object's number is never used again: its age doesn't matter.
     pub fn garbage(&self, date: u64, limits: &Limits, decisive: &Snapshot) -> Garbage {
         let sources = decisive.sources();

@@ -1,8 +1,8 @@
 //! The state of consumer groups that must survive, and the version of the members for which a commit is valid.
 //!
-//! A coordinator stores what it decides about a group's members as bytes that the rules don't look into. Each version
+//! A coordinator stores the state of a group's members as bytes that the rules don't interpret. Each version
 //! names the one that it follows, so of two coordinators that change the same version one is refused: any broker can
-//! extend a group, as it can extend the chain. What a coordinator checks in a version and stores later names that
+//! extend a group, as it can extend the chain. A commit that a coordinator checked in a version names that
 //! version too: the check and the effect are one step in the chain.
 
 use crate::control::{Control, Refused};
@@ -19,7 +19,7 @@ pub struct StoredGroup {
     pub stamp: u64,
     /// Number of members.
     pub members: u32,
-    /// What the coordinator keeps.
+    /// The coordinator's state.
     pub state: Arc<[u8]>,
     /// The journal's time at which it was stored, in microseconds since the Unix epoch.
     pub used_us: u64,
@@ -47,7 +47,7 @@ pub struct Groups {
     bytes: usize,
 }
 
-/// What a change has replaced or removed.
+/// The values that a change has replaced or removed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct GroupsBefore {
     forgotten: u64,
@@ -179,7 +179,7 @@ mod tests {
         Refused::GroupChanged { version }
     }
 
-    /// Two coordinators know the same version: one of them continues, and what the other has checked has no effect.
+    /// Two coordinators know the same version: one of them stores the next one, and the other's checks have no effect.
     #[test]
     fn one_of_two_versions_that_follow_the_same_is_refused_and_so_is_what_belongs_to_it() {
         let mut groups = Groups::default();

@@ -1,8 +1,8 @@
 //! Several journals in one storage: which of them a name belongs to, and whose topic an id is.
 //!
-//! Journals know nothing of each other. A topic with all of its partitions is in the one that its name says, and so are
-//! the offsets that a group commits, in whatever topics. Topics' ids are the same nowhere, because each journal has a
-//! range of them.
+//! Journals are independent of each other. A topic with all of its partitions is in the journal that its name
+//! determines, and so are the offsets that a group commits, in whatever topics. Topics' ids are the same nowhere,
+//! because each journal has a range of them.
 
 /// Maximum number of journals in a storage.
 pub const JOURNALS_MAX: u32 = 64;

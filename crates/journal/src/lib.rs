@@ -1,5 +1,5 @@
 //! The rules of the journal, in which one object commits appends to any number of partitions. No I/O, no tasks, no
-//! clock, no randomness: a driver reports what happened and carries out what the rules ask for. The broker's task is
+//! clock, no randomness: a driver reports events and executes the rules' requests. The broker's task is
 //! one driver, the model checker in `model/` another.
 //!
 //! The journal is a chain of objects numbered 1, 2, 3, …, each created once and never overwritten. An object has an id

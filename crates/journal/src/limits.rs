@@ -16,7 +16,7 @@ pub const OBJECT_CONTROL_BYTES_MAX: u64 = 1 << 20;
 /// control records.
 pub const MERGED_PIECES_MAX: usize = 8000;
 
-/// Pieces are joined while they take at most so many offsets: readers number the records of a piece with 32 bits.
+/// Maximum number of offsets of joined pieces: readers number the records of a piece with 32 bits.
 pub const PIECE_OFFSETS_MAX: u64 = u32::MAX as u64;
 
 /// Maximum size of an object in bytes.
@@ -43,12 +43,12 @@ pub const PRODUCER_AGE_US: u64 = 7 * 24 * 3600 * 1_000_000;
 
 /// How far the newest object's time may be ahead of a writer's clock before the journal's times go back to the clock,
 /// in microseconds. Until then the next object is later by one microsecond. Thirty seconds: clocks that a time service
-/// sets differ by milliseconds, and two brokers whose clocks the store's dates correct by twice the 10 s that they
+/// sets differ by milliseconds, and two brokers whose clocks the store's dates correct by two times the 10 s that they
 /// allow.
 pub const CLOCK_BACK_US: u64 = 30 * 1_000_000;
 
 /// How much older an object makes the journal at most, in microseconds: a clock that is ahead by years for one object
-/// must not make everything old. Where nothing is appended for longer than a day, what is remembered stays for longer.
+/// must not make everything old. Without appends for longer than a day, entries are kept for longer.
 pub const AGE_STEP_MAX_US: u64 = 24 * 3600 * 1_000_000;
 
 const _: () = assert!(AGE_STEP_MAX_US * 2 < PRODUCER_AGE_US, "one wrong time and an idle day forget no producer");
@@ -67,8 +67,8 @@ pub const NAMED_IDS: Range<u64> = 1 << 52..1 << 53;
 /// Maximum number of partitions that one transaction writes to. Each gets a marker in the object that ends it.
 pub const TRANSACTION_PARTITIONS_MAX: usize = 10_000;
 
-/// Maximum number of aborted transactions whose records are there, each counted in every partition, and of those that
-/// are open. Each takes 32 bytes of a snapshot, and twice that of memory.
+/// Maximum number of aborted transactions with stored records, each counted in every partition, and of those that
+/// are open. Each takes 32 bytes of a snapshot, and 64 bytes of memory.
 pub const TRANSACTIONS_NOTED_MAX: usize = 500_000;
 
 /// Maximum number of offsets that groups have committed. Each takes about 100 bytes of memory and of a snapshot.
@@ -78,10 +78,10 @@ pub const COMMITTED_MAX: usize = 100_000;
 /// before their transactions end; this many leave room for three other keys.
 pub const PENDING_PER_OWNER_MAX: usize = COMMITTED_MAX / 4;
 
-/// Maximum size of what is committed with all of them in bytes.
+/// Maximum size of the metadata of all of them in bytes.
 pub const COMMITTED_METADATA_BYTES_MAX: usize = 8 << 20;
 
-/// Maximum size of what a group's coordinator keeps of its members in bytes: a control record with it is not longer
+/// Maximum size of the state of a group's members in bytes: a control record with it is not longer
 /// than one that ends a merge, so an object takes several. With 300 bytes a member it is enough for 1,500.
 pub const GROUP_STATE_BYTES_MAX: usize = 440 << 10;
 
@@ -100,8 +100,9 @@ pub struct Limits {
     pub object_bytes: u64,
     /// Maximum number of PUTs in flight, from 1 to [`PUTS_IN_FLIGHT_MAX`].
     pub in_flight_max: usize,
-    /// While a PUT is in flight, another begins only with appends of so many bytes. 0 where requests take their time
-    /// side by side; where they wait for each other, as on a disk, small objects would only be more objects.
+    /// While a PUT is in flight, another begins only with at least this many bytes of appends. 0 where requests take
+    /// their time side by side; where they wait for each other, as on a disk, small objects would only be more
+    /// objects.
     pub concurrent_bytes: u64,
     /// How long to wait before a request whose outcome is unknown is sent again.
     pub retry_after: Duration,
@@ -116,12 +117,12 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The maximum age of what a writer knows of the chain's end when it acknowledges an append.
+    /// The maximum age of a writer's view of the chain's end when it acknowledges an append.
     pub(crate) fn acknowledge_within(&self) -> u64 {
         self.deletion_delay / 2
     }
 
-    /// The maximum age of what a reader knows of the chain when it believes that a number is missing or new.
+    /// The maximum age of a reader's view of the chain when it considers a number missing or new.
     pub(crate) fn believe_within(&self) -> u64 {
         self.deletion_delay / 4
     }

@@ -14,11 +14,11 @@ use std::ops::Range;
 pub struct MergeLimits {
     /// A merge copies about as many bytes. An object with half of them alive is large enough.
     pub target_bytes: u64,
-    /// A journal object with so many bytes of a single partition stays as it is. An object of this size of which less
-    /// than half is alive is merged without waiting for others, and smaller ones are if so many of their bytes together
+    /// A journal object with this many bytes of a single partition isn't merged. An object of this size of which less
+    /// than half is alive is merged without waiting for others, and smaller ones if this many of their bytes together
     /// are dead.
     pub keep_bytes: u64,
-    /// A journal object each of whose pieces has so many bytes stays as it is: reading a partition of it is as good as
+    /// A journal object isn't merged if each of its pieces has this many bytes: reading a partition of it is as good as
     /// reading a merged object, and its bytes are written once.
     pub keep_piece_bytes: u64,
     /// Whether journal objects share files: one of them alone makes no room.
@@ -43,7 +43,7 @@ impl Default for MergeLimits {
             shares_files: false,
             // One page of a listing, and as many GETs if nothing is in the cache.
             objects_max: 1024,
-            // What a full journal object of one partition has.
+            // The size of a full journal object of one partition.
             piece_bytes: 8 << 20,
             // The unit of retention by age.
             piece_span_us: 3_600_000_000,
@@ -119,7 +119,7 @@ impl Uses {
         assert!(used.bytes <= object_bytes, "{used:?}");
     }
 
-    /// What is alive, in order of objects: journal objects first, the oldest first.
+    /// The live pieces, in order of objects: journal objects first, the oldest first.
     pub fn all(&self) -> impl Iterator<Item = Used> {
         self.by_source.values().map(|(used, _)| *used)
     }
@@ -136,7 +136,7 @@ impl Used {
         self.dead_bytes() * 2 > self.object_bytes && self.bytes < limits.target_bytes && !limits.is_shared(self.source)
     }
 
-    /// What a merge doesn't copy of it: it copies entries too.
+    /// The bytes that a merge doesn't copy; it copies entries too.
     fn dead_bytes(&self) -> u64 {
         self.object_bytes.saturating_sub(index_bytes(self.pieces as u32, self.batches as u32, 0) + self.bytes)
     }
@@ -235,7 +235,7 @@ impl Joined {
 }
 
 /// Joins the pieces of the chosen objects, each with the offset after its last record, in order of partition and
-/// offset. If a merged object can't have so many pieces, it takes as many of the first objects as it can.
+/// offset. If a merged object can't have all pieces, it has as many of the first objects as possible.
 pub fn join(chosen: &[Source], pieces: &[(PartitionId, Piece, u64)], limits: &MergeLimits) -> Vec<Joined> {
     let mut chosen = chosen;
     loop {

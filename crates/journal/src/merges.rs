@@ -1,8 +1,8 @@
 //! The merges of a journal: each has a number, which is never used again, and at most one is open.
 //!
 //! A merge begins with a control record, which gives it a number. Then its data is stored under this number. It ends
-//! with another control record, which says where the data is, or is abandoned. As every observer applies these records
-//! in the same order, two merges never overlap, and the end of an abandoned one is refused by everybody alike.
+//! with another control record, which has the location of the data, or is abandoned. As every observer applies these
+//! records in the same order, two merges never overlap, and the end of an abandoned one is refused by everybody alike.
 
 use crate::control::Refused;
 use crate::rules::Rules;

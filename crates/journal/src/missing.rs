@@ -32,7 +32,7 @@ impl Missing {
         objects.chain(self.merged.iter().map(|range| Source::Merged(range.start)))
     }
 
-    /// Leaves out what a person has given up. Returns what that is.
+    /// Leaves out objects that an operator has given up, and returns them.
     pub fn without_given_up(&mut self, listing: &Listing) -> Missing {
         let is_given_up = |is_merged: bool, present: BTreeSet<u64>| {
             let marks: BTreeSet<u64> = listing
@@ -41,7 +41,7 @@ impl Missing {
                 .filter(|mark| mark.is_merged() == is_merged)
                 .map(|source| source.number())
                 .collect();
-            // Of what was given up together, the first may not be needed any more.
+            // Of objects that were given up together, the first may not be needed any more.
             move |range: &Range<u64>| {
                 let mark = marks.range(..=range.start).next_back();
                 mark.is_some_and(|mark| present.range(mark..&range.start).next().is_none())

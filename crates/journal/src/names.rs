@@ -17,7 +17,7 @@ pub(crate) struct Named {
     pub epoch: u16,
     /// The journal's age when an instance was opened or appended.
     pub used_us: u64,
-    /// How long its transactions may take, in milliseconds; 0 if it has none.
+    /// Timeout of its transactions, in milliseconds; 0 without transactions.
     pub timeout_ms: u32,
     /// How its newest transaction ended, if this instance is the one that the end has opened.
     pub ended: Option<Ended>,
@@ -115,7 +115,7 @@ impl Names {
         }
     }
 
-    /// Whether this instance may end a transaction. An instance that has ended one may ask for the same again.
+    /// Whether this instance may end a transaction. An instance that has ended one may repeat the request.
     pub fn check_end(&self, name: &str, id: u64, epoch: u16, is_committed: bool) -> Result<(), Refused> {
         let known = self.named(name).and_then(|(current_id, named)| Some((current_id, named.epoch, named.ended?)));
         match known.filter(|(.., ended)| (ended.id, ended.epoch) == (id, epoch)) {
@@ -218,7 +218,7 @@ impl Names {
     }
 }
 
-/// Whether a producer has been idle for so long that it is forgotten.
+/// Whether a producer has been idle long enough to be forgotten.
 pub(crate) fn is_old(used_us: u64, now_us: u64) -> bool {
     now_us.saturating_sub(used_us) > PRODUCER_AGE_US
 }

@@ -7,18 +7,18 @@ use crate::state::PartitionId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// How far a group has come in a partition.
+/// A group's committed offset in a partition.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Committed {
-    /// Offset of the next record that it wants. A negative number says that it has none: Kafka's clients store such
+    /// Offset of the next record to read. A negative number means no offset: Kafka's clients store such
     /// numbers to make their group begin at its default again.
     pub offset: i64,
-    /// What its consumer wants to find again with it.
+    /// Metadata that its consumer stores with it.
     pub metadata: Arc<[u8]>,
 }
 
 impl Committed {
-    /// Offset of the next record that the group wants, unless it has stored that it has none.
+    /// Offset of the group's next record, unless it is negative.
     pub fn next_offset(&self) -> Option<u64> {
         u64::try_from(self.offset).ok()
     }
@@ -40,12 +40,12 @@ impl GroupOffsets {
     }
 }
 
-/// What a commit takes.
+/// The size of a commit.
 #[derive(Debug, Clone, Copy)]
 struct More {
     count: usize,
     bytes: usize,
-    /// The size of what it takes the place of.
+    /// The size of the offsets that it replaces.
     bytes_before: usize,
 }
 
@@ -87,7 +87,7 @@ impl Pending {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct OffsetBefore {
     group: Arc<str>,
-    /// Of the group, or of what is pending.
+    /// Of the group, or of pending offsets.
     owner: Arc<str>,
     partition: PartitionId,
     committed: Option<Committed>,
@@ -96,11 +96,11 @@ pub(crate) struct OffsetBefore {
     pending: Option<u64>,
 }
 
-/// What a change has replaced or removed.
+/// The values that a change has replaced or removed.
 pub(crate) type OffsetsBefore = Vec<OffsetBefore>;
 
 impl Offsets {
-    /// These; `None` if there are too many, or a group has none.
+    /// These; `None` if they are too many, or for a group without offsets.
     pub(crate) fn new(by_group: BTreeMap<Arc<str>, GroupOffsets>, pending: BTreeMap<u64, Pending>) -> Option<Offsets> {
         let pending_count: usize = pending.values().map(|pending| pending.committed.len()).sum();
         let pending_bytes: usize = pending.values().map(Pending::metadata_bytes).sum();
@@ -151,7 +151,7 @@ impl Offsets {
         Ok(before)
     }
 
-    /// A producer's transaction ends, and with it what it commits is committed or dropped.
+    /// A producer's transaction ends, and its pending offsets are committed or dropped.
     pub(crate) fn end(&mut self, producer: u64, is_committed: bool, now_us: u64) -> OffsetsBefore {
         let Some(Pending { owner, committed: pending }) = self.pending.get(&producer).cloned() else {
             return Vec::new();
@@ -220,7 +220,7 @@ impl Offsets {
                 self.end(*ends, false, now_us);
                 Ok(())
             }
-            // What is known of the group's members may be all that there is.
+            // A group may have only the state of its members.
             Control::ForgetOffset { group, partition: None, .. } => {
                 drop(self.delete(group, None));
                 Ok(())
@@ -240,7 +240,7 @@ impl Offsets {
         self.by_group.iter()
     }
 
-    /// Notes how far a group has come. Where there is no room, other groups are forgotten: see [`gives_way`].
+    /// Stores a group's offset. When the limit is reached, other groups are forgotten: see [`gives_way`].
     pub(crate) fn commit(
         &mut self,
         group: &Arc<str>,
@@ -257,7 +257,7 @@ impl Offsets {
         Ok(before)
     }
 
-    /// Forgets groups other than this one until its owner can have so much more.
+    /// Forgets groups other than this one until its owner can add this much.
     fn make_room(&mut self, group: &Arc<str>, owner: &str, more: More, now_us: u64) -> Result<OffsetsBefore, Refused> {
         let mut before = Vec::new();
         loop {
@@ -282,7 +282,7 @@ impl Offsets {
         }
     }
 
-    /// What takes room. What is pending stays, and so does one group.
+    /// The entries that count for the limit. Pending offsets are kept, and so is one group.
     fn taken<'a>(
         &'a self,
         but: &'a Arc<str>,
@@ -344,7 +344,7 @@ impl Offsets {
         }
     }
 
-    /// Sets or deletes an offset, and returns it as it was. A group without offsets is none.
+    /// Sets or deletes an offset, and returns the previous one. A group without offsets is removed.
     fn set(
         &mut self,
         name: &Arc<str>,
@@ -449,7 +449,7 @@ mod tests {
         assert_eq!(commit_as(&mut offsets, "a", "a-more", 0, 0, 200), Err(FULL));
         assert_eq!(commit_as(&mut offsets, "a", "b-first", 0, 0, 200).map(|before| before.len()), Ok(1));
         offsets = full.clone();
-        // The groups that a has used least recently go, one after the other.
+        // The least recently used groups of a are forgotten one by one.
         let before = commit_as(&mut offsets, "b", "b-new", 0, 0, 200).unwrap();
         assert!(!names(&offsets).contains(&"a-00") && names(&offsets).contains(&"a-01"));
         offsets.restore(before);

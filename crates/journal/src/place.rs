@@ -4,7 +4,7 @@ use crate::object::{BatchKind, ENTRY_BYTES, HEADER_BYTES};
 use crate::state::PartitionId;
 use std::ops::Range;
 
-/// The bit of a number in a snapshot that says that the object is a merged one.
+/// The bit of a number in a snapshot that marks a merged object.
 const MERGED: u64 = 1 << 63;
 
 /// An object that holds batches.
@@ -50,8 +50,8 @@ pub struct Piece {
     /// When the broker built the object: microseconds since the Unix epoch. In a merged object, this time of the newest
     /// object that the piece is made of.
     pub appended_us: u64,
-    /// Time of the newest record in microseconds since the Unix epoch: those of Kafka's batches have their producer's,
-    /// others that of their append. 0 if none has one.
+    /// Time of the newest record in microseconds since the Unix epoch: the producer's time in Kafka batches, the time
+    /// of the append in others. 0 if no record has a time.
     pub newest_us: u64,
     /// Where the records are.
     pub place: Place,
@@ -76,7 +76,7 @@ pub struct Place {
     pub bytes: u32,
 }
 
-/// The number of a piece's batches, and their kind: what a reader has to know of them without their entries.
+/// The number of a piece's batches, and their kind: all that a reader needs without their entries.
 ///
 /// One number where it is stored, which is the count itself if all batches are of [`BatchKind::Rawline`]. The highest
 /// bit says that some are not, the second highest that none is.
@@ -119,7 +119,7 @@ impl BatchCount {
         }
     }
 
-    /// Both in one number, as it is stored.
+    /// Both in one number, as stored.
     pub(crate) fn to_bits(self) -> u32 {
         self.0
     }
@@ -170,7 +170,7 @@ impl Place {
     }
 }
 
-/// Whether the pieces of a merged object could be: of one object, in order, none of them empty or twice.
+/// Whether the pieces of a merged object are plausible: of one object, in order, without empty or duplicate ones.
 pub(crate) fn are_sound(merge: u64, pieces: &[MergedPiece]) -> bool {
     let Some(first) = pieces.first() else { return false };
     let (tag, object_bytes) = (first.piece.place.tag, first.piece.place.object_bytes);

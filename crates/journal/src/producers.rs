@@ -10,7 +10,7 @@ use thiserror::Error;
 /// Number of appends that a partition remembers per producer: as many as a producer may have in flight.
 pub const REMEMBERED_MAX: usize = 5;
 
-/// Who appends, and where in its order: from the header of the first batch.
+/// The producer of an append and its sequence, from the header of the first batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Producer {
     /// The producer's id.
@@ -23,7 +23,7 @@ pub struct Producer {
     pub wraps: bool,
 }
 
-/// What an append holds, as far as an append that is sent again is recognized by it.
+/// The content of an append, as far as a retry is recognized by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Content {
     /// Number of records, at least 1.
@@ -110,7 +110,7 @@ pub enum Rejected {
         /// The append's sequence.
         found: u64,
     },
-    /// It belongs to a transaction, and its producer can have none.
+    /// It belongs to a transaction, but its producer can't have transactions.
     #[error("producer {id} has no transactions; open it with a transactional id")]
     NoTransactions {
         /// The producer's id; 0 without a producer.
@@ -133,12 +133,12 @@ pub enum Rejected {
         /// The maximum for all.
         noted: usize,
     },
-    /// There is no such partition, or no longer.
+    /// The partition doesn't exist, or was deleted.
     #[error(transparent)]
     Partition(Refused),
 }
 
-/// What the remembered appends say of a new one.
+/// The check of a new append against the remembered ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     New,
@@ -192,7 +192,7 @@ pub(crate) struct Before {
 }
 
 impl Producers {
-    /// What to do with an append at the journal's age `now_us`. It is a duplicate only if it has the same content: an
+    /// Checks an append at the journal's age `now_us`. It is a duplicate only if it has the same content: an
     /// append by another client that uses the producer's id must not pass for the producer's own.
     pub fn judge(&self, producer: Producer, content: Content, now_us: u64) -> Verdict {
         let known = self.0.get(&producer.id).filter(|history| !is_old(history.appended_us, now_us));

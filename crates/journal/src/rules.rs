@@ -22,7 +22,7 @@ pub(crate) enum Broken {
     Settle,
     /// A writer acknowledges however old its knowledge of the chain's end is.
     AcknowledgeWithin,
-    /// A reader believes what it finds however old its knowledge of the chain is.
+    /// A reader trusts its findings however old its view of the chain is.
     BelieveWithin,
     /// An object shows a reader where the chain ended when it was read, not when it was stored.
     AgeOfObjects,
@@ -40,7 +40,7 @@ pub(crate) enum Broken {
     Names,
     /// A group's offset is committed whatever version its members have.
     GroupFences,
-    /// What a merge has copied is deleted before the merge has ended.
+    /// The sources of a merge are deleted before the merge has ended.
     EndedMerges,
 }
 

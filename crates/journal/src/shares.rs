@@ -1,7 +1,7 @@
 //! Which key loses an entry when a limit is reached that keys share: offsets of groups, names of producers.
 //!
 //! Everything has an owner, the name of the key that created it; it is empty if the broker has no keys, or for keys
-//! that it was started with. A key that wants more gives up what it hasn't used for long. If it has nothing of that
+//! that it was started with. A key that adds an entry loses those that it hasn't used for long. If it has none of these
 //! kind, the key that has the most gives way to all that would have less, and it alone is refused. So a key can't take
 //! from those that have less than it, and each gets as much as the others.
 
@@ -13,18 +13,18 @@ use std::collections::BTreeMap;
 pub(crate) struct Taken<'a, K> {
     pub owner: &'a str,
     pub amount: usize,
-    /// When it was last used, and what it is called, if it can be forgotten.
+    /// The time of its last use, and its name, if it can be forgotten.
     pub can_go: Option<(u64, K)>,
 }
 
-/// What one owner has.
+/// The entries of one owner.
 struct Share<K> {
     amount: usize,
-    /// What it hasn't used for longest; of several, the first by name.
+    /// Its least recently used entry; of several, the first by name.
     idlest: Option<(u64, K)>,
 }
 
-/// What is forgotten so that `owner` can have `more`; `None` if that is refused.
+/// The entry to forget so that `owner` can add `more`; `None` if that is refused.
 pub(crate) fn gives_way<'a, K: Ord + Clone>(
     all: impl Iterator<Item = Taken<'a, K>>,
     owner: &str,

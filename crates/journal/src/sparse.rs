@@ -23,7 +23,7 @@ pub struct SharedFile {
 pub struct SparseFile {
     /// The file.
     pub file: SharedFile,
-    /// Size of what is needed of it in bytes, as far as the snapshot covers it. With none the file is garbage.
+    /// Size of its needed part in bytes, as far as the snapshot covers it. If it is 0, the file is garbage.
     pub alive_bytes: u64,
 }
 
@@ -35,8 +35,8 @@ impl SparseFile {
 }
 
 impl Snapshot {
-    /// Those of the files, which are in ascending order of their numbers, of which less than half is needed: what the
-    /// snapshot doesn't cover is, and of what it covers, the records that it refers to.
+    /// Those of the files, which are in ascending order of their numbers, of which less than half is needed: the
+    /// objects that the snapshot doesn't cover, and the records that it refers to.
     ///
     /// An object that has some needed records counts with these alone: a merge copies no others.
     pub fn sparse(&self, files: Vec<SharedFile>) -> Vec<SparseFile> {

@@ -44,9 +44,9 @@ pub struct Entry {
     pub first_offset: u64,
     /// Its records.
     pub content: Content,
-    /// Who appended it, if the producer asked for exactly-once appends.
+    /// Its producer, in an exactly-once append.
     pub producer: Option<Producer>,
-    /// What it has to do with a transaction of its producer. A marker is no append: a control record leads to it.
+    /// Its role in a transaction of its producer. A marker isn't an append: a control record causes it.
     pub transaction: Option<TransactionPart>,
 }
 
@@ -85,7 +85,7 @@ pub(crate) struct Markers {
     pub(crate) partitions: Vec<PartitionId>,
 }
 
-/// What an object changes if it is valid: first its control records, then its markers and appends, each in order.
+/// The changes of an object if it is valid: first its control records, then its markers and appends, each in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Changes {
     /// When the object was built, by its writer's clock: microseconds since the Unix epoch.
@@ -102,11 +102,11 @@ pub struct Changes {
 pub struct Contradiction {
     /// The object's number.
     pub number: u64,
-    /// What is wrong.
+    /// The contradiction.
     pub what: Wrong,
 }
 
-/// What is wrong with a valid object.
+/// A contradiction between a valid object and the state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
 pub enum Wrong {
     /// Records have other offsets than those that come next.
@@ -124,7 +124,7 @@ pub enum Wrong {
     Partition {
         /// The partition.
         partition: PartitionId,
-        /// Why there is no such partition.
+        /// Why the partition doesn't exist.
         refused: Refused,
     },
     /// A topic can't change like that.
@@ -158,13 +158,13 @@ pub struct State {
     pub(crate) offsets: Offsets,
     pub(crate) groups: Groups,
     pub(crate) transactions: Transactions,
-    /// The times of objects. What is forgotten goes by the age of the journal, because all observers have it.
+    /// The times of objects. Entries expire by the age of the journal, which is the same for all observers.
     pub(crate) times: Times,
     /// Partitions that have had a record.
     pub(crate) partitions: BTreeMap<PartitionId, Partition>,
 }
 
-/// What one control record or one entry changed, to take it back.
+/// The changes of one control record or one entry, to undo them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Undo {
     Create {
@@ -217,7 +217,7 @@ pub(crate) enum Undo {
     },
 }
 
-/// What a batch of a transaction has changed.
+/// The changes of a transaction's batch.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct InTransactionBefore {
     part: TransactionPart,
@@ -273,7 +273,7 @@ impl State {
         &self.offsets
     }
 
-    /// What is known of the members of groups.
+    /// The state of the members of groups.
     pub fn groups(&self) -> &Groups {
         &self.groups
     }
@@ -288,7 +288,7 @@ impl State {
         !self.transactions.open.is_empty()
     }
 
-    /// Offset of a partition's first record; its next offset if there is no record.
+    /// Offset of a partition's first record; its next offset if it is empty.
     pub fn first_offset(&self, partition: PartitionId) -> u64 {
         self.partitions.get(&partition).map_or(0, |partition| partition.first_offset)
     }
@@ -298,7 +298,7 @@ impl State {
         self.partitions.get(&partition).map_or(0, |partition| partition.next_offset)
     }
 
-    /// This state with no memory of producers' names: for tests of those who remember them.
+    /// This state with no memory of producers' names: for tests of observers that remember them.
     #[doc(hidden)]
     #[must_use]
     pub fn without_names(mut self) -> State {
@@ -306,7 +306,7 @@ impl State {
         self
     }
 
-    /// This state with the instance before the newest of each name: for tests of those who remember them.
+    /// This state with the instance before the newest of each name: for tests of observers that remember them.
     #[doc(hidden)]
     #[must_use]
     pub fn without_newest_instances(mut self) -> State {
@@ -314,7 +314,7 @@ impl State {
         self
     }
 
-    /// This state with no memory of producers: for tests of those who remember them.
+    /// This state with no memory of producers: for tests of observers that remember them.
     #[doc(hidden)]
     #[must_use]
     pub fn without_producers(mut self) -> State {
@@ -370,7 +370,7 @@ impl State {
         assert!(self.chain.observe(link, rules), "{link:?} was confirmed, which does not follow {:?}", self.chain);
     }
 
-    /// What to do with an append.
+    /// Checks an append.
     pub(crate) fn judge(
         &self,
         partition: PartitionId,
@@ -442,8 +442,8 @@ impl State {
         Some(Markers { producer, part: end.marker(), partitions: open.partitions.iter().copied().collect() })
     }
 
-    /// The entries of markers, once all control records of the object are counted in. Each is to be added before the
-    /// next is asked for.
+    /// The entries of markers, once all control records of the object are counted in. Add each one before the next is
+    /// requested.
     pub(crate) fn marker_entries(&self, markers: &[Markers]) -> Vec<Entry> {
         let mut added: BTreeMap<PartitionId, u64> = BTreeMap::new();
         let mut entries = Vec::new();
@@ -475,7 +475,7 @@ impl State {
         Err(Wrong::Markers { expected: expected.len(), found: found.len() })
     }
 
-    /// What a partition remembers of an append, whether its producer may append or not.
+    /// The remembered part of an append, whether its producer may append or not.
     pub(crate) fn recall(&self, partition: PartitionId, content: Content, producer: Option<Producer>) -> Verdict {
         match (producer, self.partitions.get(&partition)) {
             (None, _) => Verdict::New,
@@ -636,7 +636,7 @@ impl State {
         if rules.group_fences() { self.groups.check(group, fence) } else { Ok(()) }
     }
 
-    /// Deletes a group's offsets, and what is known of its members.
+    /// Deletes a group's offsets and its members.
     fn delete_group(&mut self, group: &Arc<str>) -> Result<Undo, Refused> {
         match (self.offsets.delete(group, None), self.groups.delete(group)) {
             (Ok(offsets), Some(groups)) => Ok(Undo::Groups { groups, offsets }),

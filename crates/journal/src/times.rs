@@ -42,7 +42,7 @@ impl Times {
         self.age_us += grown_us;
     }
 
-    /// What was noted at an age, as a time that fits the newest object's.
+    /// The time of an event at an age, relative to the newest object's time.
     pub(crate) fn at_age(&self, age_us: u64) -> u64 {
         self.newest_us.saturating_sub(self.age_us.saturating_sub(age_us))
     }

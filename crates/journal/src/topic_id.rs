@@ -17,9 +17,9 @@ impl TopicId {
     }
 
     /// The id of a topic that was created without one.
-    /// `in_journal` is what the journal calls it, or 0. Another storage may have a topic with the same id.
+    /// `in_journal` is the journal's number for it, or 0. Another storage may have a topic with the same id.
     pub fn derived(in_journal: u64, name: &str) -> TopicId {
-        // FNV-1a. Names that collide are no attack: a client that may create topics can use the existing ones.
+        // FNV-1a. Colliding names aren't an attack: a client that may create topics can use the existing ones.
         let bytes = in_journal.to_be_bytes().into_iter().chain(name.bytes());
         TopicId::formed(bytes.fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d, |hash, byte| {
             (hash ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b)

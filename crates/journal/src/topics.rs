@@ -108,7 +108,7 @@ impl Topics {
         self.next_id = id;
     }
 
-    /// Changes a topic. Returns what it was.
+    /// Changes a topic. Returns its previous state.
     pub fn alter(&mut self, id: u64, partitions: u32, settings: Arc<[u8]>) -> Result<Topic, Refused> {
         let topic = self.by_id.get_mut(&id).ok_or(Refused::NoTopic { topic: id })?;
         check_partitions(partitions, topic.partitions)?;

@@ -8,7 +8,7 @@ use crate::state::PartitionId;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 
-/// What a batch has to do with a transaction.
+/// The role of a batch in a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TransactionPart {
     /// Its records belong to one.
@@ -74,7 +74,7 @@ pub struct PartitionTransactions {
     pub(crate) offsets: Range<u64>,
 }
 
-/// What a batch of a transaction has changed, to take that back.
+/// The changes of a transaction's batch, to undo them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct NotedBefore {
     /// The open transaction that began or ended.
@@ -83,7 +83,7 @@ pub(crate) struct NotedBefore {
     offsets: Range<u64>,
 }
 
-/// What a trim has changed.
+/// The changes of a trim.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct TrimmedBefore {
     aborted: Vec<Aborted>,
@@ -168,7 +168,7 @@ impl PartitionTransactions {
         following.filter(move |aborted| aborted.first_offset < offsets.end)
     }
 
-    /// Forgets what is known of records below an offset only.
+    /// Forgets aborted ranges whose records are all below an offset.
     pub fn trim(&mut self, first_offset: u64) {
         self.trim_to_undo(first_offset);
     }

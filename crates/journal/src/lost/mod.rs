@@ -17,7 +17,7 @@ use openings::openings;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Length of what takes the place of a partition's lost records.
+/// Length of the replacement of a partition's lost records.
 const LOST_BYTES: u32 = 64;
 
 /// Lost objects, as far as later objects show them.
@@ -47,7 +47,7 @@ impl Lost {
         Lost { appended_us, links, gaps, openings }
     }
 
-    /// The object that takes the place of a lost one, and follows this state: its index, and the bytes after it. `None`
+    /// The object that replaces a lost one after this state: its index, and the bytes after it. `None`
     /// if the object isn't lost.
     pub fn object(&self, number: u64, state: &State) -> Option<(Index, Vec<u8>)> {
         let link = *self.links.get(&number)?;
@@ -132,7 +132,8 @@ fn links(lost: &[u64], before: Id, later: &BTreeMap<u64, &Index>, state: &State)
 fn last_before(number: u64, later: &BTreeMap<u64, &Index>) -> Id {
     let run = || later.range(number..).zip(number..).take_while(|((found, _), expected)| *found == expected);
     let links: Vec<Link> = run().map(|((_, index), _)| index.header.link).collect();
-    // Who put an object with nothing in flight knew all before it. Otherwise the newest object is the best guess.
+    // The writer of an object with nothing in flight knew all objects before it. Otherwise the newest object is the
+    // best guess.
     let knows = links.iter().find(|link| link.certain_before() == link.number).or(links.last());
     let Some(mut link) = knows.copied() else { unreachable!("object {number} is not there") };
     while let Some(before) = links.iter().find(|before| before.id == link.prev && before.number < link.number) {
@@ -164,7 +165,7 @@ fn lost_object(
     (parsed, bytes)
 }
 
-/// Batches of so many records as these offsets, with a checksum that no bytes of zeros have.
+/// Batches with one record per offset, and a checksum that doesn't match zeros.
 fn lost_batches(offsets: &Range<u64>) -> Vec<Batch> {
     let mut left = offsets.end - offsets.start;
     let mut batches = Vec::new();

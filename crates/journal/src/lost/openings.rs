@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// Maximum number of instances in one object's place. An object holds fewer.
 const OPENINGS_MAX: usize = 10_000;
 
-/// How long transactions of an instance may take if no object says so, in milliseconds: Kafka's default.
+/// Timeout of an instance's transactions if no object has one, in milliseconds: Kafka's default.
 const TIMEOUT_MS: u32 = 60_000;
 
 /// The name, id and epoch that a control record needs to be the newest, and how long its transactions may take.
@@ -47,7 +47,7 @@ impl Needed<'_> {
 struct Known(BTreeMap<Arc<str>, (u64, u16)>);
 
 impl Known {
-    /// What is missing before a control record that needs this; `None` if it can't be made up.
+    /// The records that must precede a control record; `None` if they can't be reconstructed.
     fn missing(&mut self, needed: &Needed<'_>) -> Option<Vec<Control>> {
         let Needed { name, id, epoch, timeout_ms, ref owner } = *needed;
         // A name's first instance needs none before it.

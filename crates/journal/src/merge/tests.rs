@@ -78,7 +78,7 @@ fn one(range: Range<u64>) -> Vec<Range<u64>> {
     vec![range]
 }
 
-/// What is left in a file that is mostly garbage makes room.
+/// Live records in a file that is mostly garbage are merged to free space.
 #[test]
 fn objects_of_sparse_files_are_merged_however_large_they_are() {
     let limits = MergeLimits { keep_piece_bytes: 500, ..LIMITS };

@@ -37,7 +37,7 @@ pub struct Merging {
     puts: Vec<MergePut>,
     /// How often an open merge may still be abandoned.
     pub abandons: u8,
-    /// What has happened: a merge has ended, one was abandoned, the object of one was deleted.
+    /// The events so far: a merge has ended, one was abandoned, the object of one was deleted.
     pub ended: bool,
     pub abandoned: bool,
     pub deleted: bool,
@@ -82,7 +82,7 @@ fn end_of(merge: u64, records: &Records) -> Control {
 }
 
 impl World {
-    /// The record in an object, if the object is there.
+    /// The record in an object, if the object exists.
     pub fn stored(&self, key: (PartitionId, u64), source: Source) -> Option<Ticket> {
         match source {
             Source::Journal(number) => self.record(number, key),
@@ -129,7 +129,7 @@ impl World {
     }
 
     /// Copies every record that the writer knows, and puts the object. That nothing happens in between loses no
-    /// generality: what is read was alive when the merge began.
+    /// generality: the read records were alive when the merge began.
     fn copy(&mut self, at: usize, merge: u64) {
         let places = self.places_of(at).clone();
         let records = places.iter().map(|(key, source)| Some((*key, self.stored(*key, *source)?)));

@@ -26,10 +26,10 @@ const OPENING: Ticket = 208;
 /// The topic that writers create.
 const NEW: &str = "new";
 
-/// `D` in the store's time. Writers acknowledge within 1 of it, and believe what they read only within the same second.
+/// `D` in the store's time. Writers acknowledge within 1 of it, and trust their reads only within the same second.
 pub const DELETION_DELAY: u64 = 2;
 
-/// What can happen, and how often. The model: its states are [`World`]s.
+/// The possible events, and their maximum numbers. The model: its states are [`World`]s.
 #[derive(Debug, Clone)]
 pub struct Bounds {
     /// Number of appends that each writer gets.
@@ -94,15 +94,15 @@ pub struct Site {
     /// The read or load that the writer waits for: a number, or 0 for a snapshot.
     wants: Option<u64>,
     sent: u8,
-    /// Whether it was asked to create the topic.
+    /// Whether it was requested to create the topic.
     has_created: bool,
-    /// Whether it was asked to open an instance of the producer.
+    /// Whether it was requested to open an instance of the producer.
     has_opened: bool,
     /// Appends and all other requests without an answer.
     open: Vec<Ticket>,
     /// Whether it has begun a merge.
     has_merged: bool,
-    /// Where records are by what was published to it.
+    /// The locations of records, from published objects.
     places: Places,
     /// The same by the snapshot that it has loaded last.
     loaded: Places,
@@ -112,7 +112,7 @@ pub struct Site {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct World {
     objects: BTreeMap<u64, Object>,
-    /// The newest snapshot, with what it shows and its time.
+    /// The newest snapshot, with its contents and its time.
     snapshot: (State, Log, u64),
     /// Where the records are by that snapshot.
     snapshot_places: Places,
@@ -123,7 +123,7 @@ pub struct World {
     crashes: u8,
     ticks: u8,
     snapshots: u8,
-    /// What someone sees who has followed the chain from the beginning, all the time.
+    /// The view of an observer that has followed the chain from the beginning, all the time.
     truth: State,
     pub log: Log,
     places: Places,
@@ -131,7 +131,7 @@ pub struct World {
     is_merging: bool,
     rules: Rules,
     pub merging: Merging,
-    /// What writers are asked next, because of an answer.
+    /// The next requests to writers, because of a response.
     pub later: Vec<(usize, Ticket, Control)>,
     /// Whose creation is part of the chain.
     creators: Vec<Ticket>,
@@ -146,14 +146,14 @@ pub struct World {
     pub is_unfenced: bool,
     /// Appends and creations of which a writer said that they are not stored.
     pub denied: Vec<Ticket>,
-    /// A writer published what isn't in the chain, or found a contradiction.
+    /// A writer published an object that isn't in the chain, or found a contradiction.
     pub is_disagreeing: bool,
     pub reached: Reached,
     /// Appends whose outcome their client doesn't know. It may send them again if they have sequences.
     again: Vec<Ticket>,
 }
 
-/// What has happened: a model that never loses a race proves nothing about races.
+/// The events so far: a model that never loses a race proves nothing about races.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Reached {
     pub void: bool,
@@ -170,9 +170,9 @@ pub struct Reached {
 pub enum Step {
     /// A writer gets its next append.
     Append(usize),
-    /// A writer is asked to create the new topic.
+    /// A writer is requested to create the new topic.
     Create(usize),
-    /// A writer is asked to open an instance of the named producer.
+    /// A writer is requested to open an instance of the named producer.
     Open(usize),
     /// A client sends an append again, to any writer.
     Again(Ticket, usize),
@@ -270,7 +270,7 @@ fn founded() -> State {
 }
 
 impl World {
-    /// What someone sees who begins now, at the newest snapshot: the records, and the new topic's id.
+    /// The view of an observer that begins now, at the newest snapshot: the records, and the new topic's id.
     pub fn fresh(&self) -> (Log, Option<u64>) {
         let (mut state, mut log, _) = self.snapshot.clone();
         let mut places = self.snapshot_places.clone();
@@ -287,7 +287,7 @@ impl World {
         (log, state.topic_id(NEW))
     }
 
-    /// The record in a journal object, if the object is there.
+    /// The record in a journal object, if the object exists.
     pub fn record(&self, number: u64, key: (PartitionId, u64)) -> Option<Ticket> {
         let object = self.objects.get(&number)?;
         let tickets = object.tickets.iter().skip(object.changes.controls.len());
@@ -311,18 +311,18 @@ impl World {
         site.open.push(ticket);
     }
 
-    /// The snapshot, if it is old enough to decide what is deleted.
+    /// The snapshot, if it is old enough to determine deletions.
     pub fn old_snapshot(&self, bounds: &Bounds) -> Option<(&State, &Places)> {
         let (state, _, date) = &self.snapshot;
         (date + bounds.deletion_delay < self.clock).then_some((state, &self.snapshot_places))
     }
 
-    /// The new topic's id, for someone who has followed the chain all the time.
+    /// The new topic's id, for an observer that has followed the chain all the time.
     pub fn new_topic(&self) -> Option<u64> {
         self.truth.topic_id(NEW)
     }
 
-    /// Whether the chain has what a request asked for.
+    /// Whether the chain has the result of a request.
     pub fn has(&self, ticket: Ticket) -> bool {
         // Another writer's creation doesn't count: that one is refused.
         self.log.values().any(|stored| *stored == ticket) || self.creators.contains(&ticket)

@@ -29,8 +29,8 @@ const END_TRANSACTION: u8 = 11;
 const COMMIT_OFFSET_IN_TRANSACTION: u8 = 12;
 const STORE_GROUP: u8 = 13;
 
-/// In which version of a group's members a change is possible: in any, while there are none, and in the one whose stamp
-/// is before what else stands in place of settings.
+/// The version of a group's members in which a change is valid: any, while there are no members, or the one whose stamp
+/// precedes the other bytes in place of settings.
 const FENCE_OPEN: u8 = 0;
 const FENCE_NO_MEMBERS: u8 = 1;
 const FENCE_AT: u8 = 2;
@@ -39,7 +39,7 @@ const STAMP_BYTES: usize = 8;
 /// An instance of a producer in place of settings, or before them: id u64, epoch u16.
 const INSTANCE_BYTES: usize = 10;
 
-/// Maximum size of what stands in place of settings.
+/// Maximum size of the bytes in place of settings.
 const TEXT_BYTES_MAX: usize = SETTINGS_BYTES_MAX + INSTANCE_BYTES + STAMP_BYTES;
 
 /// Control records have lengths that are multiples of this, like batches.
@@ -73,7 +73,7 @@ struct RawControl {
     partitions: U32,
     /// The id of the topic or producer, the merge's number, or the group's version.
     id: U64,
-    /// An offset, or the length of what a coordinator keeps of a group, with the stamps before it.
+    /// An offset, or the length of a group's state, with the stamps before it.
     first_offset: U64,
     name_bytes: U16,
     settings_bytes: U16,
@@ -82,7 +82,7 @@ struct RawControl {
     zero_too: U16,
 }
 
-/// What a control record that ends a merge begins with, in place of [`RawControl`].
+/// The beginning of a control record that ends a merge, in place of [`RawControl`].
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy, Debug)]
 #[repr(C)]
 struct RawEndMerge {
@@ -125,7 +125,7 @@ pub(crate) fn control_bytes(control: &Control) -> u64 {
         as u64
 }
 
-/// What stands before the settings.
+/// The bytes before the settings.
 fn front_of(control: &Control) -> Vec<u8> {
     let instance = |(id, epoch): (u64, u16)| [&id.to_le_bytes()[..], &epoch.to_le_bytes()].concat();
     let stamp = |fence: Fence| if let Fence::At(stamp) = fence { stamp.to_le_bytes().to_vec() } else { Vec::new() };
@@ -136,7 +136,7 @@ fn front_of(control: &Control) -> Vec<u8> {
         Control::ForgetOffset { fence, .. } => stamp(*fence),
         Control::StoreGroup { after, stamp, .. } => [after.to_le_bytes(), stamp.to_le_bytes()].concat(),
         Control::EndTransaction { next, .. } => instance(*next),
-        // A producer that follows no instance needs no more.
+        // A producer without a previous instance has no more fields.
         Control::OpenProducer { from: None, ends: 0, .. } => Vec::new(),
         // No producer has the id 0.
         Control::OpenProducer { from, ends, .. } => {

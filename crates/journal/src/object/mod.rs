@@ -35,7 +35,7 @@
 //! sections, the entries and the control records; each entry repeats its batch's own checksum. So the header vouches
 //! for every byte of the object.
 //!
-//! A merged object has the same form and begins with "RAWM". Its number is that of the merge, it has no predecessor and
+//! A merged object has the same form and begins with "RAWM". Its number is the merge's, it has no predecessor and
 //! no control records, and each of its sections is a piece: in order of partition and offset, several for a partition
 //! if their records are not adjacent or too many. In an entry of kind 1, `max_timestamp_us` is the time of the journal
 //! object that the batch comes from.
@@ -59,7 +59,7 @@ use crate::producers::Producer;
 use crate::transactions::TransactionPart;
 use rawline_batch::record_batch::timeless_crc32c;
 
-/// Who defines a batch's bytes.
+/// The format of a batch's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BatchKind {
     /// A batch as `docs/format.md` specifies it.
@@ -70,7 +70,7 @@ pub enum BatchKind {
 
 impl BatchKind {
     /// The time of a batch's newest record, as its entry in an object has it that was built at `appended_us`; 0 if it
-    /// has none. Ours are of the time of their append, which is that of their object unless that was merged.
+    /// has none. Our batches have the time of their append, which is the object's time unless that was merged.
     pub fn newest_us(self, max_timestamp_us: u64, appended_us: u64) -> u64 {
         match self {
             BatchKind::Rawline if max_timestamp_us == 0 => appended_us,
@@ -82,7 +82,7 @@ impl BatchKind {
 /// One batch as an object's index describes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Batch {
-    /// Who defines its bytes.
+    /// The format of its bytes.
     pub kind: BatchKind,
     /// Number of records, at least 1. Of a batch from which a compaction has removed records, the number of offsets
     /// that it takes.
@@ -93,17 +93,17 @@ pub struct Batch {
     pub crc32c: u32,
     /// Whether it belongs to the same append as the batch before it.
     pub continues: bool,
-    /// Who appended it, in the first batch of an exactly-once append.
+    /// Its producer, in the first batch of an exactly-once append.
     pub producer: Option<Producer>,
     /// Time of its newest record by the producer's clock, in microseconds since the Unix epoch; 0 if unknown. In a
     /// merged object, kind [`BatchKind::Rawline`] has the time of the journal object that the batch comes from.
     pub max_timestamp_us: u64,
-    /// What it has to do with a transaction of its producer.
+    /// Its role in a transaction of its producer.
     pub transaction: Option<TransactionPart>,
 }
 
 impl Batch {
-    /// By what it is recognized if it is sent again: its checksum, and in one of Kafka's without the time that clients
+    /// The value that recognizes a retry: its checksum, and in a Kafka batch without the time that clients
     /// may have given it anew.
     pub fn content_crc32c(&self) -> u32 {
         match self.kind {

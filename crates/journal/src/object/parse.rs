@@ -239,7 +239,7 @@ impl Index {
         &self.controls
     }
 
-    /// What the object changes if it is valid, for [`State::observe`](crate::State::observe).
+    /// The object's changes if it is valid, for [`State::observe`](crate::State::observe).
     pub fn changes(&self) -> Changes {
         Changes {
             appended_us: self.header.appended_us,

@@ -12,7 +12,7 @@ pub(super) const VERSION: u8 = 1;
 /// The greatest number of an object: a snapshot needs one bit of the number.
 pub(super) const NUMBER_MAX: u64 = u64::MAX >> 1;
 
-/// Size of a header in bytes: what a reader needs to know the size of the whole index.
+/// Size of a header in bytes, from which a reader knows the size of the whole index.
 pub const HEADER_BYTES: usize = 80;
 pub(super) const SECTION_BYTES: usize = 24;
 pub const ENTRY_BYTES: usize = 40;

@@ -507,7 +507,7 @@ fn every_flipped_bit_is_noticed() {
     }
 }
 
-/// Changes bytes and makes the checksum right again: only the rules can refuse what is left.
+/// Changes bytes and makes the checksum right again: only the rules can refuse the result.
 fn changed(change: impl Fn(&mut Vec<u8>)) -> Result<Index, ObjectError> {
     let mut bytes = example();
     change(&mut bytes);

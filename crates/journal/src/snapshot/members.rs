@@ -33,7 +33,7 @@ pub(super) fn write(state: &State, bytes: &mut Vec<u8>) {
 }
 
 impl Parts<'_> {
-    /// Reads what is known of the members of groups.
+    /// Reads the state of the members of groups.
     pub(super) fn members(&mut self, time_us: u64) -> Result<Groups, SnapshotError> {
         let raw: RawMembers = self.next()?;
         let mut groups = BTreeMap::new();

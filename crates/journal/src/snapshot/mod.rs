@@ -56,7 +56,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The state after a journal object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
-    /// What the rules know.
+    /// The state of the rules.
     pub state: State,
     /// The pieces of every partition that has some.
     pub pieces: BTreeMap<PartitionId, Vec<Piece>>,

@@ -140,7 +140,7 @@ impl Parts<'_> {
         Ok((raw.id.get(), Topic { name: name.into(), partitions: raw.partitions.get(), settings: settings.into() }))
     }
 
-    /// A name, and that of the key that owns what has it.
+    /// A name, and the name of the key that owns it.
     fn owned(&mut self, name_bytes: usize, owner_bytes: U16) -> Result<(Arc<str>, Arc<str>), SnapshotError> {
         let (wrong, owner_bytes) = (SnapshotError::Content("a name or its owner"), owner_bytes.get() as usize);
         if owner_bytes > OWNER_BYTES_MAX {

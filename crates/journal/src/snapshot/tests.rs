@@ -136,7 +136,7 @@ fn every_flipped_bit_and_every_missing_byte_is_noticed() {
     assert!(matches!(Snapshot::parse(&[&bytes[..], b"more"].concat()), Err(SnapshotError::Length { .. })));
 }
 
-/// Makes the checksum right again: only the rules can refuse what is left.
+/// Makes the checksum right again: only the rules can refuse the result.
 fn with_checksum(mut bytes: Vec<u8>) -> Result<Snapshot, SnapshotError> {
     let (front, rest) = bytes.split_at_mut(HEADER_BYTES);
     let mut header = RawHeader::read_from_bytes(front).unwrap();

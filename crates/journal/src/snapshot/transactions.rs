@@ -48,7 +48,7 @@ pub(super) fn write(state: &State, bytes: &mut Vec<u8>) {
     }
 }
 
-/// `began_us` is that of the open transaction, if there is one.
+/// `began_us` is the beginning of the open transaction, if there is one.
 fn write_producer(id: u64, named: &Named, began_us: Option<u64>, bytes: &mut Vec<u8>) {
     let flag = |is_set: bool, flag: u16| if is_set { flag } else { 0 };
     let flags = flag(named.ended.is_some(), FLAG_ENDED)

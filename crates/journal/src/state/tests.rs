@@ -290,7 +290,7 @@ const NOW_US: u64 = 20_000 * AGE_STEP_MAX_US;
 
 /// A random object that is possible in this state.
 fn object(state: &State, random: &mut fastrand::Rng) -> Changes {
-    // Some clocks are ahead by days, one by years, and what follows is earlier.
+    // Some clocks are ahead by days, one by years, and later objects have earlier times.
     let newest_us = state.times.newest_us();
     let appended_us = match random.u8(0..16) {
         0..3 => newest_us + random.u64(1..4) * AGE_STEP_MAX_US,

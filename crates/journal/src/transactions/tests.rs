@@ -19,7 +19,7 @@ const RULES: fn() -> Rules = Rules::default;
 const P: PartitionId = PartitionId { topic: 1, number: 0 };
 const Q: PartitionId = PartitionId { topic: 1, number: 1 };
 
-/// What became of a record.
+/// The fate of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Open,
@@ -41,7 +41,7 @@ struct Written {
 struct World {
     state: State,
     follower: State,
-    /// What a catalog knows: it follows sections only.
+    /// The view of a catalog, which follows sections only.
     seen: BTreeMap<PartitionId, PartitionTransactions>,
     written: Vec<Written>,
     now_us: u64,

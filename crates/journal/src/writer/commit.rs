@@ -13,10 +13,10 @@ use crate::writer::{Action, Answer, Append, Outcome, Phase, PutResult, Size, Wri
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Transactions end in an object while it has at most so many markers before.
+/// Maximum number of markers in an object before the end of another transaction.
 const MARKERS_MAX: usize = OBJECT_APPENDS_MAX / 2 - TRANSACTION_PARTITIONS_MAX;
 
-/// What goes into the next object.
+/// The contents of the next object.
 struct Gathered<T> {
     controls: Vec<Control>,
     entries: Vec<Entry>,
@@ -49,7 +49,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         can_put.then(|| self.put_at.map_or(Duration::ZERO, |put_at| put_at + self.limits.batch_wait))
     }
 
-    /// Puts what is due.
+    /// Puts the due objects.
     pub(super) fn put_groups(&mut self, now: Duration, actions: &mut Vec<Action<T>>) {
         while self.phase == Phase::Writing
             && self.group_due_at().is_some_and(|due_at| due_at <= now || self.group.bytes() >= self.limits.object_bytes)
@@ -58,7 +58,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         }
     }
 
-    /// Puts an object of what has waited longest.
+    /// Puts an object with the oldest pending requests.
     fn put_group(&mut self, now: Duration, actions: &mut Vec<Action<T>>) {
         self.group.extend_front(std::mem::take(&mut self.suspects));
         let mut object = Gathered::default();
@@ -126,7 +126,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         self.group.extend_front(possible);
     }
 
-    /// What a request that changes nothing leads to; `None` if it changes something.
+    /// The result of a request without changes; `None` if it has changes.
     fn judge_again(&mut self, request: &Judged<T>) -> Option<Outcome> {
         match request {
             Judged::Append(append) => outcome(self.judge(append)),
@@ -143,7 +143,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         }
     }
 
-    /// What to do with an append.
+    /// Checks an append.
     fn judge(&self, append: &Append<T>) -> Verdict {
         let Append { partition, content, producer, is_transactional, .. } = *append;
         match self.state.judge(partition, content, producer, self.rules) {
@@ -237,7 +237,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         Link { number, id: self.next_id(), prev, in_flight }
     }
 
-    /// A PUT ended. Objects that are no longer in flight don't matter: another way showed what became of them.
+    /// A PUT ended. Objects that are no longer in flight don't matter: their outcome became known otherwise.
     pub(super) fn put_ended(&mut self, now: Duration, id: Id, result: PutResult, actions: &mut Vec<Action<T>>) {
         let retry = Put::Retry { at: now + self.limits.retry_after };
         if let Phase::Settling { link, ref mut put } = self.phase
@@ -270,7 +270,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
             (PutResult::Exists, _) if !lose_races => flight.put = Put::Created { date: self.end_seen },
             (PutResult::Exists, _) => flight.put = Put::Exists,
             (PutResult::NotStored | PutResult::Unknown, Put::Exists) => {}
-            // What became of an earlier request for it is known too.
+            // The outcome of an earlier request for it is known too.
             (PutResult::NotStored, _) if flight.unknown_since.is_none() => flight.put = Put::NotStored,
             (PutResult::NotStored | PutResult::Unknown, _) => {
                 flight.put = retry;
@@ -285,7 +285,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
     /// Acknowledges the oldest objects, as far as they are stored.
     pub(super) fn confirm(&mut self, actions: &mut Vec<Action<T>>) {
         if self.flights.iter().any(|flight| flight.put == Put::Exists) {
-            // The object that is there may be ours, by a request whose response was lost, or another writer's.
+            // The existing object may be ours, by a request whose response was lost, or another writer's.
             self.take_out();
             return self.follow(actions);
         }
@@ -334,7 +334,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         }
     }
 
-    /// Sends again what is due. If the oldest object's outcome stays unknown, settles its number.
+    /// Retries due requests. If the oldest object's outcome stays unknown, puts an empty object with its number.
     pub(super) fn retry(&mut self, now: Duration, actions: &mut Vec<Action<T>>) {
         let give_up_after = self.limits.give_up_after;
         let oldest = self.flights.front().filter(|flight| matches!(flight.put, Put::Retry { .. }));
@@ -351,8 +351,8 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         }
     }
 
-    /// Gives up what is in flight. Where the oldest object may still arrive, an empty one is put, so that either it is
-    /// void or it is there already.
+    /// Gives up the objects in flight. If the oldest object may still arrive, an empty one is put, so that either it is
+    /// void or already exists.
     pub(super) fn settle(&mut self, actions: &mut Vec<Action<T>>) {
         for flight in &mut self.flights {
             flight.is_given_up = true;
@@ -377,7 +377,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         Changes { appended_us: self.state.times.newest_us(), ..Changes::default() }
     }
 
-    /// The empty object is there.
+    /// The empty object exists.
     fn settled(&mut self, link: Link, date: u64, actions: &mut Vec<Action<T>>) {
         let age = date.saturating_sub(self.end_seen);
         if age > self.limits.acknowledge_within() && self.rules.acknowledge_within() {
@@ -400,7 +400,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         }
     }
 
-    /// An object that was given up is void. What it would have stored never will be, unless another request has stored
+    /// An object that was given up is void. Its appends will never be stored, unless another request has stored
     /// the same. What was judged by it is judged again: the original of a duplicate, for example, may well be stored.
     pub(super) fn deny(&mut self, flight: Flight<T>, actions: &mut Vec<Action<T>>) {
         let denied = |ticket| Action::Answer { ticket, outcome: Outcome::NotStored };
@@ -415,7 +415,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
     }
 }
 
-/// What an append leads to that changes nothing; `None` if it changes something.
+/// The result of an append without changes; `None` if it has changes.
 fn outcome(verdict: Verdict) -> Option<Outcome> {
     match verdict {
         Verdict::New | Verdict::Unknown => None,

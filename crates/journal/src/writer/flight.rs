@@ -143,7 +143,7 @@ pub(super) struct Flight<T> {
     pub unknown_since: Option<Duration>,
     /// Its number is being settled: it is not sent again.
     pub is_given_up: bool,
-    /// What its changes did to the state, newest last; empty while they are not counted in.
+    /// The undo log of its changes, newest last; empty while they aren't applied.
     pub undo: Vec<Undo>,
 }
 
@@ -176,7 +176,7 @@ impl<T: Copy> Flight<T> {
         self.tickets.iter().copied().zip(&*self.changes.controls)
     }
 
-    /// The appends with their callers. Markers have none.
+    /// The appends with their callers. Markers have no caller.
     pub fn appends(&self) -> impl Iterator<Item = (T, &Entry)> {
         let appends = self.changes.entries.iter().filter(|entry| !entry.is_marker());
         self.tickets.iter().copied().skip(self.changes.controls.len()).zip(appends)
@@ -189,7 +189,7 @@ impl<T: Copy> Flight<T> {
         actions.extend(tickets.map(|ticket| Action::Answer { ticket, outcome }));
     }
 
-    /// Tells every caller what was stored, and where.
+    /// Reports the stored offsets to every caller.
     pub fn answer_stored(&self, actions: &mut Vec<Action<T>>) {
         let changed = self.controls().map(|(ticket, control)| match control {
             Control::OpenProducer { id, epoch, .. } | Control::EndTransaction { next: (id, epoch), .. } => {

@@ -20,7 +20,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         }
     }
 
-    /// The newest snapshot is known. Goes on with it if it is newer than what this writer has seen.
+    /// The newest snapshot is known. Continues with it if it is newer than this writer's view.
     pub(super) fn loaded(&mut self, state: Option<Box<State>>, date: u64, actions: &mut Vec<Action<T>>) {
         assert_eq!(self.phase, Phase::Loading { at: None }, "a snapshot was loaded without a request");
         self.end_seen = self.end_seen.max(date);
@@ -58,9 +58,9 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         }
     }
 
-    /// Reads what another writer has told of.
+    /// Reads objects that another writer has reported.
     pub(super) fn follow_told(&mut self, actions: &mut Vec<Action<T>>) {
-        // What is in flight shows by itself that others were faster.
+        // The objects in flight will show whether other writers were faster.
         let is_idle = self.phase == Phase::Writing && self.flights.is_empty() && self.void.is_empty();
         if is_idle && self.told > self.state.chain().next() {
             self.follow(actions);
@@ -154,7 +154,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         }
     }
 
-    /// The next number is missing, and what this writer knows is recent: this is the end.
+    /// The next number is missing, and this writer's view is recent: this is the end.
     fn end_reached(&mut self, actions: &mut Vec<Action<T>>) {
         self.told = self.told.min(self.state.chain().next());
         let (prev, last) = (self.flights.front().map(|flight| flight.link.prev), self.state.chain().last());
@@ -172,7 +172,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         }
     }
 
-    /// What is in flight may still become part of the chain.
+    /// Objects in flight may still become part of the chain.
     fn count_in_again(&mut self) {
         for flight in &mut self.flights {
             assert!(flight.undo.is_empty(), "{:?} is counted in already", flight.link);

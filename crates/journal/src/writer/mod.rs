@@ -46,7 +46,7 @@ pub struct Append<T> {
     pub content: Content,
     /// How much of an object it takes.
     pub size: Size,
-    /// Who appends, if it asked for exactly-once appends. Its sequence and the records together are below 2^64.
+    /// The producer, in an exactly-once append. Its sequence and the records together are below 2^64.
     pub producer: Option<Producer>,
     /// Whether its records belong to a transaction of the producer.
     pub is_transactional: bool,
@@ -80,29 +80,29 @@ pub enum PutResult {
 /// How a read of an object's index ended.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ReadResult {
-    /// The object is there.
+    /// The object exists.
     Found {
         /// Its place in the chain.
         link: Link,
-        /// What it changes if it is valid.
+        /// Its changes if it is valid.
         changes: Changes,
         /// The store's time in seconds when it was stored.
         created: u64,
         /// The store's time in seconds.
         date: u64,
     },
-    /// There is no object with this number.
+    /// No object has this number.
     Missing {
         /// The store's time in seconds.
         date: u64,
     },
-    /// There is no object with this number, and a snapshot that is newer than what was read covers it.
+    /// No object has this number, and a snapshot newer than the last read covers it.
     Covered,
     /// The request failed.
     Failed,
 }
 
-/// What happened.
+/// An event.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Event<T> {
     /// An append arrived.
@@ -141,14 +141,14 @@ pub enum Event<T> {
     Tick,
 }
 
-/// What the driver does. It may take any time, and need not keep any order except that of answers.
+/// An action of the driver. Actions may take any time, and need no order except that of responses.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Action<T> {
     /// Create an object, unless one with its number exists, and report [`Event::Put`].
     Put {
         /// Its place in the chain.
         link: Link,
-        /// What it changes; nothing where a number is settled.
+        /// Its changes; empty in an object that resolves a number.
         changes: Changes,
         /// The callers of the control records, then those of the appends.
         tickets: Arc<[T]>,
@@ -164,21 +164,21 @@ pub enum Action<T> {
     Answer {
         /// The append's ticket.
         ticket: T,
-        /// What became of it.
+        /// Its result.
         outcome: Outcome,
     },
-    /// The snapshot that was loaded last takes the place of everything that was published.
+    /// The snapshot that was loaded last replaces all published objects.
     Restore,
     /// An object of the chain is certain: its records can be read. Objects are published in order of their numbers.
     Publish {
         /// Its place in the chain.
         link: Link,
-        /// What it changes.
+        /// Its changes.
         changes: Changes,
     },
 }
 
-/// What became of an append, or of the change of a topic.
+/// The result of an append, or of the change of a topic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Outcome {
     /// It is stored.
@@ -238,8 +238,9 @@ pub struct Writer<T> {
     state: State,
     phase: Phase,
     group: Group<T>,
-    /// Requests that are impossible by what this writer knows. Another writer may have gone on since the end was seen:
-    /// they are answered once an object that is put later, or a read that begins later, shows that it hasn't.
+    /// Requests that are impossible in this writer's view. Another writer may have extended the chain since the end
+    /// was read: they are answered once an object that is put later, or a read that begins later, shows that it
+    /// hasn't.
     suspects: Vec<Judged<T>>,
     /// Objects with consecutive numbers, the oldest at `state.chain().next()`.
     flights: VecDeque<Flight<T>>,
@@ -313,7 +314,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         &self.state
     }
 
-    /// The valid objects that are certain: what a snapshot has.
+    /// The confirmed valid objects: the contents of a snapshot.
     pub fn certain(&self) -> State {
         let mut state = self.state.clone();
         for flight in self.flights.iter().rev() {
@@ -332,8 +333,8 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         self.state.forget_old(in_flight.unwrap_or(self.state.times.age_us()));
     }
 
-    /// Another writer has read the chain to before this number. So does this one, without a look at what follows. If
-    /// the other is wrong, nothing is lost but a read.
+    /// Another writer has read the chain to before this number. So does this one, without reading the objects after
+    /// it. If the other is wrong, nothing is lost but a read.
     pub fn tell(&mut self, next: u64) {
         self.told = self.told.max(next);
     }
@@ -373,7 +374,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         self.group.push_control(ticket, control);
     }
 
-    /// Takes an event into account at the time `now`, counted from any moment, and adds what to do to `actions`.
+    /// Takes an event into account at the time `now`, counted from any moment, and adds actions to `actions`.
     pub fn on(&mut self, now: Duration, event: Event<T>, actions: &mut Vec<Action<T>>) {
         match event {
             Event::Append(append) => self.enqueue(append),
@@ -451,7 +452,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         self.flights.clear();
     }
 
-    /// Answers everything that waits. What is in flight may be stored or not; it is not sent again.
+    /// Responds to all pending requests. Objects in flight may be stored or not; they aren't retried.
     fn fail(&mut self, actions: &mut Vec<Action<T>>) {
         for flight in &mut self.flights {
             flight.is_given_up = true;

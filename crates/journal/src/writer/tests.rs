@@ -15,7 +15,7 @@ fn append(ticket: u8) -> Append<u8> {
     Append { ticket, partition: PARTITION, content, size, producer: None, is_transactional: false }
 }
 
-/// A writer on an empty store, and what it has asked for.
+/// A writer on an empty store, and its requests.
 struct Driven {
     writer: Writer<u8>,
     actions: Vec<Action<u8>>,
@@ -100,7 +100,7 @@ fn what_follows_an_object_that_was_not_taken_is_not_stored_either() {
     assert_eq!(driven.put().0.number, first.number);
 }
 
-/// An object of both would be refused because of the appends, again and again, and with it what makes room.
+/// An object of both would be refused because of the appends, again and again, and with it the change that frees space.
 #[test]
 fn changes_are_put_alone_until_the_store_takes_appends_again() {
     let created = PutResult::Created { date: 0 };
