@@ -1,4 +1,5 @@
-// Text of others, such as records: always text nodes, with what is invisible or changes its surroundings made visible.
+// Text of others, such as records: always text nodes, with invisible characters, and those that affect their
+// surroundings, made visible.
 
 import type { ComponentChildren, JSX } from "preact";
 
@@ -35,7 +36,7 @@ export function Safe({ text, isBlock = false }: { text: string; isBlock?: boolea
 /** The text with visible escapes, where there can be nothing but text. */
 export const visible = (text: string): string => text.replace(HIDDEN, escaped);
 
-/** Bytes as text: what isn't UTF-8 becomes U+FFFD, and is counted. */
+/** Bytes as text: invalid UTF-8 becomes U+FFFD, and is counted. */
 export function utf8(bytes: Uint8Array): { text: string; isValid: boolean } {
   try {
     return { text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes), isValid: true };

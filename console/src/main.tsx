@@ -1,4 +1,4 @@
-// The console: a page that shows what is in the broker it comes from.
+// The console: a page that shows the contents of its broker.
 
 import { type JSX, render } from "preact";
 import { useEffect, useState } from "preact/hooks";
@@ -102,7 +102,7 @@ function Tab({ to, title, isCurrent }: { to: string; title: string; isCurrent: b
   );
 }
 
-/** What an operator wants to know at any time. */
+/** The summary that is always visible. */
 function Strip({ stats }: { stats: Stats | undefined }): JSX.Element | null {
   const newest = (name: string): number => stats?.steps[name]?.at(-1) ?? 0;
   if (stats === undefined || newest("took_ms") === 0) return null;

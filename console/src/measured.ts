@@ -61,13 +61,13 @@ export function selectorOf(metric: string, filters: [string, string][]): string 
 }
 
 export interface Labels {
-  /** What all lines have in common. */
+  /** The common parts of all lines. */
   shared: string;
   /** The rest of each. */
   each: string[];
 }
 
-/** Short labels: what all lines share appears once. */
+/** Short labels: the common part of all lines appears once. */
 export function labelsOf(lines: Line[]): Labels {
   const [first] = lines;
   if (first === undefined) return { shared: "", each: [] };

@@ -149,6 +149,6 @@ export function matcher(search: string): Match {
   };
 }
 
-/** What the page doesn't show of a record. */
+/** The parts of a record that the page doesn't show. */
 export const restText = (shown: number, size: number): string =>
   `The first ${sizeText(shown)} of ${sizeText(size)} are shown.`;

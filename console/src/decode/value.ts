@@ -109,7 +109,7 @@ class Reader {
   }
 }
 
-/** The two infinities are the other way round than in IEEE 754, and subnormal patterns stand for other numbers. */
+/** The two infinities are the other way round than in IEEE 754, and subnormal patterns mean other numbers. */
 function real(bits: bigint): string {
   if (bits === 0xfff0000000000000n) return "inf";
   if (bits === 0x7ff0000000000000n) return "-inf";
@@ -167,7 +167,7 @@ export function plainText(value: Value): string {
   return quoted.includes(value.type) ? JSON.stringify(value.text) : (value.text ?? "");
 }
 
-/** The bytes of what a JSON text says, by the rules for plain JSON: numbers from 0 on are counts. */
+/** The bytes of a JSON text's value, by the rules for plain JSON: numbers from 0 on are counts. */
 export function encodeJson(text: string): Uint8Array {
   JSON.parse(text);
   const parts: number[] = [];

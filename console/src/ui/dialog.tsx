@@ -11,7 +11,7 @@ interface Props {
   isDangerous?: boolean;
   /** Whether it can be confirmed. */
   isReady?: boolean;
-  /** What to do; the dialog closes when it returns, unless it returns true. */
+  /** The action; the dialog closes when it returns, unless it returns true. */
   onConfirm?: () => Promise<boolean | void>;
   onClose: () => void;
   /** It stays until it is confirmed. */

@@ -1,9 +1,9 @@
-// Text fields. What is being typed stays while the view around a field changes.
+// Text fields. The text being typed is kept while the view around a field changes.
 
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
-/** The text of a field. It begins anew only when `value` changes: what is typed outlasts other changes of the view. */
+/** The text of a field. It begins anew only when `value` changes: typed text outlasts other changes of the view. */
 export function useTyped(value: string): [string, (typed: string) => void] {
   const [typed, setTyped] = useState(value);
   useEffect(() => setTyped(value), [value]);

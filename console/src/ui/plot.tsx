@@ -21,12 +21,12 @@ interface Props {
   max?: number;
   /** Whether a scale in powers of two reads best. */
   isBytes?: boolean;
-  /** What others have measured: any values, over any time, with gaps, and a legend elsewhere. */
+  /** External measurements: any values, over any time, with gaps, and a legend elsewhere. */
   measured?: Measured;
 }
 
 interface Measured {
-  /** What is shown of the title. */
+  /** The visible part of the title. */
   heading: ComponentChildren;
   height: number;
   /** The only line to draw. */
@@ -61,7 +61,7 @@ export function Plot({ title, times, series, show, max, isBytes, measured }: Pro
   const plot = useRef<uPlot | undefined>(undefined);
   const theme = useTheme();
   const height = measured?.height ?? 170;
-  // What is called later is what was given last.
+  // Later calls use the latest callback.
   const calls = useRef(measured);
   calls.current = measured;
   const data = [times, ...series.map(({ values }) => values)] as uPlot.AlignedData;

@@ -1,4 +1,4 @@
-// The broker during the last hour: how much it does, how fast it is, what it uses.
+// The broker during the last hour: throughput, latency, memory.
 
 import type { JSX } from "preact";
 import type { Stats } from "../api";

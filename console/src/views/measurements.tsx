@@ -18,7 +18,7 @@ const POLL_MS = 10_000;
 /** After a failure it asks again. */
 const AGAIN_MS = 15_000;
 
-/** Whether the broker can query measurements; asked once. */
+/** Whether the broker can query measurements; requested once. */
 export function useAvailable(): boolean {
   const [isAvailable, setAvailable] = useState(false);
   useEffect(() => {
@@ -135,7 +135,7 @@ function Topic({ topic, query }: { topic: string; query: URLSearchParams }): JSX
   const list = (search: string) => (signal: AbortSignal) =>
     get<MetricList>(target("/measurements/metrics", { "topic-name": topic, search }), { signal });
   const { value: all, error } = usePoll(`metrics ${topic}`, POLL_MS * 3, list(""));
-  // What the page doesn't have, the broker searches for.
+  // The broker searches the metrics that the page doesn't have.
   const isPart = all?.is_complete === false && wanted !== "";
   const searched = usePoll(`metrics ${topic} ${isPart ? wanted : ""}`, POLL_MS * 3, async (signal) =>
     isPart ? list(wanted)(signal) : undefined,
@@ -174,7 +174,7 @@ function Topic({ topic, query }: { topic: string; query: URLSearchParams }): JSX
   );
 }
 
-/** What stays as it is for another metric: the time and the aggregation. */
+/** The choices that are kept for another metric: the time and the aggregation. */
 function kept(query: URLSearchParams): Record<string, string> {
   const names = ["agg", "from", "to", "step"];
   return Object.fromEntries(names.map((name) => [name, query.get(name) ?? ""]));

@@ -1,4 +1,4 @@
-// A dialog that appends one record, and says where it is.
+// A dialog that appends one record, and shows its offset.
 
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";

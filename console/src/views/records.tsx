@@ -26,7 +26,7 @@ const PAGE = 100;
 /** Records that a search by key reads at once, and that it finds at most. */
 const SEARCH_BATCH = 5000;
 const FOUND_MAX = 500;
-/** How often the view shows what has arrived, in milliseconds. */
+/** Interval at which the view shows new records, in milliseconds. */
 const SHOW_MS = 250;
 
 const MODES = { live: "Live", offset: "From offset", time: "From time", key: "By key" };
@@ -223,7 +223,7 @@ export function Records({ topic, query }: { topic: TopicInfo; query: URLSearchPa
   );
 }
 
-/** What a search says that finds nothing. */
+/** The message of a search without results. */
 const noMatch = (searched: number): string =>
   `None of the ${count(searched)} records that are loaded matches. Older ones are found by offset, time or key.`;
 
@@ -380,7 +380,7 @@ async function withKey(source: Source, show: Show): Promise<void> {
     for (let end = next; end > first && rows.length < FOUND_MAX;) {
       const start = Math.max(first, end - SEARCH_BATCH);
       const found: Row[] = [];
-      // A response may have fewer records than were asked for.
+      // A response may have fewer records than requested.
       for (let from = start; from < end;) {
         const part = await read(source, number, from, end - from);
         const last = part.at(-1);
@@ -415,7 +415,7 @@ function useSchemas(rows: Row[]): Map<string, Schema> {
   return schemas;
 }
 
-/** The bytes of what is kept of a record. */
+/** The kept bytes of a record. */
 function rowBytes(row: Row): Uint8Array {
   if (row.kind !== "base64") return new TextEncoder().encode(row.text);
   return Uint8Array.from(atob(row.text.slice(0, row.text.length & ~3)), (character) => character.charCodeAt(0));

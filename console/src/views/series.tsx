@@ -1,4 +1,4 @@
-// The series of a metric over time: what is chosen, a plot, and its numbers in a table.
+// The series of a metric over time: the choices, a plot, and its numbers in a table.
 
 import type { ComponentChildren, JSX } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
@@ -77,7 +77,7 @@ export function Series(props: { topic: string; metric: string; query: URLSearchP
   const polled = usePoll(name, POLL_MS, async (signal) =>
     name === "" ? undefined : get<Answer>(name, { signal }),
   );
-  // The answer before stays until the next one is there.
+  // The previous result stays until the next one has arrived.
   const before = useRef<Answer | undefined>(undefined);
   if (polled.value !== undefined) before.current = polled.value;
   const isEmpty = polled.error instanceof ApiError && polled.error.code === "measurements_not_found";
@@ -92,7 +92,7 @@ export function Series(props: { topic: string; metric: string; query: URLSearchP
   }, [answer]);
   const choose = (changes: Record<string, string>): void => {
     setOnly(undefined);
-    // What the address says now: the view may not have caught up with the choice before.
+    // The current address: the view may not have applied the previous choice yet.
     const chosen = { ...Object.fromEntries(parse(location.hash).query), metric, ...changes };
     go(place(["measurements", topic], chosen));
   };

@@ -72,7 +72,7 @@ export function Topic({ route }: { route: Route }): JSX.Element {
       )}
     </div>
   );
-  // What is clicked before the topic is known opens as soon as it is.
+  // Clicks before the topic is known take effect as soon as it is.
   if (topic === undefined || isGone) {
     return (
       <main class="list">

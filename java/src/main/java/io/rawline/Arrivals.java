@@ -25,7 +25,7 @@ final class Arrivals<T> {
     private final Set<Call> calls = new HashSet<>();
     private boolean closed;
 
-    /** What became of a request: its result or its error. */
+    /** The outcome of a request: its result or its error. */
     record Arrival<T>(int key, T result, Throwable error) {
         /** The error, to be thrown on the caller's thread. */
         RawlineException known() {

@@ -3,9 +3,9 @@ package io.rawline;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** A member's share of the partitions, and how far it has come in them. */
+/** A member's share of the partitions, and its positions in them. */
 final class Assignment {
-    /** Of a consumer that is no member. */
+    /** Of a consumer that isn't a member. */
     static final Assignment NONE = new Assignment(null, Map.of());
 
     /** Null for none. */
@@ -27,7 +27,7 @@ final class Assignment {
         return positions;
     }
 
-    /** The caller has processed what it got. */
+    /** The caller has processed the returned records. */
     void processAll() {
         positions.values().forEach(Position::processAll);
     }

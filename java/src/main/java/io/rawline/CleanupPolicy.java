@@ -1,6 +1,6 @@
 package io.rawline;
 
-/** What becomes of a topic's old records. */
+/** The cleanup of a topic's old records. */
 public enum CleanupPolicy {
     /** Those beyond the limits of its {@link Retention} are deleted. */
     DELETE("delete"),

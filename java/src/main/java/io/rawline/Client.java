@@ -127,7 +127,7 @@ public final class Client implements AutoCloseable {
     }
 
     /**
-     * Opens a subscription: what is appended after this returns is received.
+     * Opens a subscription: records appended after this returns are received.
      *
      * @param config topics, prefixes and the rest
      * @return the subscription, to be closed by the caller
@@ -137,7 +137,7 @@ public final class Client implements AutoCloseable {
         return new Subscription(this, config);
     }
 
-    /** Checks that the broker responds and is healthy: returns, or throws what is wrong. */
+    /** Checks that the broker responds and is healthy: returns, or throws the error. */
     public void health() {
         text(config.retries, Request.get("/health"));
     }
@@ -242,7 +242,7 @@ public final class Client implements AutoCloseable {
      * this returns.
      *
      * @param topic the topic
-     * @param options what to read
+     * @param options the range and limits
      * @return the records
      */
     public Fetched read(String topic, ReadOptions options) {
@@ -253,7 +253,7 @@ public final class Client implements AutoCloseable {
      * As {@link #read(String, ReadOptions)}, into existing memory.
      *
      * @param topic the topic
-     * @param options what to read
+     * @param options the range and limits
      * @param into the result of an earlier read, which is overwritten
      * @return {@code into}
      */
@@ -267,7 +267,7 @@ public final class Client implements AutoCloseable {
      * As {@link #read(String, ReadOptions)}, without waiting.
      *
      * @param topic the topic
-     * @param options what to read
+     * @param options the range and limits
      * @return the records, or the {@link RawlineException}
      */
     public CompletableFuture<Fetched> readAsync(String topic, ReadOptions options) {
@@ -278,7 +278,7 @@ public final class Client implements AutoCloseable {
      * Describes a topic.
      *
      * @param topic its name
-     * @return what the broker knows about it
+     * @return its description
      * @throws TopicNotFoundException there is no such topic
      */
     public TopicInfo topic(String topic) {
@@ -300,7 +300,7 @@ public final class Client implements AutoCloseable {
      * Creates a topic.
      *
      * @param topic its name
-     * @param payload what its records are
+     * @param payload type of its records
      * @param retention which of them are kept
      * @return the topic
      * @throws RefusedException with the code {@code topic_exists} if it exists; also if a retry finds that an earlier
@@ -314,7 +314,7 @@ public final class Client implements AutoCloseable {
      * As {@link #createTopic(String, Payload, Retention)}, with a number of partitions; without one, there is one.
      *
      * @param topic its name
-     * @param payload what its records are
+     * @param payload type of its records
      * @param retention which of them are kept
      * @param partitions its number of partitions, 1 to 1024
      * @return the topic
@@ -329,10 +329,10 @@ public final class Client implements AutoCloseable {
      * limits are deleted.
      *
      * @param topic its name
-     * @param payload what its records are
+     * @param payload type of its records
      * @param retention which of them are kept
      * @param partitions its number of partitions, 1 to 1024
-     * @param policy what becomes of old records
+     * @param policy cleanup of old records
      * @return the topic
      * @throws RefusedException with the code {@code topic_exists} if it exists
      */
@@ -354,11 +354,11 @@ public final class Client implements AutoCloseable {
     }
 
     /**
-     * Sets what a topic's records are. Creates the topic if it doesn't exist, unless the broker is configured not to
+     * Sets the type of a topic's records. Creates the topic if it doesn't exist, unless the broker is configured not to
      * create topics.
      *
      * @param topic its name
-     * @param payload what they are
+     * @param payload the type
      * @return the topic, with the new setting
      */
     public TopicInfo setPayload(String topic, Payload payload) {
@@ -378,11 +378,11 @@ public final class Client implements AutoCloseable {
     }
 
     /**
-     * Sets what becomes of a topic's old records. Creates the topic if it doesn't exist, unless the broker is
+     * Sets the cleanup of a topic's old records. Creates the topic if it doesn't exist, unless the broker is
      * configured not to create topics.
      *
      * @param topic its name
-     * @param policy what becomes of them
+     * @param policy the cleanup
      * @return the topic, with the new setting
      */
     public TopicInfo setCleanupPolicy(String topic, CleanupPolicy policy) {

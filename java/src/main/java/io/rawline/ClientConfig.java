@@ -17,7 +17,7 @@ public final class ClientConfig {
     Duration requestTimeout = Duration.ofSeconds(30);
     RetryPolicy retries = RetryPolicy.DEFAULT;
     int connectionsIdleMax = 64;
-    // Twice what a broker sends, so that one batch above the broker's limit is still accepted.
+    // Twice the limit of a broker's responses, so that one batch above the broker's limit is still accepted.
     long answerBytesMax = 128 << 20;
     Limits limits = Limits.DEFAULT;
     Executor executor;

@@ -13,7 +13,7 @@ import java.util.concurrent.locks.ReentrantLock;
 
 /** Commits how far a member of a group has come: one commit at a time. Thread-safe. */
 final class Commits {
-    /** What the commits need of the consumer. */
+    /** The consumer, as the commits see it. */
     interface Host {
         /** Whether the consumer is a member of its group. */
         boolean isMember();
@@ -87,7 +87,7 @@ final class Commits {
     }
 
     /**
-     * Commits automatically what is processed, if that is configured. If others have the partitions by now, they read
+     * Commits processed records automatically, if that is configured. If others have the partitions by now, they read
      * the records again; another failure is thrown by {@link #check}.
      */
     void commitProcessed(Call call) {

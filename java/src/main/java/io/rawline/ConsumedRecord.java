@@ -23,7 +23,7 @@ public final class ConsumedRecord {
     private final long createdUs;
     private final Fields fields;
 
-    /** What a record of one of Kafka's batches has besides its value. */
+    /** The fields of a record in a Kafka batch other than its value. */
     private record Fields(byte[] key, List<RecordHeader> headers, OptionalLong timestampMs, boolean isNull) {
         static final Fields NONE = new Fields(null, List.of(), OptionalLong.empty(), false);
     }

@@ -150,7 +150,7 @@ public final class ConsumerConfig {
     }
 
     /**
-     * How long the broker holds a read open while there is no record; 20 s by default. It decides only how often an
+     * How long the broker holds a read open while there is no record; 20 s by default. It only determines how often an
      * idle consumer sends a request. Of more than 16 partitions, no read is held open. To limit the wait of the caller,
      * use {@link Consumer#next(Duration)}.
      *

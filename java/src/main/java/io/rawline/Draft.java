@@ -17,10 +17,10 @@ sealed interface Draft {
     boolean isKafka();
 
     /**
-     * Adds a record; false if there is no room for it, or if it belongs into a batch of the other kind.
+     * Adds a record; false if the batch is full, or if the record needs a batch of the other kind.
      *
      * @param value its value, or null
-     * @param fields what else it has, or null
+     * @param fields its key, headers and time, or null
      */
     boolean add(ByteBuffer value, ProducerRecord fields);
 

@@ -17,7 +17,7 @@ import java.util.NoSuchElementException;
  * The result of a read: checked batches, back to back in one buffer that is reused from read to read.
  *
  * <p>Its batches and records are views of that buffer: they are invalid once it is used for another read, which a
- * {@link Consumer} does when it is asked for more. Not thread-safe.
+ * {@link Consumer} does with its next call. Not thread-safe.
  */
 public final class Fetched implements Iterable<ConsumedRecord> {
     /** First size of the buffer, in bytes. */
@@ -53,7 +53,7 @@ public final class Fetched implements Iterable<ConsumedRecord> {
     /**
      * Whether there was no record in time.
      *
-     * @return true if there are no records
+     * @return true without records
      */
     public boolean isEmpty() {
         return stored().isEmpty();
@@ -87,7 +87,7 @@ public final class Fetched implements Iterable<ConsumedRecord> {
     }
 
     /**
-     * Offset of the first record in the buffer. It may be before the offset asked for: compressed batches are served
+     * Offset of the first record in the buffer. It may be before the requested offset: compressed batches are served
      * whole.
      *
      * @return from 0 on
@@ -115,7 +115,7 @@ public final class Fetched implements Iterable<ConsumedRecord> {
     }
 
     /**
-     * Number of offsets, counted from the one asked for: as many as records, or more in a compacted topic and of
+     * Number of offsets, counted from the requested one: as many as records, or more in a compacted topic and of
      * records that a filter has selected.
      *
      * @return 0 or more
@@ -151,7 +151,7 @@ public final class Fetched implements Iterable<ConsumedRecord> {
     }
 
     /**
-     * A cursor over the records from the offset asked for on, which allocates nothing per record.
+     * A cursor over the records from the requested offset on, which allocates nothing per record.
      *
      * @return before the first record
      */
@@ -160,7 +160,7 @@ public final class Fetched implements Iterable<ConsumedRecord> {
     }
 
     /**
-     * The records from the offset asked for on, each a new object. Throws the {@link BatchException}s of
+     * The records from the requested offset on, each a new object. Throws the {@link BatchException}s of
      * {@link Records#next()}.
      *
      * @return before the first record
@@ -209,7 +209,7 @@ public final class Fetched implements Iterable<ConsumedRecord> {
         return stored().stream().anyMatch(batch -> batch.count() > 0);
     }
 
-    /** Offset of the first record that was asked for. */
+    /** Offset of the first requested record. */
     long askedOffset() {
         return askedOffset;
     }
@@ -264,7 +264,7 @@ public final class Fetched implements Iterable<ConsumedRecord> {
         this.topicNextOffset = topicNextOffset;
     }
 
-    /** Ends a read; false, and it stays empty, if the batches have no record from the offset asked for on. */
+    /** Ends a read; false, and it stays empty, if the batches have no record from the requested offset on. */
     boolean end(int bytes, long firstOffset, long topicNextOffset, List<Batch> batches) {
         if (!end(bytes, firstOffset, topicNextOffset, nextOffset(firstOffset, batches))) {
             return false;

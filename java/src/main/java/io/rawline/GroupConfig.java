@@ -55,7 +55,7 @@ public final class GroupConfig {
      * How often the offsets of processed records are committed in the background; 5 s by default. After a crash, the
      * records since the last commit are read again.
      *
-     * @param interval more than zero, or null to commit only what {@link GroupConsumer#commit()} asks for
+     * @param interval more than zero, or null for explicit commits only ({@link GroupConsumer#commit()})
      * @return this
      */
     public GroupConfig commitInterval(Duration interval) {
@@ -64,7 +64,7 @@ public final class GroupConfig {
     }
 
     /**
-     * A name that no other member of the group has, under which this one comes back to its partitions after a restart,
+     * A name that no other member of the group has, with which this one gets its partitions back after a restart,
      * without the others being disturbed; none by default. Such a member doesn't leave the group when it is closed: its
      * partitions wait for it until its session is over.
      *
@@ -77,7 +77,7 @@ public final class GroupConfig {
     }
 
     /**
-     * What the program calls itself in descriptions of the group; {@code rawline} by default.
+     * Name of the program in descriptions of the group; {@code rawline} by default.
      *
      * @param name the name
      * @return this
@@ -101,7 +101,7 @@ public final class GroupConfig {
 
     /**
      * How long the broker waits for this member to join again when the partitions are divided anew: for the caller to
-     * process what it has, and to ask for more; 60 s by default.
+     * process its records, and to request more; 60 s by default.
      *
      * @param timeout more than zero
      * @return this
@@ -112,7 +112,7 @@ public final class GroupConfig {
     }
 
     /**
-     * Maximum time that the caller takes to process what it has; 5 min by default. A member whose caller doesn't ask
+     * Maximum time that the caller takes to process its records; 5 min by default. A member whose caller doesn't ask
      * for the next records in this time is assumed to hang: it leaves the group, and joins it again with the next call.
      *
      * @param interval more than zero

@@ -28,15 +28,15 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * }</pre>
  *
  * <p><b>At least once.</b> What {@link #next()} has returned counts as processed when it is called again, and a record
- * of the loop when the loop asks for the next one. The offsets of processed records are committed in the background
+ * of the loop when the loop requests the next one. The offsets of processed records are committed in the background
  * ({@link GroupConfig#commitInterval}), before another member gets a partition, and by {@link #close}.
- * {@link #commit()} also commits what was returned last. After a crash, the records since the last commit are read
+ * {@link #commit()} also commits the records returned last. After a crash, the records since the last commit are read
  * again.
  *
  * <p><b>Members come and go</b>, and topics get partitions: then all members stop reading, commit, and divide the
  * partitions anew. This happens within {@link #next()}: a caller that processes records for long delays the other
  * members, and after {@link GroupConfig#rebalanceTimeout} or {@link GroupConfig#pollIntervalMax} it loses its
- * partitions, until it asks for records again.
+ * partitions, until it requests records again.
  *
  * <p>Topics need not exist yet. Records that were deleted before the group came to them are skipped. Offsets need a
  * broker with a journal. As with a {@link Consumer}, a result is valid until the next call.
@@ -149,7 +149,7 @@ public final class GroupConsumer implements Iterable<ConsumedRecord>, AutoClosea
     }
 
     /**
-     * Returns the next records of a partition, at least one; waits for them. What was returned before counts as
+     * Returns the next records of a partition, at least one; waits for them. Records returned before count as
      * processed.
      *
      * <p>After an error, the next call continues where this one started. A member whose instance was taken over by a
@@ -202,7 +202,7 @@ public final class GroupConsumer implements Iterable<ConsumedRecord>, AutoClosea
         private Iterator<ConsumedRecord> records = Collections.emptyIterator();
         /** What the records are of; null before the first, and once the caller has asked for another result. */
         private Fetched fetched;
-        /** How far the caller has come in their partition. */
+        /** The caller's position in their partition. */
         private Position position;
 
         @Override
@@ -231,7 +231,7 @@ public final class GroupConsumer implements Iterable<ConsumedRecord>, AutoClosea
             return record;
         }
 
-        /** The caller asks for the next result: returns what is left of this one, or null. */
+        /** The caller requests the next result: returns the rest of this one, or null. */
         Fetched end() {
             if (fetched == null) {
                 return null;
@@ -271,9 +271,9 @@ public final class GroupConsumer implements Iterable<ConsumedRecord>, AutoClosea
     }
 
     /**
-     * Commits what is processed, unless only the caller commits, and leaves the group, so that others get the
-     * partitions at once. What was returned last doesn't count as processed: if it is, call {@link #commit()} before. A
-     * {@code next} that waits throws {@link io.rawline.error.StoppedException}.
+     * Commits the processed records, unless only the caller commits, and leaves the group, so that others get the
+     * partitions at once. The records returned last don't count as processed: if they are, call {@link #commit()}
+     * before. A {@code next} that waits throws {@link io.rawline.error.StoppedException}.
      *
      * @throws RawlineException the commit failed; the consumer is closed nevertheless
      */
@@ -323,7 +323,7 @@ public final class GroupConsumer implements Iterable<ConsumedRecord>, AutoClosea
         }
     }
 
-    /** Starts what is to be done now; returns in how many nanoseconds there is more. */
+    /** Starts the due work; returns the nanoseconds until more is due. */
     private long advance() {
         if (isJoining) {
             return Long.MAX_VALUE;
@@ -339,7 +339,7 @@ public final class GroupConsumer implements Iterable<ConsumedRecord>, AutoClosea
         stopReads();
         member.check();
         if (state == Member.State.OUT) {
-            // Others may have read the partitions meanwhile, and commit what they have processed.
+            // Others may have read the partitions meanwhile, and commit their processed records.
             assign(Assignment.NONE);
         }
         Assignment before = assignment;
@@ -474,7 +474,7 @@ public final class GroupConsumer implements Iterable<ConsumedRecord>, AutoClosea
         return fetched;
     }
 
-    // What follows runs on other threads.
+    // The rest runs on other threads.
 
     /** Joins the group, and finds where to start in the partitions that the member gets. */
     private Assignment join(Call call, Assignment before) {

@@ -9,7 +9,7 @@ import java.util.List;
  * @param state how far the division of its partitions is
  * @param strategy how the leader divides the partitions, such as {@code range}; empty without members
  * @param members its members, by id
- * @param offsets what it has committed, by topic and partition
+ * @param offsets its committed offsets, by topic and partition
  */
 public record GroupInfo(
         String name, GroupState state, String strategy, List<GroupMember> members, List<GroupOffset> offsets) {
@@ -20,7 +20,7 @@ public record GroupInfo(
      * @param state how far the division of its partitions is
      * @param strategy how the leader divides the partitions
      * @param members its members, which are copied
-     * @param offsets what it has committed, which is copied
+     * @param offsets its committed offsets, which are copied
      */
     public GroupInfo {
         members = List.copyOf(members);
@@ -28,7 +28,7 @@ public record GroupInfo(
     }
 
     /**
-     * Number of records that the group hasn't come to, in the partitions in which it has committed an offset.
+     * Number of records that the group hasn't read yet, in the partitions in which it has committed an offset.
      *
      * @return 0 or more
      */

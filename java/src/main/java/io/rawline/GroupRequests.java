@@ -95,7 +95,7 @@ final class GroupRequests {
         return responses.membership(ofMember(() -> http.text(call, request, wait)));
     }
 
-    /** Tells the broker, once and within a time, that the member is there. */
+    /** Sends one heartbeat, with a timeout. */
     void heartbeat(Call call, String group, Membership member, String instance, long limitNs) {
         String divided =
                 member.divided().isPresent() ? "&divided=" + member.divided().getAsLong() : "";

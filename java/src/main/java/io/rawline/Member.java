@@ -21,16 +21,16 @@ import java.util.concurrent.locks.ReentrantLock;
  * </pre>
  */
 final class Member {
-    /** What the membership needs of the consumer. */
+    /** The consumer, as the membership sees it. */
     interface Host {
         /** The state has changed. */
         void changed();
 
-        /** The member is about to leave because its caller doesn't ask for records. */
+        /** The member is about to leave because its caller doesn't request records. */
         void leaves();
     }
 
-    /** What a consumer is in its group. */
+    /** A consumer's state in its group. */
     enum State {
         /** No member, or no longer: others have its partitions. */
         OUT,
@@ -85,7 +85,7 @@ final class Member {
         heartbeats = new Repeated(executor, config.heartbeatNs(), this::beat);
     }
 
-    /** What the consumer is now. */
+    /** The consumer's current state. */
     State state() {
         lock.lock();
         try {
@@ -240,7 +240,7 @@ final class Member {
         lock.lock();
         try {
             if (of != membership) {
-                // It has joined again since, or is no member any more.
+                // It has joined again since, or isn't a member any more.
                 return;
             }
             switch (error.code()) {
@@ -351,7 +351,7 @@ final class Member {
     }
 
     /**
-     * Leaves the group, unless the caller asks for records after all. A member with an instance only falls silent: the
+     * Leaves the group, unless the caller requests records after all. A member with an instance only falls silent: the
      * group keeps its place until the session is over.
      */
     private void leaveUnasked(Membership of) {

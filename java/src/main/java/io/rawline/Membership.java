@@ -9,7 +9,7 @@ import java.util.OptionalLong;
  * @param member the member's id
  * @param generation the number of the division
  * @param divided of the member that leads the group: the number of partitions that were divided, for its heartbeats
- * @param partitions what the member reads, with the offset that the group has committed, if it has one there
+ * @param partitions the member's partitions, with the group's committed offset, if it has one there
  */
 record Membership(String member, long generation, OptionalLong divided, Map<TopicPartition, OptionalLong> partitions) {
     /** Whether the member keeps the partitions that it has in both: no other member had them in between. */

@@ -10,7 +10,7 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.OptionalLong;
 
-/** Reads a subscription's binary messages; what a broker doesn't send is an {@code AnswerException}. */
+/** Reads a subscription's binary messages; an invalid one is an {@code AnswerException}. */
 final class Messages {
     /** Length of the head before the topic's name. */
     private static final int FRONT_BYTES = 32;

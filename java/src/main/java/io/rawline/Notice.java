@@ -1,9 +1,9 @@
 package io.rawline;
 
-/** What a {@link Subscription} reports besides records. */
+/** An event of a {@link Subscription} other than records. */
 public sealed interface Notice {
     /**
-     * Records of a partition are not delivered: they were deleted, or the subscription skips what it is too slow for.
+     * Records of a partition are not delivered: they were deleted, or the subscriber was too slow.
      *
      * @param topic the topic
      * @param partition the partition

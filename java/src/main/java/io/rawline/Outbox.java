@@ -60,7 +60,7 @@ final class Outbox {
 
     /** By partition; null where nothing was added. */
     private Lane[] lanes = new Lane[0];
-    /** What is added before the number of partitions is known, and its batches that are full. */
+    /** Records added before the number of partitions is known, and their full batches. */
     private final Lane unplaced = new Lane(UNPLACED);
 
     private final Deque<OpenBatch> unplacedFull = new ArrayDeque<>();
@@ -77,7 +77,7 @@ final class Outbox {
     private final Set<Delivery> unresolved = new LinkedHashSet<>();
     /** Number of sealed batches. */
     private int sealedCount;
-    /** Whether a batch was opened or sealed since this was last asked for. */
+    /** Whether a batch was opened or sealed since the last call. */
     private boolean changed;
     /** Size of all records that are not stored yet. */
     private long heldBytes;
@@ -127,7 +127,7 @@ final class Outbox {
             SealedBatch batch, boolean isKafka, boolean startsOver, int records, long heldBytes, Delivery delivery) {}
 
     /**
-     * What one request sends to a partition: one or more consecutive batches of one kind.
+     * The content of one request to a partition: one or more consecutive batches of one kind.
      *
      * @param number the number of the partition's requests before it
      */
@@ -217,7 +217,7 @@ final class Outbox {
      * Adds a record. The number of partitions must be known, unless the route is any.
      *
      * @param value its value, or null
-     * @param fields what else it has, or null
+     * @param fields its key, headers and time, or null
      * @param bytes its length in a batch
      */
     Receipt add(Route route, ByteBuffer value, ProducerRecord fields, int bytes) {
@@ -241,7 +241,7 @@ final class Outbox {
         return receipt;
     }
 
-    /** What a record of this length counts for in the buffer: its bytes and its size's. */
+    /** The share of a record of this length in the buffer: its bytes and its size's. */
     static long cost(int bytes) {
         return bytes + 4L;
     }
@@ -374,12 +374,12 @@ final class Outbox {
         }
     }
 
-    /** Whether something is to be sent now, or when it has lingered. */
+    /** Whether a batch is to be sent now, or when it has lingered. */
     boolean hasWork() {
         return waitNs() != Long.MAX_VALUE;
     }
 
-    /** How long until something is to be sent, in nanoseconds; the maximum if there is nothing. */
+    /** Time until a batch is to be sent, in nanoseconds; the maximum without batches. */
     long waitNs() {
         if (!ready.isEmpty()) {
             return 0;
@@ -402,9 +402,8 @@ final class Outbox {
      * How long a batch waits for more records, from its first one on. Without a setting, it waits as long as the time
      * that it needs to be filled, at the rate of its records so far, is at most {@link #LINGER_NS_MAX}. So the records
      * of a caller that waits for each of them, or sends a few, are sent at once; those of a caller that sends as fast
-     * as it can fill batches. What arrives while a request is in flight waits for the end of that request anyway: the
-     * slower the broker, the larger the batches.
-     */
+     * as it can fill batches. Records that arrive while a request is in flight wait for the end of that request
+     * anyway: the slower the broker, the larger the batches. /
     private long lingerNs(OpenBatch open) {
         if (config.linger != null) {
             return Nanos.of(config.linger);
@@ -419,7 +418,7 @@ final class Outbox {
         return (long) (LINGER_NS_MAX * Math.min(filled, 1.0));
     }
 
-    /** Takes what is to be sent to the next partition in turn; null if nothing is. */
+    /** Takes the batches to send to the next partition in turn; null without any. */
     Due take() {
         long nowNs = clock.getAsLong();
         for (Iterator<Lane> oldest = lingering.iterator(); oldest.hasNext(); ) {
@@ -471,7 +470,7 @@ final class Outbox {
         return nowNs - open.openedAtNs >= lingerNs(open);
     }
 
-    /** Gives back what a request held, whose outcome is known. */
+    /** Releases the buffer of a request whose outcome is known. */
     void finish(Due due) {
         Lane lane = lanes[due.partition];
         lane.inFlight.remove(due.number);

@@ -115,7 +115,7 @@ final class Owners {
         return error instanceof UnreachableException || error instanceof TlsException;
     }
 
-    /** Whether the caller ended the append, or the owner has decided that it can't be stored as it is. */
+    /** Whether the caller ended the append, or the owner has refused it. */
     private static boolean saysNothing(RawlineException error) {
         return error instanceof StoppedException
                 || error instanceof InterruptedCallException

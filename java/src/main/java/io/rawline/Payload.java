@@ -1,6 +1,6 @@
 package io.rawline;
 
-/** What a topic's records are, for programs that display them; the broker treats all alike. */
+/** The type of a topic's records, for programs that display them; the broker treats all alike. */
 public enum Payload {
     /** Any bytes. */
     BYTES,

@@ -2,7 +2,7 @@ package io.rawline;
 
 import java.util.concurrent.atomic.AtomicLong;
 
-/** How far a member of a group has come in a partition. All numbers are offsets of a next record. */
+/** A group member's position in a partition. All numbers are offsets of a next record. */
 final class Position {
     /** What {@link #committed} is if the group has committed nothing in the partition. */
     private static final long NOTHING = -1;
@@ -38,7 +38,7 @@ final class Position {
         returned = offset;
     }
 
-    /** The caller has processed what it got. */
+    /** The caller has processed the returned records. */
     void processAll() {
         processed.setRelease(returned);
     }

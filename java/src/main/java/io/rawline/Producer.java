@@ -32,7 +32,7 @@ import java.util.concurrent.locks.ReentrantLock;
  *
  * <p><b>Partitions.</b> A {@link Route} chooses the partition of a record. Without one, all records of a batch go to
  * one partition, and those of the next batch to another. The topic's number of partitions is read before the first
- * request, again every 5 minutes, and when the broker or a route says that it has changed. Requests to up to 64
+ * request, again every 5 minutes, and when the broker or a route shows that it has changed. Requests to up to 64
  * partitions are in flight at a time.
  *
  * <p><b>Exactly once.</b> When a connection breaks after a request was sent, the producer can't know whether the broker
@@ -40,14 +40,15 @@ import java.util.concurrent.locks.ReentrantLock;
  * their partition, and stores them once, also if the broker was killed in between.
  *
  * <p><b>Named producers.</b> When a process restarts, it can't know what its predecessor had in flight. A producer with
- * the same {@linkplain ProducerConfig#name name} fences the one before it: what that one had in flight is stored before
- * the first record of the new one, or never, in every partition. The older one stops with {@link FencedException}.
+ * the same {@linkplain ProducerConfig#name name} fences the previous one: records that it had in flight are stored
+ * before the first record of the new one, or never, in every partition. The older one stops with {@link
+ * FencedException}.
  *
  * <p><b>At least once elsewhere.</b> If only the response was lost, the request's records are then stored twice, the
  * copies next to each other.
  *
  * <p><b>Failure.</b> When a request is refused, or its retries are exhausted, the producer stops: records that are not
- * in flight are not sent, to no partition, so that no later record takes the place of a missing one. From then on every
+ * in flight are not sent, to no partition, so that no later record is stored after a missing one. From then on every
  * receipt, {@code send}, {@code flush} and {@code close} throws the error.
  *
  * <p>Thread-safe, for virtual threads too.
@@ -94,7 +95,7 @@ public final class Producer implements AutoCloseable {
     /**
      * What a sending thread does next: send, or, if there is nothing to send, read the number of partitions.
      *
-     * @param sending what is to be sent, or null
+     * @param sending the request to send, or null
      */
     private record Job(Call call, ProducerRequests.Sending sending) {}
 
@@ -132,7 +133,7 @@ public final class Producer implements AutoCloseable {
     }
 
     /**
-     * Adds a record to the open batch; waits while the buffer is full. The record is stored when its receipt says so,
+     * Adds a record to the open batch; waits while the buffer is full. The record is stored when its receipt resolves,
      * or when {@link #flush} has returned.
      *
      * @param record its bytes, which are copied; empty is a record too
@@ -264,7 +265,7 @@ public final class Producer implements AutoCloseable {
             return;
         }
         int needed = route instanceof Route.Partition at ? at.number() + 1 : 1;
-        // What is being read now may be the number of a moment ago.
+        // The read in flight may return an outdated number.
         long wanted = partitionsReads + (readingPartitions ? 2 : 1);
         while (outbox.partitions() < needed) {
             if (partitionsReads >= wanted) {
@@ -319,7 +320,7 @@ public final class Producer implements AutoCloseable {
     }
 
     /**
-     * Ends the producer without sending what it still holds. Requests in flight are cancelled, though the broker may
+     * Ends the producer without sending its pending records. Requests in flight are cancelled, though the broker may
      * have carried them out.
      */
     public void abandon() {
@@ -386,7 +387,7 @@ public final class Producer implements AutoCloseable {
         room.signalAll();
     }
 
-    /** Has a thread do what is to be done: one that waits for work, or a further one. */
+    /** Starts the due work on a waiting thread, or on a new one. */
     private void signalWork() {
         if (sendersIdle > 0) {
             work.signal();

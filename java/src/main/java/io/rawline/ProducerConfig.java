@@ -17,13 +17,13 @@ public final class ProducerConfig {
     Duration linger;
 
     long bufferBytes = 32 << 20;
-    // What a broker groups into one commit by default.
+    // The default size of a broker's commit.
     long requestBytesMax = 8 << 20;
     int inFlightMax = 1;
     Codec codec = Codec.NONE;
     RetryPolicy retries = RetryPolicy.DEFAULT;
     boolean exactlyOnce = true;
-    /** Null if it has none. */
+    /** Null without a name. */
     String name;
 
     Route route = Route.any();
@@ -169,7 +169,7 @@ public final class ProducerConfig {
 
     /**
      * A name of 1 to 200 bytes in UTF-8. The producer takes over from the one that had this name before, also of
-     * another process: what that one had in flight is stored before the first record of this one, or never. It stops
+     * another process: records that it had in flight are stored before the first record of this one, or never. It stops
      * with {@link io.rawline.error.FencedException}. Needs a broker with a journal; on others the constructor
      * of {@link Producer} throws.
      *

@@ -3,7 +3,7 @@ package io.rawline;
 import java.util.random.RandomGenerator;
 
 /**
- * Who a producer is to the broker.
+ * The identity of a producer at the broker.
  *
  * @param id for the headers of its batches; 0 if its appends are not exactly once
  * @param epoch grows with every instance of a named producer; {@link #NO_EPOCH} if its appends are not exactly once

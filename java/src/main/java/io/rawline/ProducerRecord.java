@@ -17,7 +17,7 @@ import java.util.OptionalLong;
  * }</pre>
  *
  * <p>A record that has any of them is sent in one of Kafka's batches, which needs a broker with a journal. A record
- * that has none is sent as {@link Producer#send(byte[])} sends it. Not thread-safe.
+ * without any is sent as {@link Producer#send(byte[])} sends it. Not thread-safe.
  */
 public final class ProducerRecord {
     /** Null for a record without a value. */

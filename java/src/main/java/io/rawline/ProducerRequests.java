@@ -7,8 +7,8 @@ import java.util.function.Supplier;
 /**
  * The requests of a producer: to which broker each goes, and in which order they arrive there.
  *
- * <p>When the client learns of another owner of the topic's journal, no request begins until all have ended: what goes
- * to the owner directly could overtake what is being forwarded. The first one that goes there is alone: if no
+ * <p>When the client learns of another owner of the topic's journal, no request begins until all have ended: requests
+ * to the owner directly could overtake those being forwarded. The first one that goes there is alone: if no
  * connection to the owner can be established, it continues elsewhere, and later ones follow it.
  *
  * <p>Not thread-safe, since a producer holds its lock. What {@link Sending} does needs no lock.
@@ -89,9 +89,8 @@ final class ProducerRequests {
     }
 
     /**
-     * Queues what is due, so that the broker gets the requests of a partition in the order in which they were taken,
-     * whichever thread runs first. Null if they are not small, one at a time anyway, or Kafka's.
-     */
+     * Queues the due requests, so that the broker gets the requests of a partition in the order in which they were
+     * taken, whichever thread runs first. Null if they are not small, one at a time anyway, or Kafka's. /
     private Appends.Queued queue(Outbox.Due due) {
         if (!areQueued || due.isKafka()) {
             return null;

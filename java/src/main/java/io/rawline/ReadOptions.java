@@ -3,13 +3,13 @@ package io.rawline;
 import java.time.Duration;
 
 /**
- * What a read asks for.
+ * The range and limits of a read.
  *
  * @param offset offset of the first record wanted
  * @param recordsMax maximum number of records; 0 for no limit. A compressed batch is served whole, so more may be
  *     received
  * @param bytesMax maximum size in bytes; 0 for the broker's limit. At least one record is received, whatever its length
- * @param waitMax how long the broker waits if there is no record yet, in whole milliseconds
+ * @param waitMax maximum time that the broker waits for a record, in whole milliseconds
  * @param partition the topic's partition, from 0
  */
 public record ReadOptions(long offset, long recordsMax, long bytesMax, Duration waitMax, int partition) {
@@ -19,7 +19,7 @@ public record ReadOptions(long offset, long recordsMax, long bytesMax, Duration 
      * @param offset offset of the first record wanted
      * @param recordsMax maximum number of records; 0 for no limit
      * @param bytesMax maximum size in bytes; 0 for the broker's limit
-     * @param waitMax how long the broker waits if there is no record yet
+     * @param waitMax maximum time that the broker waits for a record
      * @param partition the topic's partition
      * @throws io.rawline.error.ConfigException one of them is negative, or no topic has that partition
      */
@@ -37,7 +37,7 @@ public record ReadOptions(long offset, long recordsMax, long bytesMax, Duration 
      * @param offset offset of the first record wanted
      * @param recordsMax maximum number of records; 0 for no limit
      * @param bytesMax maximum size in bytes; 0 for the broker's limit
-     * @param waitMax how long the broker waits if there is no record yet
+     * @param waitMax maximum time that the broker waits for a record
      * @throws io.rawline.error.ConfigException one of them is negative
      */
     public ReadOptions(long offset, long recordsMax, long bytesMax, Duration waitMax) {
@@ -87,7 +87,7 @@ public record ReadOptions(long offset, long recordsMax, long bytesMax, Duration 
     /**
      * The same options with another wait.
      *
-     * @param waitMax how long the broker waits if there is no record yet
+     * @param waitMax maximum time that the broker waits for a record
      * @return the options
      */
     public ReadOptions waitMax(Duration waitMax) {

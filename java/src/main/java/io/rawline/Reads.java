@@ -34,7 +34,7 @@ final class Reads {
          * Reads.
          *
          * @param topic the topic
-         * @param options what to read
+         * @param options the range and limits
          * @param endOffset records from here on are left out
          * @param into memory
          */
@@ -66,7 +66,7 @@ final class Reads {
         this.turns = turns;
     }
 
-    /** Starts what is to be read now. */
+    /** Starts the due reads. */
     void start() {
         for (int number = turns.next(); number >= 0; number = turns.next()) {
             boolean started = false;

@@ -9,9 +9,9 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.ToLongFunction;
 
-/** Work that a background thread repeats until the work says that it is over. Thread-safe. */
+/** Work that a background thread repeats until it ends. Thread-safe. */
 final class Repeated {
-    /** What the work returns if it is over. */
+    /** The result of the work at its end. */
     static final long OVER = -1;
 
     private final Executor executor;

@@ -22,7 +22,7 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
 
-/** Turns a broker's responses into results; what a broker doesn't send is an {@code AnswerException}. */
+/** Turns a broker's responses into results; an invalid response is an {@code AnswerException}. */
 final class Responses {
     /** Part of a long response received at once, in bytes: its checksum is computed while it is in the L2 cache. */
     private static final int PIECE_BYTES = 128 << 10;
@@ -104,7 +104,7 @@ final class Responses {
                 cleanupPolicy(map));
     }
 
-    /** A broker says nothing of the default, and an earlier one has no other. */
+    /** A broker omits the default. */
     private CleanupPolicy cleanupPolicy(Map<?, ?> topic) {
         Object name = topic.get("cleanup_policy");
         if (name == null) {
@@ -130,7 +130,7 @@ final class Responses {
         return (int) partitions;
     }
 
-    /** The extent of each partition, if the response has them; otherwise that of an only partition. */
+    /** The extent of each partition, if the response has them; otherwise the extent of partition 0. */
     private List<Extent> offsets(Map<?, ?> topic, int partitions, Extent only) {
         if (topic.get("offsets") == null) {
             return partitions == 1 ? List.of(only) : List.of();
@@ -152,7 +152,7 @@ final class Responses {
         return offsets;
     }
 
-    /** The limits of a topic; an earlier broker has none. */
+    /** The limits of a topic. */
     private Retention retention(Map<?, ?> topic) {
         OptionalDouble hours = topic.get("retain_hours") instanceof Number number
                 ? OptionalDouble.of(number.doubleValue())

@@ -1,6 +1,6 @@
 package io.rawline;
 
-/** What happens to a {@link Subscription} that is too slow. */
+/** The action for a {@link Subscription} that is too slow. */
 public enum Slow {
     /**
      * It throws a {@link io.rawline.error.RefusedException} with the code {@code subscriber_slow}; the next call goes

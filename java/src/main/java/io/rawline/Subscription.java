@@ -21,7 +21,7 @@ import java.util.NoSuchElementException;
  * }
  * }</pre>
  *
- * <p>A broken connection is replaced: what the caller got isn't delivered again, and nothing is left out. After an
+ * <p>A broken connection is replaced, without loss or duplicates. After an
  * error, the next call continues where the subscription was.
  *
  * <p>The result of {@link #next()} is valid until the next call, because its memory is reused; the same holds for a
@@ -34,9 +34,9 @@ public final class Subscription implements Iterable<ConsumedRecord>, AutoCloseab
     private final SubscriptionConfig config;
     private final Arrivals<SubscriptionLink.Event> arrivals;
     private final SubscriptionLink link;
-    /** Where it is, after what the caller got. */
+    /** The position after the records that the caller got. */
     private Cursor cursor;
-    /** What the caller holds, and the memory for the message after the next. */
+    /** The message that the caller holds, and the memory for the one after the next. */
     private Fetched current = new Fetched();
 
     private Fetched spare = new Fetched();
@@ -46,7 +46,7 @@ public final class Subscription implements Iterable<ConsumedRecord>, AutoCloseab
     private long loopOffset = -1;
 
     /**
-     * Opens a subscription: what is appended after this returns is received.
+     * Opens a subscription: records appended after this returns are received.
      *
      * @param client the client, which the caller closes
      * @param config the settings, which are copied
@@ -121,7 +121,7 @@ public final class Subscription implements Iterable<ConsumedRecord>, AutoCloseab
         }
     }
 
-    /** Takes what has arrived; true if it has records. */
+    /** Takes the received message; true if it has records. */
     private boolean take(SubscriptionLink.Event event) {
         if (event instanceof SubscriptionLink.Records records) {
             Fetched fetched = records.fetched();

@@ -8,8 +8,8 @@ import java.util.Set;
 import java.util.function.Consumer;
 
 /**
- * What a {@link Subscription} receives. It takes a copy. A setter throws {@link ConfigException} if the value is out of
- * range.
+ * The settings of a {@link Subscription}, which takes a copy. A setter throws {@link ConfigException} if the value is
+ * out of range.
  */
 public final class SubscriptionConfig {
     final Set<String> topics = new LinkedHashSet<>();
@@ -123,7 +123,7 @@ public final class SubscriptionConfig {
     }
 
     /**
-     * What happens when the subscription lags more than {@link #lagMax} records in a partition.
+     * The action when the subscription lags more than {@link #lagMax} records in a partition.
      *
      * @param slow {@link Slow#DISCONNECT} by default
      * @return this

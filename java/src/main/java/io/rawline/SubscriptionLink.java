@@ -27,7 +27,7 @@ import java.util.Set;
  * received. One thread at a time uses it, except for {@link #close}.
  */
 final class SubscriptionLink {
-    /** How long nothing is heard of the broker, which says something every 15 s. */
+    /** Maximum silence of the broker, which sends a message or a ping every 15 s. */
     private static final Duration SILENCE_MAX = Duration.ofSeconds(60);
     /** Maximum length of a control message: twice that of a cursor. */
     private static final int TEXT_BYTES_MAX = 2 * Cursor.BYTES_MAX;
@@ -40,17 +40,17 @@ final class SubscriptionLink {
     /** From where another connection continues; null before the first. */
     private Cursor cursor;
     /**
-     * What was received, by which messages are checked. The broker's cursors leave out partitions without records since
-     * their time; this doesn't.
+     * The positions after received messages, against which messages are checked. The broker's cursors leave out
+     * partitions without records since their time; this doesn't.
      */
     private Cursor positions = new Cursor();
-    /** What is to be reported before anything else is received. */
+    /** Notices to report before the next message is received. */
     private final Deque<Event> reports = new ArrayDeque<>();
 
     private volatile WebSocket socket;
     private volatile boolean isClosed;
 
-    /** What was received. */
+    /** The received message. */
     sealed interface Event {}
 
     /** Records, or none if a filter has selected none. */
@@ -82,7 +82,7 @@ final class SubscriptionLink {
             List<String> missing = error.code().equals("topic_not_found") ? gone(call) : List.of();
             throw missing.isEmpty() ? error : new TopicNotFoundException(missing.get(0), error);
         }
-        // Unless the caller has said it: then the broker reports what it skips.
+        // Unless the caller has set it: then the broker reports skipped records.
         cursor = given == null ? begin : given;
         positions = cursor.copy();
         return cursor.copy();
@@ -105,7 +105,7 @@ final class SubscriptionLink {
                 }
             } catch (RawlineException error) {
                 disconnect();
-                // Connections that last are no failures, even if nothing was received.
+                // Long-lived connections aren't failures, even without a message.
                 if (System.nanoTime() - beganNs >= config.retries.waitMax().toNanos()) {
                     attempts = new Attempts(config.retries);
                 }
@@ -134,7 +134,7 @@ final class SubscriptionLink {
         }
     }
 
-    /** Takes note of what the caller gets. */
+    /** Records the positions of the caller's records. */
     private void note(Event event) {
         if (event instanceof Records records) {
             Fetched fetched = records.fetched();
@@ -316,7 +316,7 @@ final class SubscriptionLink {
         };
     }
 
-    /** What a control message says; null if it is unknown. */
+    /** A control message; null if it is unknown. */
     private Event control(Map<?, ?> message) {
         return switch (String.valueOf(message.get("type"))) {
             case "skipped" -> {
@@ -356,7 +356,7 @@ final class SubscriptionLink {
                 switch (code) {
                     case "topic_not_found" -> 404;
                     case "subscriber_slow" -> 408;
-                    // What a newer broker says may pass.
+                    // Unknown messages of newer brokers are ignored.
                     default -> 503;
                 };
         return new RefusedException(status, code, text(message, "error"), null);

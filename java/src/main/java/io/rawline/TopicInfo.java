@@ -13,12 +13,12 @@ import java.util.Optional;
  * @param bytes size of the stored objects in bytes
  * @param objects number of stored objects
  * @param latestCommitAt when the newest records were committed, by the broker's clock; empty if there are none
- * @param payload what its records are
+ * @param payload type of its records
  * @param retention which of them are kept
  * @param partitions number of partitions
  * @param offsets the extent of each partition, by number; in a list of topics only if there is one partition, else
  *     empty
- * @param cleanupPolicy what becomes of old records
+ * @param cleanupPolicy cleanup of old records
  */
 public record TopicInfo(
         String name,
@@ -41,11 +41,11 @@ public record TopicInfo(
      * @param bytes size of the stored objects in bytes
      * @param objects number of stored objects
      * @param latestCommitAt when the newest records were committed; empty if there are none
-     * @param payload what its records are
+     * @param payload type of its records
      * @param retention which of them are kept
      * @param partitions number of partitions
      * @param offsets the extent of each partition, which is copied
-     * @param cleanupPolicy what becomes of old records
+     * @param cleanupPolicy cleanup of old records
      */
     public TopicInfo {
         offsets = List.copyOf(offsets);
@@ -60,7 +60,7 @@ public record TopicInfo(
      * @param bytes size of the stored objects in bytes
      * @param objects number of stored objects
      * @param latestCommitAt when the newest records were committed; empty if there are none
-     * @param payload what its records are
+     * @param payload type of its records
      * @param retention which of them are kept
      */
     public TopicInfo(

@@ -21,7 +21,7 @@ final class Turns {
 
     /** How often a topic is described whose partitions take turns. */
     static final long LOOK_NS_MAX = 500_000_000;
-    /** The first wait after a look that found nothing; each further one is twice as long. */
+    /** The first wait after a poll without records; each further one doubles it. */
     static final long LOOK_NS_MIN = 10_000_000;
 
     private enum State {
@@ -29,7 +29,7 @@ final class Turns {
         WAITING,
         /** A read is in flight, or its result is not taken yet. */
         READING,
-        /** Had no further records when the broker was last asked. */
+        /** Had no further records at the last poll. */
         IDLE,
         /** Was read to its end. */
         ENDED
@@ -197,7 +197,7 @@ final class Turns {
         }
     }
 
-    /** In how many nanoseconds the topic is to be described; 0 or less: now. */
+    /** The nanoseconds until the topic is to be described; 0 or less: now. */
     long describeInNs(long nowNs) {
         if (!described) {
             return 0;

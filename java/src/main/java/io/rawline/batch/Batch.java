@@ -33,7 +33,7 @@ public final class Batch implements StoredBatch {
      * Checks that the bytes from position to limit are exactly one batch.
      *
      * @param bytes the batch, which is not copied; the position is not changed
-     * @param limits what is accepted
+     * @param limits maximum sizes
      * @return the view
      * @throws BatchException the first rule of {@code docs/format.md} that is broken
      */
@@ -52,7 +52,7 @@ public final class Batch implements StoredBatch {
      * Checks the batch at the position of {@code bytes} and moves the position after it.
      *
      * @param bytes batches back to back; not copied
-     * @param limits what is accepted
+     * @param limits maximum sizes
      * @return the view
      * @throws BatchException the first rule of {@code docs/format.md} that is broken; the position is not changed then
      */
@@ -123,7 +123,7 @@ public final class Batch implements StoredBatch {
     }
 
     /**
-     * The data as stored in the batch: compressed if the codec says so.
+     * The data in the batch, compressed if it has a codec.
      *
      * @return a read-only slice
      */

@@ -83,7 +83,7 @@ public final class BatchBuilder {
      * Adds a record, unless the batch would then be over its limits.
      *
      * @param record its bytes, from position to limit, which are copied; the position is not changed
-     * @return false if there is no room for it: finish the batch and add it to the next; if an empty batch has no room,
+     * @return false if it doesn't fit: finish the batch and add it to the next; if it doesn't fit into an empty batch,
      *     no batch can hold the record
      */
     public boolean add(ByteBuffer record) {

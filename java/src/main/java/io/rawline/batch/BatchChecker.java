@@ -9,7 +9,7 @@ public final class BatchChecker extends StreamChecker<BatchHeader, Batch> {
     /**
      * A checker of a stream of which nothing has arrived.
      *
-     * @param limits what is accepted
+     * @param limits maximum sizes
      */
     public BatchChecker(Limits limits) {
         super(BatchHeader.BYTES);

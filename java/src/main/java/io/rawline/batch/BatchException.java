@@ -14,7 +14,7 @@ public final class BatchException extends RawlineException {
      * An error without a cause.
      *
      * @param code the error's stable name
-     * @param message what is wrong, and what to do
+     * @param message the error, and what to do
      */
     public BatchException(String code, String message) {
         this(code, message, null);

@@ -102,7 +102,7 @@ public final class RecordBatchBuilder {
      * @param key the key, or null
      * @param value the value, from position to limit, or null; the position is not changed
      * @param headers the headers
-     * @return false if there is no room for it: finish the batch and add it to the next; if an empty batch has no room,
+     * @return false if it doesn't fit: finish the batch and add it to the next; if it doesn't fit into an empty batch,
      *     no batch can hold the record
      */
     public boolean add(long timestampMs, byte[] key, ByteBuffer value, List<RecordHeader> headers) {

@@ -9,7 +9,7 @@ public final class RecordBatchChecker extends StreamChecker<RecordBatchHeader, R
     /**
      * A checker of a stream of which nothing has arrived.
      *
-     * @param limits what is accepted; the records are limited when they are decompressed
+     * @param limits maximum sizes; the records are limited when they are decompressed
      */
     public RecordBatchChecker(Limits limits) {
         super(RecordBatchHeader.BYTES);

@@ -29,8 +29,8 @@ import java.util.zip.CRC32C;
  * @param offsets number of offsets that the batch takes: as many as records, or more in a compacted topic
  * @param crc32c checksum of the bytes from 21 on
  * @param codec how the records are compressed
- * @param appendTime whether the time of all records is {@code maxTimestampMs}, that of the append
- * @param baseTimestampMs what the records' times count from, in milliseconds since the Unix epoch
+ * @param appendTime whether the time of all records is {@code maxTimestampMs}, the time of the append
+ * @param baseTimestampMs the base of the records' times, in milliseconds since the Unix epoch
  * @param maxTimestampMs the greatest time of the records
  * @param producerId the producer's id; -1 for none
  * @param producerEpoch the producer's epoch; -1 for none

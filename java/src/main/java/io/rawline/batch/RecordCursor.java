@@ -14,7 +14,7 @@ import java.util.List;
  * header: length of the key, key │ length of the value, value
  * </pre>
  *
- * All numbers but the attributes are varints. Lengths of -1 stand for null. A record's length counts the bytes after
+ * All numbers but the attributes are varints. A length of -1 is null. A record's length counts the bytes after
  * it.
  */
 final class RecordCursor {

@@ -28,7 +28,7 @@ final class RecordFields {
         return at;
     }
 
-    /** Leaves out what follows {@code count} more bytes. */
+    /** Limits the input to {@code count} more bytes. */
     void limit(int count) {
         end = at + count;
     }
@@ -71,7 +71,7 @@ final class RecordFields {
         return checked(of, varint(32));
     }
 
-    /** As {@link #length}; -1 stands for null. */
+    /** As {@link #length}; -1 is null. */
     int nullableLength(String of) {
         long found = varint(32);
         return found == -1 ? -1 : checked(of, found);

@@ -29,7 +29,7 @@ final class RecordOutput {
         return length;
     }
 
-    /** Makes room for so many more bytes, or as many as the limit leaves; returns for how many. */
+    /** Reserves this many more bytes, or as many as the limit allows; returns the number. */
     int room(long count) {
         int room = (int) Math.min(count, bytesMax - length);
         if (bytes.length - length < room) {
@@ -39,7 +39,7 @@ final class RecordOutput {
         return room;
     }
 
-    /** Adds what was written after the bytes so far. */
+    /** Adds the bytes written after the bytes so far. */
     void add(int count) {
         if (count < 0 || count > bytes.length - length) {
             throw new IllegalStateException(count + " bytes written into " + (bytes.length - length));

@@ -42,7 +42,7 @@ public abstract sealed class StreamChecker<H, B> permits BatchChecker, RecordBat
     abstract B view(H header, ByteBuffer buffer, int position);
 
     /**
-     * Checks what has arrived since the last call.
+     * Checks the bytes that have arrived since the last call.
      *
      * @param buffer little-endian; holds the stream's bytes 0 to {@code end} - 1
      * @param end number of bytes that have arrived so far

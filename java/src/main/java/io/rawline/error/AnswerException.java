@@ -7,8 +7,8 @@ public final class AnswerException extends RawlineException {
     /**
      * An error, with the one that caused it.
      *
-     * @param message what is wrong, and what to do
-     * @param cause what caused it, or null
+     * @param message the error, and what to do
+     * @param cause the cause, or null
      */
     public AnswerException(String message, Throwable cause) {
         super(ErrorKind.TELL_HUMAN, message, cause);

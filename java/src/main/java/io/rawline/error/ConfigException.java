@@ -7,8 +7,8 @@ public final class ConfigException extends RawlineException {
     /**
      * An error, with the one that caused it.
      *
-     * @param message what is wrong, and what to do
-     * @param cause what caused it, or null
+     * @param message the error, and what to do
+     * @param cause the cause, or null
      */
     public ConfigException(String message, Throwable cause) {
         super(ErrorKind.FIX_REQUEST, message, cause);

@@ -1,6 +1,6 @@
 package io.rawline.error;
 
-/** What a caller can do about an error. */
+/** How a caller can handle an error. */
 public enum ErrorKind {
     /** The request is wrong; sending it again gives the same response. */
     FIX_REQUEST,

@@ -2,7 +2,7 @@ package io.rawline.error;
 
 /**
  * A newer instance of the named producer was opened, or its name was forgotten: the broker's error
- * {@code producer_fenced}. What the producer had in flight may be stored. Of a member of a group that has an instance,
+ * {@code producer_fenced}. The producer's records in flight may be stored. Of a member of a group that has an instance,
  * {@code member_fenced}: a newer member has joined with the same instance.
  */
 public final class FencedException extends RefusedException {

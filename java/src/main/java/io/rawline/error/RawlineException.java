@@ -1,7 +1,7 @@
 package io.rawline.error;
 
 /**
- * The base of all errors of this library: a message that says what is wrong and what to do, and an {@link ErrorKind}
+ * The base of all errors of this library: a message with the error and what to do, and an {@link ErrorKind}
  * for programs.
  *
  * <p>Everything that this library throws because of input from outside is a {@code RawlineException}. A null, an index
@@ -10,14 +10,14 @@ package io.rawline.error;
 public abstract class RawlineException extends RuntimeException {
     private static final long serialVersionUID = 1;
 
-    /** What a caller can do about it. */
+    /** How a caller can handle it. */
     private final ErrorKind kind;
 
     /**
      * An error without a cause.
      *
-     * @param kind what a caller can do about it
-     * @param message what is wrong, and what to do
+     * @param kind how a caller can handle it
+     * @param message the error, and what to do
      */
     protected RawlineException(ErrorKind kind, String message) {
         this(kind, message, null);
@@ -26,9 +26,9 @@ public abstract class RawlineException extends RuntimeException {
     /**
      * An error, with the one that caused it.
      *
-     * @param kind what a caller can do about it
-     * @param message what is wrong, and what to do
-     * @param cause what caused it, or null
+     * @param kind how a caller can handle it
+     * @param message the error, and what to do
+     * @param cause the cause, or null
      */
     protected RawlineException(ErrorKind kind, String message, Throwable cause) {
         super(message, cause);
@@ -36,7 +36,7 @@ public abstract class RawlineException extends RuntimeException {
     }
 
     /**
-     * What a caller can do about it.
+     * How a caller can handle it.
      *
      * @return the kind
      */

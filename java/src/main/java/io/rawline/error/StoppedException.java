@@ -1,14 +1,14 @@
 package io.rawline.error;
 
-/** The client, producer or consumer is closed or has stopped. What a producer still held was not sent. */
+/** The client, producer or consumer is closed or has stopped. A producer's pending records were not sent. */
 public final class StoppedException extends RawlineException {
     private static final long serialVersionUID = 1;
 
     /**
      * An error, with the one that caused it.
      *
-     * @param message what is wrong, and what to do
-     * @param cause what caused it, or null
+     * @param message the error, and what to do
+     * @param cause the cause, or null
      */
     public StoppedException(String message, Throwable cause) {
         super(ErrorKind.TELL_HUMAN, message, cause);

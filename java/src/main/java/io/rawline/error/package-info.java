@@ -1,5 +1,5 @@
 /**
- * What can go wrong, as unchecked exceptions: each message says what to do, and
+ * Errors, as unchecked exceptions: each message says what to do, and
  * {@link io.rawline.error.RawlineException#kind()} tells a program the same.
  */
 package io.rawline.error;

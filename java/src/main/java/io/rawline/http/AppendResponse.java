@@ -3,7 +3,7 @@ package io.rawline.http;
 /**
  * The successful response to an append.
  *
- * @param body what it says
+ * @param body its content
  * @param owner the URL of the broker to which the append was forwarded; null if it wasn't
  */
 public record AppendResponse(byte[] body, String owner) {

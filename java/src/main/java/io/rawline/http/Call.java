@@ -60,7 +60,7 @@ public final class Call {
         timer.cancel(false);
     }
 
-    /** Sets what the attempt blocks on. False, and that is closed, if the call has ended. */
+    /** Sets the resource that the attempt blocks on. False, and the resource is closed, if the call has ended. */
     boolean use(Blocking blocking) {
         lock.lock();
         try {
@@ -75,7 +75,7 @@ public final class Call {
         }
     }
 
-    /** Takes back from the call what the attempt was blocked on. False if the call has closed it. */
+    /** Removes the resource that the attempt was blocked on. False if the call has closed it. */
     boolean release() {
         lock.lock();
         try {

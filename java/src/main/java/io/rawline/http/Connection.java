@@ -133,7 +133,7 @@ final class Connection implements Call.Blocking, Liveness.Waiting {
         close();
     }
 
-    /** What a failure means. */
+    /** The meaning of a failure. */
     private IOException explain(IOException failure) {
         return peer.isSilent() ? new IOException(Peer.SILENCE, failure) : failure;
     }
@@ -194,7 +194,7 @@ final class Connection implements Call.Blocking, Liveness.Waiting {
         return buffer.isDirect() ? 1 : Math.max(1, (buffer.remaining() + COPIED_BYTES - 1) / COPIED_BYTES);
     }
 
-    /** What was received and not yet consumed; the caller consumes from it. */
+    /** The received bytes that aren't consumed yet; the caller consumes from them. */
     ByteBuffer received() {
         return received;
     }

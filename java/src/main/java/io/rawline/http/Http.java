@@ -54,7 +54,7 @@ public final class Http {
 
     /**
      * How long a broker may send nothing on a WebSocket, in addition to {@link Liveness#PATIENCE_NS}, before it is
-     * asked whether it lives: it says something every 15 s.
+     * checked: it sends a message or a ping every 15 s.
      */
     private static final long MESSAGE_PATIENCE_NS = 18_000_000_000L;
 
@@ -99,7 +99,7 @@ public final class Http {
 
     /**
      * The connections to another broker of the same storage, with the same settings. Null if its URL isn't that of a
-     * broker, or has another scheme than those of this one: what is encrypted here, the key included, stays encrypted.
+     * broker, or has another scheme than those of this one: encrypted data, including the key, stays encrypted.
      */
     public Http named(String url) {
         Address address;
@@ -325,7 +325,7 @@ public final class Http {
         }
     }
 
-    /** What a server responds to a key (RFC 6455, section 4.2.2). */
+    /** The response of a server to a key (RFC 6455, section 4.2.2). */
     private static String acceptOf(String key) {
         try {
             byte[] text = (key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").getBytes(StandardCharsets.ISO_8859_1);
@@ -445,7 +445,7 @@ public final class Http {
         return new Exchange(connection);
     }
 
-    /** What to do about a handshake that failed. */
+    /** Advice for a failed handshake. */
     private static String tlsHint(SSLException error) {
         if (String.valueOf(error.getMessage()).contains("Unsupported or unrecognized SSL message")) {
             return "if the broker runs without TLS, use http:// in its address";

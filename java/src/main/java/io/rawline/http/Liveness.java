@@ -17,37 +17,37 @@ import java.util.function.Supplier;
 final class Liveness {
     /**
      * How long a request is without a response before the broker is asked, in addition to the time that a read lets it
-     * wait: a commit to S3 takes a fraction of it, so that the question is seldom asked.
+     * wait: a commit to S3 takes a fraction of it, so that checks are rare.
      */
     static final long PATIENCE_NS = 2_000_000_000L;
     /**
      * Maximum time of a question. With the time before it, the 5 seconds after which the other brokers take over from
-     * one that doesn't respond: until then they would forward to it what is sent to them instead.
+     * one that doesn't respond: until then they would still forward requests to it.
      */
     static final long QUESTION_NS_MAX = 3_000_000_000L;
-    /** How often a broker is asked. */
+    /** Interval of the checks of a broker. */
     static final long INTERVAL_NS = 2_000_000_000L;
     /** How long other brokers are tried before one that didn't respond. */
     static final long AVOIDED_NS = 30_000_000_000L;
-    /** What is waited for is looked at so often. */
+    /** Interval at which pending requests are checked. */
     static final long TICK_NS = 250_000_000L;
     /** No time is near it, in nanoseconds from another one. */
     private static final long NEVER_NS = Nanos.MAX;
 
     /** Something that waits for the broker. */
     interface Waiting {
-        /** After how many nanoseconds the broker is to be asked; {@link Nanos#MAX} for not at all. */
+        /** The nanoseconds until the broker is checked; {@link Nanos#MAX} for never. */
         long askInNs(long nowNs);
 
         /** The broker has been found silent: ends. */
         void foundSilent();
     }
 
-    /** What a question has found out. */
+    /** The result of a check. */
     enum Answer {
         LIVES,
         SILENT,
-        /** It could not be asked. */
+        /** The check failed locally. */
         UNKNOWN
     }
 
@@ -82,7 +82,7 @@ final class Liveness {
         this.clock = clock;
     }
 
-    /** How often the broker was found silent so far. What was in flight before the latest time is abandoned. */
+    /** How often the broker was found silent so far. Requests in flight before the latest time are abandoned. */
     long silences() {
         return silences;
     }
@@ -135,7 +135,7 @@ final class Liveness {
         later.accept(this::tick);
     }
 
-    /** Whether it is to be asked now: not while it is being asked, or was a moment ago. */
+    /** Whether to check it now: not during a check, or shortly after one. */
     private boolean beginQuestion(long nowNs) {
         lock.lock();
         try {

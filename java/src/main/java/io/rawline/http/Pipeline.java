@@ -74,7 +74,7 @@ final class Pipeline {
         return next != null && sent.size() < REQUESTS_MAX && sentBytes + next.bytes().length <= BYTES_MAX;
     }
 
-    /** What is to be written next, in one piece; from now on it counts as sent. */
+    /** The next bytes to write, in one piece; from now on they count as sent. */
     List<QueuedRequest> take(long nowNs) {
         List<QueuedRequest> taken = new ArrayList<>(waiting.size());
         while (hasDue()) {

@@ -5,7 +5,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.EOFException;
 import java.nio.ByteBuffer;
 
-/** Splits what a connection receives into whole short responses, whatever the pieces in which they arrive. No I/O. */
+/** Splits received bytes into complete short responses, however they are split into pieces. No I/O. */
 final class Replies {
     /** Maximum size of a body, in bytes: an append's has a few dozen, an error's message some hundred. */
     static final int BODY_BYTES_MAX = 64 << 10;

@@ -34,13 +34,13 @@ public final class WebSocket {
     /** Whether the current frame is the last of its message. */
     private boolean isLast;
 
-    /** What comes next. */
+    /** The next message or event. */
     public enum Event {
         /** A text message, for {@link #text}. */
         TEXT,
         /** A binary message, for {@link #read}. */
         BINARY,
-        /** Nothing yet, but the broker is there. */
+        /** No message yet, but the broker responds. */
         ALIVE,
         /** The broker closes the connection. */
         CLOSED

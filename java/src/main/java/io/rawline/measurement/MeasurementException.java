@@ -3,7 +3,7 @@ package io.rawline.measurement;
 import io.rawline.error.ErrorKind;
 import io.rawline.error.RawlineException;
 
-/** A string, a series or a schema is not accepted; the message says why, and what to do. */
+/** A string, a series or a schema is not accepted; the message has the reason, and what to do. */
 public final class MeasurementException extends RawlineException {
     private static final long serialVersionUID = 1L;
 

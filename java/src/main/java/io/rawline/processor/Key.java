@@ -41,7 +41,7 @@ record Key(byte[] bytes) {
         return word(padded, 0, 8) + ", " + word(padded, 8, 8) + ", " + word(padded, 16, 8) + ", " + bytes.length;
     }
 
-    /** What it is compared with. */
+    /** The bytes that it is compared with. */
     String compared() {
         int size = bytes.length;
         if (size < 8) {

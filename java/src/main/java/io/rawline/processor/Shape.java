@@ -1,7 +1,7 @@
 package io.rawline.processor;
 
 /**
- * How a Java type is written and read: templates in which {@code @} stands for an expression.
+ * How a Java type is written and read: templates in which {@code @} is replaced by an expression.
  *
  * @param type the type, as Java writes it
  * @param write a statement that writes an object
@@ -24,7 +24,7 @@ record Shape(String type, String write, String read, boolean isUnique, Head head
      * An object that may be absent.
      *
      * @param isPresent a condition
-     * @param content an expression of what is written if it holds
+     * @param content an expression of the written value if it holds
      * @param none an expression of an absent object
      * @param inner how the content is written
      */

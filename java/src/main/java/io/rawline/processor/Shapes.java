@@ -74,7 +74,7 @@ final class Shapes {
         return Shape.of(type, write, read, true, new Shape.Head(tag, "word", bits));
     }
 
-    /** The shape of a type, with the type that {@code as} asks for; errors are reported at {@code element}. */
+    /** The shape of a type, with the type of {@code as}; errors are reported at {@code element}. */
     Shape of(TypeMirror type, String as, Element element) {
         boolean isSet = as.equals("SET");
         Shape shape = type.getKind() == TypeKind.ARRAY ? array((ArrayType) type, as, element) : one(type, as, element);

@@ -144,10 +144,10 @@ public final class CodecReads {
     }
 
     /**
-     * Notes that a field was there.
+     * Records that a field occurred.
      *
      * @param reader the reader, after the key
-     * @param seen a bit for each field that was there
+     * @param seen a bit for each field that occurred
      * @param bit the field's
      * @return the bits with the field's
      */

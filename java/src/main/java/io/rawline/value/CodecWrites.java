@@ -66,7 +66,7 @@ public final class CodecWrites {
      * Ends what {@link #beginTable}, {@link #beginVector} or {@link #enter} began: a value of the container around it.
      *
      * @param writer the writer
-     * @param outer what was returned then
+     * @param outer the value returned then
      */
     public static void end(ValueWriter writer, int outer) {
         writer.levels--;

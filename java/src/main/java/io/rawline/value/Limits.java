@@ -1,7 +1,7 @@
 package io.rawline.value;
 
 /**
- * Limits of a reader. Each is checked before memory is allocated for what the bytes claim.
+ * Limits of a reader. Each is checked before memory is allocated for a claimed size.
  *
  * @param depthMax maximum nesting of containers; capped at 256
  * @param elementsMax maximum number of elements of all containers together; a table's pair counts as two

@@ -49,7 +49,7 @@ public sealed interface Value extends Comparable<Value>
      * Decodes a value; the bytes must be exactly one.
      *
      * @param bytes the bytes
-     * @param limits what is accepted
+     * @param limits maximum sizes
      * @return a tree
      * @throws ValueException they are not exactly one value within the limits
      */

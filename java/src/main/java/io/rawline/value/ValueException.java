@@ -10,7 +10,7 @@ import io.rawline.error.RawlineException;
 public final class ValueException extends RawlineException {
     private static final long serialVersionUID = 1L;
 
-    /** What is wrong. */
+    /** The kind of error. */
     public enum Reason {
         /** The bytes end inside a value, or a container claims more elements than there are bytes. */
         TRUNCATED,
@@ -48,7 +48,7 @@ public final class ValueException extends RawlineException {
         FRAME
     }
 
-    /** What is wrong. */
+    /** The kind of error. */
     private final Reason reason;
     /** Where, in bytes from the start of the value. */
     private final long position;
@@ -73,7 +73,7 @@ public final class ValueException extends RawlineException {
     }
 
     /**
-     * What is wrong.
+     * The kind of error.
      *
      * @return the reason
      */
