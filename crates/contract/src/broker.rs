@@ -23,7 +23,7 @@ pub struct BrokerInfo {
     pub kafka: Option<String>,
     /// Whether it counts.
     pub state: BrokerState,
-    /// Whether it owns a journal: it appends to its topics for all.
+    /// Whether it owns a journal, to whose topics it appends.
     pub is_owner: bool,
     /// The numbers of the journals that it owns.
     #[serde(default)]

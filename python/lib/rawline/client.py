@@ -415,11 +415,10 @@ class Client:
         - `in_flight_max`: maximum number of requests in flight to a partition; if it is more than 1, requests can be
           reordered
         - `retry_for`: seconds that a failing request is retried before the producer stops
-        - `exactly_once`: whether batches are numbered, so that a journal stores each of them once, however
-          often it is sent
-        - `name`: the producer takes over from the one that had this name before, also of another process: what that one
-          had in flight is stored before the first record of this one, or never, and it raises `FencedError` from then
-          on. Needs a broker with a journal; otherwise this raises `RefusedError`
+        - `exactly_once`: whether batches are numbered, so that retries store no duplicates
+        - `name`: the producer replaces the previous one with this name, even in another process: records that it
+          had in flight are stored before the first record of this one, or never, and it raises `FencedError` from then
+          on. Needs a storage with one journal; otherwise this raises `RefusedError`
         """
         core = self._core.producer(
             topic,

@@ -38,7 +38,7 @@ Examples:
   rawline produce dns dns.json --key-field id.orig_h
   rawline produce dns dns.json --partition 2
 
-  # Append as a named producer; only its newest instance can append (needs a journal)
+  # Append as a named producer; only its newest instance can append
   rawline produce orders orders.json --producer-name orders-1
 
   # Append structured values, with types that JSON lacks

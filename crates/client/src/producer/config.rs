@@ -32,11 +32,10 @@ pub struct ProducerConfig {
     /// How failed requests are retried before the producer stops. Retries preserve the order; see
     /// [`Producer`](crate::Producer) for duplicates.
     pub retries: RetryPolicy,
-    /// Whether batches are numbered, so that a topic in a bucket stores each of them once, however often it is sent.
+    /// Whether batches are numbered, so that retries store no duplicates.
     pub exactly_once: bool,
-    /// The producer's name, of 1 to 200 bytes. A producer with a name takes over from the one that had it before, also
-    /// of another process: see [`Producer`](crate::Producer). Needs a broker with a journal, and
-    /// `exactly_once`.
+    /// The producer's name, of 1 to 200 bytes. A producer with a name replaces the previous one with this name, even in
+    /// another process: see [`Producer`](crate::Producer). Needs a storage with one journal, and `exactly_once`.
     pub name: Option<String>,
 }
 

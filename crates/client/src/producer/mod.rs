@@ -38,19 +38,19 @@ use tokio::time::Instant;
 /// Each partition stores its records in the order of sending. The number of partitions is read before the first
 /// request, and every five minutes.
 ///
-/// **Exactly once in a bucket.** If a connection breaks after a request was sent, the client doesn't know whether the
-/// request was carried out, and retries it. A broker on a bucket with a journal recognizes its batches by the
-/// producer's id and their sequence, and stores them once, also if the broker was killed in between.
+/// **Exactly once.** If a connection breaks after a request was sent, the client doesn't know whether the broker stored
+/// its records, and retries it. The broker recognizes the batches by the producer's id and their sequence, and stores
+/// them once, even if it was killed in between.
 ///
 /// **Named producers** ([`ProducerConfig::name`]). When a process restarts, it can't know what its predecessor had in
-/// flight. A producer with the same name fences the one before it: what that one had in flight is stored before the
+/// flight. A producer with the same name fences the previous one: records that it had in flight are stored before the
 /// first record of the new one, or never, in every partition. The older producer stops with [`ClientError::Fenced`].
 ///
-/// **At least once elsewhere.** If only the response was lost, its records are then duplicated in the partition, one
-/// copy directly after the other.
+/// **At least once** without [`ProducerConfig::exactly_once`]. If only the response was lost, a retry stores the records
+/// again, directly after the first copy.
 ///
-/// **Failure.** If a request is rejected, or fails for longer than it is retried, the producer stops. Its buffered
-/// records are not sent, so that no later record takes the place of a missing one. From then on, every receipt, `send`,
+/// **Failure.** If a request is rejected, or its retries are exhausted, the producer stops. Its buffered
+/// records are not sent, so that no later record is stored after a missing one. From then on, every receipt, `send`,
 /// `flush` and `close` returns the error.
 ///
 /// Dropping a producer discards its buffered records; [`Producer::close`] sends them first.
@@ -70,8 +70,8 @@ impl Producer {
         Ok(Producer { shared, sender })
     }
 
-    /// Waits until a named producer has fenced those before it; others are ready at once. Fails if that fails: the
-    /// broker may have no journal.
+    /// Waits until a named producer has fenced those before it; others are ready at once. Fails if the name can't be opened: the
+    /// storage may have several journals.
     pub async fn ready(&self) -> Result<(), ClientError> {
         self.until(|state| {
             state.healthy()?;

@@ -38,8 +38,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * members, and after {@link GroupConfig#rebalanceTimeout} or {@link GroupConfig#pollIntervalMax} it loses its
  * partitions, until it requests records again.
  *
- * <p>Topics need not exist yet. Records that were deleted before the group came to them are skipped. Offsets need a
- * broker with a journal. As with a {@link Consumer}, a result is valid until the next call.
+ * <p>Topics need not exist yet. Records that were deleted before the group read them are skipped. As with a
+ * {@link Consumer}, a result is valid until the next call.
  *
  * <p>Not thread-safe, except for {@link #close}, which ends a {@code next} that waits.
  */

@@ -36,16 +36,16 @@ import java.util.concurrent.locks.ReentrantLock;
  * partitions are in flight at a time.
  *
  * <p><b>Exactly once.</b> When a connection breaks after a request was sent, the producer can't know whether the broker
- * carried it out, and sends it again. The broker recognizes its batches by the producer's id and their sequence in
- * their partition, and stores them once, also if the broker was killed in between.
+ * stored its records, and retries it. The broker recognizes its batches by the producer's id and their sequence in
+ * their partition, and stores them once, even if it was killed in between.
  *
  * <p><b>Named producers.</b> When a process restarts, it can't know what its predecessor had in flight. A producer with
  * the same {@linkplain ProducerConfig#name name} fences the previous one: records that it had in flight are stored
  * before the first record of the new one, or never, in every partition. The older one stops with {@link
  * FencedException}.
  *
- * <p><b>At least once elsewhere.</b> If only the response was lost, the request's records are then stored twice, the
- * copies next to each other.
+ * <p><b>At least once</b> with {@link ProducerConfig#exactlyOnce exactlyOnce(false)}. If only the response was lost, a
+ * retry stores the records again, directly after the first copy.
  *
  * <p><b>Failure.</b> When a request is refused, or its retries are exhausted, the producer stops: records that are not
  * in flight are not sent, to no partition, so that no later record is stored after a missing one. From then on every
@@ -107,7 +107,7 @@ public final class Producer implements AutoCloseable {
      * @param topic the topic it appends to
      * @param config the settings, which are copied
      * @throws ConfigException the batches' size is over the client's limits
-     * @throws RawlineException a producer with a name can't take over, for example because the broker has no journal
+     * @throws RawlineException a producer with a name can't take over, for example because the storage has several journals
      */
     public Producer(Client client, String topic, ProducerConfig config) {
         this.client = Settings.notNull("client", client);

@@ -168,9 +168,9 @@ public final class ProducerConfig {
     }
 
     /**
-     * A name of 1 to 200 bytes in UTF-8. The producer takes over from the one that had this name before, also of
-     * another process: records that it had in flight are stored before the first record of this one, or never. It stops
-     * with {@link io.rawline.error.FencedException}. Needs a broker with a journal; on others the constructor
+     * A name of 1 to 200 bytes in UTF-8. The producer replaces the previous one with this name, even in another
+     * process: records that it had in flight are stored before the first record of this one, or never. It stops
+     * with {@link io.rawline.error.FencedException}. Needs a storage with one journal; otherwise the constructor
      * of {@link Producer} throws.
      *
      * @param name such as {@code orders-1}
