@@ -46,8 +46,8 @@ use tokio::time::Instant;
 /// flight. A producer with the same name fences the previous one: records that it had in flight are stored before the
 /// first record of the new one, or never, in every partition. The older producer stops with [`ClientError::Fenced`].
 ///
-/// **At least once** without [`ProducerConfig::exactly_once`]. If only the response was lost, a retry stores the records
-/// again, directly after the first copy.
+/// **At least once** without [`ProducerConfig::exactly_once`]. If only the response was lost, a retry stores the
+/// records again, directly after the first copy.
 ///
 /// **Failure.** If a request is rejected, or its retries are exhausted, the producer stops. Its buffered
 /// records are not sent, so that no later record is stored after a missing one. From then on, every receipt, `send`,
@@ -70,8 +70,8 @@ impl Producer {
         Ok(Producer { shared, sender })
     }
 
-    /// Waits until a named producer has fenced those before it; others are ready at once. Fails if the name can't be opened: the
-    /// storage may have several journals.
+    /// Waits until a named producer has fenced the older ones; others are ready at once. Fails if the name can't be
+    /// opened, for example because the storage has several journals.
     pub async fn ready(&self) -> Result<(), ClientError> {
         self.until(|state| {
             state.healthy()?;

@@ -107,7 +107,7 @@ public final class Producer implements AutoCloseable {
      * @param topic the topic it appends to
      * @param config the settings, which are copied
      * @throws ConfigException the batches' size is over the client's limits
-     * @throws RawlineException a producer with a name can't take over, for example because the storage has several journals
+     * @throws RawlineException a producer with a name can't take over: the storage has several journals
      */
     public Producer(Client client, String topic, ProducerConfig config) {
         this.client = Settings.notNull("client", client);
