@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// The first wait for a topic that doesn't exist yet. Each further wait is twice as long.
+/// The first wait for a topic that doesn't exist yet. Each further wait doubles it.
 const TOPIC_WAIT_MIN: Duration = Duration::from_millis(50);
 
 /// The longest such wait, so that a consumer reads a new topic at most a second after its creation.
@@ -36,7 +36,7 @@ pub struct ConsumerCore {
     process: Process,
 }
 
-/// What a consumer reads.
+/// The source of a consumer.
 pub struct Plan {
     pub config: ConsumerConfig,
     /// The first offsets of partitions that start elsewhere.
@@ -138,7 +138,8 @@ impl Shared {
         Ok(())
     }
 
-    /// Commits the offsets after what was taken. `untaken` has the first offsets of what was received and not taken.
+    /// Commits the offsets after the taken records. `untaken` has the first offsets of received records that weren't
+    /// taken.
     async fn commit(&self, untaken: &BTreeMap<u32, u64>) -> Result<(), ClientError> {
         match &mut *self.state.lock().await {
             State::Member(consumer) => commit(consumer, untaken).await,
@@ -147,7 +148,7 @@ impl Shared {
         }
     }
 
-    /// Leaves the group. If what was taken is processed, it is committed before, unless the caller does so.
+    /// Leaves the group. Processed records are committed before, unless the caller commits.
     async fn leave(&self, untaken: &BTreeMap<u32, u64>, is_processed: bool) -> Result<(), ClientError> {
         let state = std::mem::replace(&mut *self.state.lock().await, State::Closed);
         self.waiting().clear();
@@ -255,7 +256,7 @@ impl Shared {
     }
 }
 
-/// Commits the offsets after what was taken.
+/// Commits the offsets after the taken records.
 async fn commit(consumer: &mut GroupConsumer, untaken: &BTreeMap<u32, u64>) -> Result<(), ClientError> {
     let taken = |(topic, partition, received): (&str, u32, u64)| {
         CommitOffset::new(topic, partition, untaken.get(&partition).copied().unwrap_or(received))
@@ -346,7 +347,7 @@ impl ConsumerCore {
         self.shared.plan.group.as_ref().map(|(group, _)| group.as_str())
     }
 
-    /// Commits the offsets after what was taken.
+    /// Commits the offsets after the taken records.
     fn commit(&self, py: Python<'_>, asynchronous: bool) -> PyResult<Py<PyAny>> {
         self.check()?;
         if self.shared.plan.group.is_none() {

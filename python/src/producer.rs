@@ -51,7 +51,7 @@ impl ProducerCore {
 /// A key that is stored, headers and a time in milliseconds, from Python. Records that have them go to Kafka's batches.
 pub type PyFields<'py> = (Option<Bound<'py, PyAny>>, Vec<(String, Option<Bound<'py, PyAny>>)>, Option<i64>);
 
-/// What is stored with a record.
+/// The fields stored with a record.
 pub struct Fields {
     key: Option<Held>,
     headers: Vec<(String, Option<Held>)>,
@@ -74,7 +74,7 @@ impl Fields {
     }
 }
 
-/// Where a record goes, and what is stored with it.
+/// The partition of a record, and the fields stored with it.
 struct Route {
     target: Target,
     fields: Option<Fields>,
@@ -206,7 +206,7 @@ impl ProducerCore {
         }
     }
 
-    /// Like `send`, but returns `None` if there is no room.
+    /// Like `send`, but returns `None` if the buffer is full.
     #[pyo3(signature = (record, partition_key=None, partition=None, fields=None))]
     fn try_send(
         &self,

@@ -88,7 +88,7 @@ pub struct Stored {
     unpacked: Option<Arc<Vec<u8>>>,
     /// Start of each record in the data, and end of the last one; computed on first use.
     offsets: OnceLock<Buffer>,
-    /// What it was made of, if that is one of Kafka's.
+    /// Its source, if that is a Kafka batch.
     kafka: Option<KafkaBatch>,
 }
 
@@ -204,7 +204,7 @@ impl Stored {
         &self.header
     }
 
-    /// What it was made of, if that is one of Kafka's.
+    /// Its source, if that is a Kafka batch.
     pub fn kafka(&self) -> Option<&KafkaBatch> {
         self.kafka.as_ref()
     }

@@ -32,7 +32,7 @@ struct Shared {
     config: SubscriptionConfig,
     pool: Arc<BufferPool>,
     state: tokio::sync::Mutex<State>,
-    /// What was received but not taken yet.
+    /// Received deliveries that weren't taken yet.
     waiting: Mutex<VecDeque<Item>>,
     /// Where the subscription is, after everything that was received; empty before it is open.
     cursor: Mutex<Cursor>,
@@ -50,7 +50,7 @@ enum State {
 /// A cursor, once there is one.
 type Cursor = Option<String>;
 
-/// What was received.
+/// A received delivery.
 enum Item {
     Batch(Batch),
     Notice(Notice),
@@ -181,7 +181,7 @@ impl SubscriptionCore {
         finish(py, asynchronous, First::Spawn, fetch, truth)
     }
 
-    /// What was received first: a batch, or a notice as a tuple.
+    /// The first delivery: a batch, or a notice as a tuple.
     fn take(&self) -> PyResult<Option<Taken>> {
         self.check()?;
         if let Some(rest) = self.take_rest() {
@@ -197,7 +197,7 @@ impl SubscriptionCore {
         }))
     }
 
-    /// The first batch that was received; what is not a batch is left out.
+    /// The first received batch; notices are skipped.
     fn take_batch(&self) -> PyResult<Option<Batch>> {
         self.check()?;
         Ok(self.take_rest().or_else(|| self.next_batch()))

@@ -120,7 +120,7 @@ pub struct ResolveError {
 pub struct EncodeError {
     /// The field's path from the value's root; empty for the value itself.
     pub path: String,
-    /// What the schema requires.
+    /// The type that the schema requires.
     pub expected: String,
     /// The given value.
     pub found: String,

@@ -37,7 +37,7 @@ pub(crate) struct Step {
     pub code: Code,
 }
 
-/// What a step does.
+/// The operation of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Code {
     /// Reads a scalar.

@@ -1,4 +1,4 @@
-//! Messages to columns and back: types, faults, dictionaries, what is refused, and memory.
+//! Messages to columns and back: types, faults, dictionaries, refused values, and memory.
 
 #![cfg(feature = "arrow")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::disallowed_methods)]

@@ -35,7 +35,7 @@ pub enum MeasureError {
     /// The store failed.
     #[error("{reason}")]
     Store {
-        /// What the caller can do.
+        /// How the caller can handle it.
         kind: Kind,
         /// The failed operation and its object.
         reason: String,
@@ -114,7 +114,7 @@ pub enum MeasureError {
 }
 
 impl MeasureError {
-    /// What the caller can do.
+    /// How the caller can handle it.
     pub fn kind(&self) -> Kind {
         match self {
             MeasureError::Config { .. } | MeasureError::NotMeasurements { .. } => Kind::FixRequest,

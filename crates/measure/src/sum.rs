@@ -16,7 +16,7 @@ const UNSCALE: f64 = (1_u128 << 127) as f64 * 2.0; // 2^128
 /// Smaller numbers aren't scaled: they might lose digits. 2^-700: their last digit is below 2^-752.
 const SCALED_MIN: f64 = 1.90109156629516e-211;
 
-/// Stands for what is below all scaled numbers, whose last digits are above 2^-881, when their sum is rounded.
+/// Represents the part below all scaled numbers, whose last digits are above 2^-881, when their sum is rounded.
 const STICKY: f64 = f64::MIN_POSITIVE;
 
 /// Numbers in increasing order of magnitude, non-overlapping, none of them zero.

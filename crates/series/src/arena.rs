@@ -75,7 +75,7 @@ impl Arena {
         length <= self.bytes_max() && self.bytes_used() + entry_bytes(length) <= self.bytes_max()
     }
 
-    /// Appends an entry; returns `None` and changes nothing if there is no room.
+    /// Appends an entry; returns `None` and changes nothing if it doesn't fit.
     pub(crate) fn append(&self, _writer: &mut Writer, number: u32, bytes: &[u8]) -> Option<Place> {
         if !self.fits(bytes.len()) {
             return None;

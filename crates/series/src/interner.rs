@@ -37,7 +37,7 @@ pub enum InternError {
 /// - The same bytes have the same id in every thread; an id never changes and is never reused.
 /// - Finding a known string takes no lock, writes nothing and allocates nothing: no thread can delay it.
 /// - A new string takes one short lock. Only then it is checked to be UTF-8: equal bytes are equally valid.
-/// - Capacity and memory are fixed. If there is no room for a string, the call fails immediately with
+/// - Capacity and memory are fixed. If a string doesn't fit, the call fails immediately with
 ///   [`InternError::Full`] and changes nothing; every known string still resolves. No call waits for room.
 /// - If a thread panics during an insertion, the string is either inserted or not; other threads continue.
 /// - Probing is bounded, the hash is seeded, and bytes are compared in full: different strings never share an id.

@@ -68,7 +68,7 @@ impl Columns {
         self.series.len()
     }
 
-    /// Whether there are no rows.
+    /// Whether it has no rows.
     pub fn is_empty(&self) -> bool {
         self.series.is_empty()
     }

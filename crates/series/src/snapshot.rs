@@ -68,7 +68,7 @@ pub enum SnapshotError {
         /// Its version.
         version: u16,
     },
-    /// The table's limits are too low for what was saved.
+    /// The table's limits are too low for the saved data.
     #[error("the snapshot does not fit into the table: restart with higher limits")]
     Full,
     /// The table can't be created.
@@ -108,8 +108,8 @@ impl Interner {
 }
 
 impl SeriesTable {
-    /// Writes the strings and series added after `since`. Returns what is saved now: the next call's `since`. Series
-    /// that other threads insert meanwhile may or may not be saved; those that are saved are complete.
+    /// Writes the strings and series added after `since`. Returns the saved extent, which is the next call's `since`.
+    /// Series that other threads insert meanwhile may or may not be saved; those that are saved are complete.
     pub fn save_since(&self, since: Mark, output: &mut impl Write) -> Result<Mark, SnapshotError> {
         // Counted before the strings, so every string of these series is among those written first.
         let series_end = self.len();

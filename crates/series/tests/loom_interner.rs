@@ -72,7 +72,7 @@ fn a_reader_sees_nothing_half_inserted() {
     });
 }
 
-/// The last place goes to one of two threads; the other hears that it is full, and both know what is inside.
+/// One of two threads gets the last slot; the other gets the error that it is full, and both see the same contents.
 #[test]
 fn the_last_place_is_given_once() {
     loom::model(|| {

@@ -67,7 +67,7 @@ pub struct Allocated {
     pub bytes: u64,
 }
 
-/// What all threads have allocated since the process began.
+/// The bytes that all threads have allocated since the process began.
 pub fn allocated() -> Allocated {
     Allocated { allocations: ALLOCATIONS.load(Ordering::Relaxed), bytes: BYTES.load(Ordering::Relaxed) }
 }
@@ -77,7 +77,7 @@ pub fn live_bytes() -> u64 {
     LIVE.load(Ordering::Relaxed)
 }
 
-/// Lets [`peak_bytes`] begin at what is allocated now.
+/// Resets [`peak_bytes`] to the bytes allocated now.
 pub fn reset_peak() {
     PEAK.store(live_bytes(), Ordering::Relaxed);
 }

@@ -1,4 +1,4 @@
-//! A storage in memory whose requests fail, wait or panic as a test says.
+//! A storage in memory whose requests fail, wait or panic as a test requests.
 
 use bytes::Bytes;
 use futures_util::FutureExt;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// What happens to an object that is to be created.
+/// The outcome of the creation of an object.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum OnCreate {
     Pass,
@@ -23,7 +23,7 @@ pub enum OnCreate {
     Hold,
     /// It is stored, and the response is lost.
     LoseResponse,
-    /// It is not stored, and the response says nothing.
+    /// It is not stored, and the response doesn't show it.
     Fail,
 }
 

@@ -14,9 +14,9 @@ pub struct Broker {
     pub address: SocketAddr,
     /// `http` or `https`.
     scheme: String,
-    /// What it printed on stderr before it listened.
+    /// Its output on stderr before it listened.
     pub printed: String,
-    /// What it has printed since.
+    /// Its output since.
     log: Arc<Mutex<String>>,
     directory: tempfile::TempDir,
     flags: Vec<String>,
@@ -56,7 +56,7 @@ impl Broker {
         }
     }
 
-    /// What it was given as --storage.
+    /// The value of its --storage.
     pub fn directory(&self) -> &Path {
         self.directory.path()
     }

@@ -48,7 +48,7 @@ impl Served {
         Served::on(in_memory(), HttpConfig::default(), 256 << 20).await
     }
 
-    /// On this store, with this configuration and a pool of so many bytes.
+    /// On this store, with this configuration and a pool of this size in bytes.
     pub async fn on(store: Arc<dyn Store>, config: HttpConfig, pool_bytes: usize) -> Served {
         Served::run(store, config, pool_bytes, 7, false).await
     }

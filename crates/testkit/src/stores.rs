@@ -38,7 +38,7 @@ enum Kind {
 }
 
 impl Place {
-    /// Opens the store. What was opened before must have been dropped.
+    /// Opens the store. An earlier opened store must have been dropped.
     pub async fn open(&self) -> Arc<dyn Store> {
         match &self.kind {
             // Its objects live as long as the place, as those of a bucket do.

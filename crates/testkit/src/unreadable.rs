@@ -2,7 +2,7 @@
 
 use rawline_batch::crc32c;
 
-/// What the header says of each.
+/// The header of each batch.
 const RECORDS: u32 = 2;
 
 /// A record of these fields, of which each number fits in a byte: its offset from the batch's, and its headers.

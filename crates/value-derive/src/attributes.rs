@@ -31,15 +31,15 @@ pub struct FieldAttributes {
     pub form: Form,
 }
 
-/// What a missing field becomes.
+/// The value of a missing field.
 #[derive(Default)]
 pub enum Absent {
-    /// What its type says: an error, unless it is an `Option`.
+    /// The type's default: an error, unless it is an `Option`.
     #[default]
     ByType,
     /// `Default::default()`.
     Default,
-    /// What this function returns.
+    /// The result of this function.
     Call(ExprPath),
 }
 

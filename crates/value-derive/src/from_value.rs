@@ -132,7 +132,7 @@ fn record(content: &Content, fields: &[Field], names: Names, path: &TokenStream)
     }}
 }
 
-/// What a field that isn't there becomes, or `by_type`.
+/// The value of a missing field, or `by_type`.
 fn absent(field: &Field, by_type: TokenStream) -> TokenStream {
     let name = &field.name;
     match &field.attributes.default {

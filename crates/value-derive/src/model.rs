@@ -17,7 +17,7 @@ pub struct Type {
     pub shape: Shape,
 }
 
-/// What a type is.
+/// The kind of a type.
 pub enum Shape {
     Struct(Content),
     Enum(Vec<Variant>),
@@ -31,17 +31,17 @@ pub struct Variant {
     pub content: Content,
 }
 
-/// What is in a struct or a variant.
+/// The contents of a struct or a variant.
 pub enum Content {
     /// Nothing.
     Unit,
-    /// One field without a name, which stands for the whole.
+    /// One unnamed field, which represents the whole.
     Newtype(Box<Field>),
     /// Fields: a vector, or a table with their names.
     Record { fields: Vec<Field>, names: Names },
 }
 
-/// What the names of a record's fields are for.
+/// The use of the names of a record's fields.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Names {
     /// The fields have no names: always a vector.
@@ -64,7 +64,7 @@ pub struct Field {
 }
 
 impl Type {
-    /// Reads what stands after `#[derive]`.
+    /// Reads the item after `#[derive]`.
     pub fn new(input: &DeriveInput) -> Result<Type> {
         let attributes = TypeAttributes::new(&input.attrs)?;
         let shape = match &input.data {

@@ -91,7 +91,7 @@ pub fn named<T>(taken: Result<T, DecodeError>, field: &'static str) -> Result<T,
     taken.map_err(|error| error.within(field))
 }
 
-/// Takes a field's value out of the usual order; fails if the field was there before.
+/// Takes a field's value out of the usual order; fails if the field is duplicate.
 #[inline(never)]
 pub fn fill<'de, T>(
     place: &mut Option<T>,

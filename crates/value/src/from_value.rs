@@ -36,7 +36,7 @@ pub trait FromValue<'de>: Sized {
     /// Takes exactly one value.
     fn from_value(reader: &mut ValueReader<'de>) -> Result<Self, DecodeError>;
 
-    /// What stands for a field that the bytes don't have.
+    /// The value of a missing field.
     #[doc(hidden)]
     #[inline(always)]
     fn absent() -> Option<Self> {
@@ -45,7 +45,7 @@ pub trait FromValue<'de>: Sized {
 }
 
 /// Decodes a Rust value from these bytes. Fails if bytes are left over, for what breaks the default [`Limits`], and for
-/// duplicate keys and elements of what the type takes; what it skips isn't checked for duplicates.
+/// duplicate keys and elements of the decoded parts; skipped parts aren't checked for duplicates.
 ///
 /// With other limits: [`ValueReader::new`], [`FromValue::from_value`], [`ValueReader::finish`].
 #[inline]

@@ -2,7 +2,7 @@
 //!
 //! JSON has no addresses, ports and times, and a program's objects often don't either. A [`Hint`] names the
 //! wanted type and converts a text or a number to it; [`json::hinted`](crate::json::hinted) does so for the fields of
-//! JSON. A value that has the type already, or is none, stays unchanged.
+//! JSON. A value that already has the type, or is none, is unchanged.
 
 use std::fmt;
 use std::str::FromStr;

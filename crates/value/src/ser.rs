@@ -80,7 +80,7 @@ struct ValueSerializer<'s, 'o> {
     role: Role,
 }
 
-/// What the name of a newtype from this crate requests.
+/// The type that the name of a newtype from this crate requests.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     Usual,

@@ -220,7 +220,7 @@ impl<T: ToValue> ToValue for Option<T> {
     }
 }
 
-/// References, as what they refer to.
+/// References, written as their targets.
 macro_rules! forward {
     ($([$($generics:tt)*] $of:ty as $to:ty;)*) => {
         $(impl<$($generics)*> ToValue for $of {

@@ -74,7 +74,7 @@ impl<'a> Variant<'a> {
         kind(self.node)
     }
 
-    /// Whether there is no value.
+    /// Whether it has no value.
     #[inline]
     pub fn is_none(&self) -> bool {
         self.kind() == Kind::None

@@ -133,7 +133,7 @@ impl<'o> ValueWriter<'o> {
         self.out.extend_from_slice(bytes);
     }
 
-    /// Checks the length of what was appended.
+    /// Checks the length of the appended bytes.
     #[inline]
     pub(crate) fn finish(&self) -> Result<(), ValueError> {
         let (bytes, bytes_max) = (self.position(), Limits::default().bytes_max);

@@ -13,7 +13,7 @@ fn told(result: Result<impl Sized, impl std::fmt::Display>) -> String {
     result.err().unwrap().to_string()
 }
 
-/// What a text or a number is written as; none if it stands for itself.
+/// The written form of a text or a number; none if it is unchanged.
 fn put<E>(write: impl FnOnce(&mut Vec<u8>) -> Result<bool, E>) -> Result<Option<Value>, E> {
     let mut out = vec![7];
     let is_put = write(&mut out)?;
@@ -156,7 +156,7 @@ fn read(json: &str, fields: &[&str]) -> Result<String, String> {
     read.map(|()| typed::to_string(&out[1..]).unwrap())
 }
 
-/// What one field becomes.
+/// The result of one field.
 fn of_field(json: &str, name: &str) -> Result<Value, String> {
     let fields = [FieldHint { field: "x".to_owned(), hint: hint(name) }];
     let mut out = Vec::new();

@@ -202,7 +202,7 @@ pub fn decode<'py>(py: Python<'py>, bytes: &[u8], exact: bool) -> PyResult<Bound
     decode_with(py, bytes, exact, |reader| reader.object(0, false))
 }
 
-/// The instance of exactly these bytes. What the class has no field for isn't checked for duplicates.
+/// The instance of exactly these bytes. Fields that the class doesn't have aren't checked for duplicates.
 pub fn decode_instance<'py>(py: Python<'py>, bytes: &[u8], of: &Instances) -> PyResult<Bound<'py, PyAny>> {
     decode_with(py, bytes, false, |reader| reader.instance(of, 0))
 }

@@ -368,7 +368,7 @@ struct NameSeed<'a> {
     names: Names<'a>,
     /// The place where it is most likely.
     next: usize,
-    /// A name that may stand for a union's branch.
+    /// A name that may be a union's branch.
     branch: Option<&'a str>,
 }
 
@@ -402,7 +402,7 @@ struct KeySeed<'a> {
     out: &'a mut Vec<u8>,
     /// The key before it, in the output.
     before: Option<Range<usize>>,
-    /// A name that may stand for a union's branch.
+    /// A name that may be a union's branch.
     branch: Option<&'a str>,
 }
 

@@ -53,7 +53,7 @@ pub(super) fn scaled(text: &str, scale: u32) -> Option<(i128, usize)> {
     Some((if is_negative { -value } else { value }, count))
 }
 
-/// The whole number of 64 bits that a JSON number stands for: also `1.0` and `1e3`.
+/// The 64-bit integer value of a JSON number, including `1.0` and `1e3`.
 pub(super) fn integer(text: &str) -> Option<i64> {
     text.parse().ok().or_else(|| i64::try_from(scaled(text, 0)?.0).ok())
 }

@@ -58,7 +58,7 @@ fn put_entry((key, value): (&str, Datum<'_, '_>), out: &mut Vec<u8>) {
     value.write_json(out);
 }
 
-/// Whether a map has a key twice, which Avro doesn't forbid.
+/// Whether a map has a duplicate key, which Avro doesn't forbid.
 fn has_repeated_key(entries: Entries<'_, '_>) -> bool {
     /// Up to this number, comparing each key with those after it is faster than hashing.
     const COMPARED_MAX: usize = 16;

@@ -110,7 +110,7 @@ impl Schemas {
         }
     }
 
-    /// What the schema may look like to a later reader.
+    /// A later reader's version of the schema.
     pub fn later(&mut self, schema: &Value) -> Value {
         match schema {
             Value::String(name) => {

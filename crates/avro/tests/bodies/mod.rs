@@ -153,7 +153,7 @@ pub fn same(ours: Datum<'_, '_>, theirs: &Value) -> bool {
     }
 }
 
-/// A schema's JSON, with at most so many levels.
+/// A schema's JSON, with a maximum number of levels.
 pub fn random_schema(random: &mut Rng, levels: u32, names: &mut u32) -> String {
     const PRIMITIVES: [&str; 8] = ["null", "boolean", "int", "long", "float", "double", "bytes", "string"];
     let primitive = |random: &mut Rng| format!("{:?}", PRIMITIVES[random.usize(..8)]);

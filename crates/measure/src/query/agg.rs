@@ -73,7 +73,7 @@ const PENDING_MAX: usize = 64;
 
 /// A summary of a line's values in one step.
 ///
-/// Like [`crate::Aggregate`], but only with what the aggregation needs.
+/// Like [`crate::Aggregate`], but only with the fields that the aggregation needs.
 #[derive(Debug, Clone)]
 pub(crate) struct Cell {
     count: u64,

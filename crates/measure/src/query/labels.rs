@@ -6,7 +6,7 @@ use crate::query::series::label;
 /// The labels of several lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Labels {
-    /// What all lines have in common, as a selector; may be empty.
+    /// The common tags of all lines, as a selector; may be empty.
     pub(crate) shared: String,
     /// The heading of the labels: the name of the only tag that differs, or `series`.
     pub(crate) head: String,

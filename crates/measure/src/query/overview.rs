@@ -170,7 +170,7 @@ async fn tags(
     Ok(list)
 }
 
-/// What is left of a list's bytes.
+/// The remaining bytes of a list.
 struct Room(usize);
 
 impl Room {

@@ -19,7 +19,7 @@ pub enum SelectorError {
     /// It is PromQL, but more than a selector.
     #[error("{what}")]
     NotSelector {
-        /// What it contains.
+        /// The unsupported content.
         what: Beyond,
     },
     /// Its regular expressions are too large.

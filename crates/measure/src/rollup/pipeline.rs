@@ -120,8 +120,8 @@ impl Pipeline {
         self.committer.table.memory_bytes()
     }
 
-    /// Rolls up until the topic's end, or until `stop` resolves; then commits what was decoded. Calls `report` whenever
-    /// records are decoded or committed.
+    /// Rolls up until the topic's end, or until `stop` resolves; then commits the decoded measurements. Calls `report`
+    /// whenever records are decoded or committed.
     ///
     /// If this fails or is dropped, commits stay, and the next run continues after them: no record is lost or counted
     /// twice.

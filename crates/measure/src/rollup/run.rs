@@ -1,4 +1,4 @@
-//! The state of a running roll-up: gathers decoded reads and commits them one after the other.
+//! The state of a running roll-up: collects decoded reads and commits them in order.
 
 use crate::MeasureError;
 use crate::layout::{Commit, Counts};

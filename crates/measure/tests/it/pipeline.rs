@@ -251,7 +251,7 @@ async fn a_few_series_with_long_texts_do_not_take_the_room_of_the_others() {
     assert!(summary.bad[0].reason.contains("longer than the limit"), "{:?}", summary.bad);
     assert_eq!(rolled_up(&storage, "t").await, expected(&ordinary));
 
-    // Texts that are all just short enough: what is full is said as it is.
+    // Texts of the maximum length: the error names the full table.
     let texts: Vec<Sent> = (0..200)
         .map(|number| Sent { metric: format!("{number}").repeat(5_000), tags: Vec::new(), time_ms: number, value: 1.0 })
         .collect();
@@ -300,7 +300,7 @@ async fn what_was_rolled_up_before_starting_over_never_counts_again() {
     let asleep = Pipeline::open(options.clone()).await.unwrap();
     let again = Options { start_over: true, start: Start::Offset(500), ..options.clone() };
     let again = Pipeline::open(again).await.unwrap();
-    // Both commit what begins at offset 500: that of the first one is in the way, and does not count.
+    // Both commit from offset 500: the first one's commit exists already, and is ignored.
     asleep.run(|_| (), std::future::pending()).await.unwrap();
     assert!(snapshot(&storage, "t").await.commits.is_empty());
     let error = again.run(|_| (), std::future::pending()).await.unwrap_err();
@@ -423,7 +423,7 @@ async fn where_to_begin_is_decided_once() {
     let options = Options { start: Start::Earliest, ..broker.options("t", &storage) };
     assert_eq!(run(options).await.unwrap().counts.decoded, 400);
     assert_eq!(rolled_up(&storage, "t").await, expected(&sent));
-    // Another topic under the same name has not what was rolled up.
+    // Another topic with the same name doesn't have the rolled-up records.
     let other = Broker::start().await;
     other.client.set_payload("t", Payload::Bytes).await.unwrap();
     let error = Pipeline::open(other.options("t", &storage)).await.err().unwrap();
@@ -446,10 +446,10 @@ async fn many_commits_become_few_and_nothing_changes() {
         assert_eq!((merged.first_offset, merged.end_offset, merged.counts.decoded), (640, 1280, 640));
         // With too little memory to put measurements together, commits are put together all the same.
         assert_eq!(merged.files.raw.len(), if memory_bytes == 1 { 64 } else { 1 });
-        // Those who are late don't make again what was merged.
+        // Late processes don't repeat a merge.
         let path = Layout::new(&storage.prefix, "t").commit(10);
         assert!(storage.store.get(&path).await.is_ok());
-        // What was merged is deleted when the next one begins.
+        // The sources of a merge are deleted when the next one begins.
         let before = files(&storage).await.len();
         Pipeline::open(broker.options("t", &storage)).await.unwrap();
         let after = files(&storage).await.len();
@@ -479,7 +479,7 @@ async fn what_is_too_old_goes_tier_by_tier() {
     let there = files(&storage).await;
     let in_folder = |folder: &str| there.iter().filter(|path| path.contains(folder)).count();
     assert_eq!((in_folder("/raw/"), in_folder("/minute/"), in_folder("/hour/")), (1, 6, 10));
-    // What was given up does not come back.
+    // Expired measurements do not return.
     Pipeline::open(Options { retention: Retention::default(), ..options }).await.unwrap();
     assert_eq!(rolled_up(&storage, "t").await.minute.len(), 60);
 }

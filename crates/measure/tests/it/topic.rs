@@ -173,7 +173,7 @@ pub struct RolledUp {
     pub hour: BTreeMap<(Series, i64), Shown>,
 }
 
-/// What the roll-ups must be.
+/// The expected roll-ups.
 pub fn expected(sent: &[Sent]) -> RolledUp {
     let mut all = RolledUp::default();
     let mut windows: [BTreeMap<(Series, i64), Aggregate>; 2] = Default::default();
@@ -189,7 +189,7 @@ pub fn expected(sent: &[Sent]) -> RolledUp {
     RolledUp { minute, hour, ..all }
 }
 
-/// What the roll-ups are. Checks on the way that files are as they are described.
+/// The actual roll-ups. Also checks that files match their description.
 pub async fn rolled_up(storage: &Storage, topic: &str) -> RolledUp {
     let layout = Layout::new(&storage.prefix, topic);
     let snapshot = Snapshot::load(storage, &layout).await.unwrap();

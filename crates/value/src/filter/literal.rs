@@ -5,7 +5,7 @@ use crate::json::{read_span, read_time};
 use crate::{Address, Port, Subnet};
 use std::cmp::Ordering;
 
-/// A text and what it is as each type; the field's type chooses.
+/// A text, parsed as each type; the field's type selects one.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Literal {
     text: String,

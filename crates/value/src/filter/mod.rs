@@ -23,7 +23,7 @@ pub struct Filter {
     conditions: Vec<Condition>,
 }
 
-/// A field and what it is compared with.
+/// A field and the value that it is compared with.
 #[derive(Debug, Clone, PartialEq)]
 struct Condition {
     path: String,
@@ -112,7 +112,7 @@ impl Condition {
     }
 }
 
-/// What is left of a path after a key: `Some(None)` if nothing is, `None` if the key isn't its beginning.
+/// The rest of a path after a key: `Some(None)` if it is empty, `None` if the key isn't its beginning.
 fn after<'p>(path: &'p str, key: &[u8]) -> Option<Option<&'p str>> {
     if path.as_bytes() == key {
         return Some(None);

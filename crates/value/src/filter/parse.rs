@@ -69,7 +69,7 @@ pub enum FilterError {
     /// Something other than `and` after a quoted value.
     #[error("{text:?} follows a value; join conditions by \"and\"")]
     NoAnd {
-        /// What follows.
+        /// The rest.
         text: String,
     },
 }
@@ -111,7 +111,7 @@ impl FromStr for Filter {
     }
 }
 
-/// The first condition, and what follows its `and`.
+/// The first condition, and the text after its `and`.
 fn condition(text: &str) -> Result<(Condition, Option<&str>), FilterError> {
     let (path, rest) = match text.starts_with('"') {
         true => quoted(text)?,
@@ -144,7 +144,7 @@ fn condition(text: &str) -> Result<(Condition, Option<&str>), FilterError> {
     Ok((Condition { path, operator, literal: Literal::new(value) }, after))
 }
 
-/// A value without quotation marks. What is most likely meant as a part of the filter needs them.
+/// A value without quotation marks. Text that is probably meant as a part of the filter needs them.
 fn unquoted(value: &str) -> Result<String, FilterError> {
     if value.starts_with(['=', '!', '<', '>']) {
         return Err(FilterError::Operator { value: value.to_owned() });
@@ -159,7 +159,7 @@ fn unquoted(value: &str) -> Result<String, FilterError> {
     }
 }
 
-/// What follows the `and` after a quoted value; `None` at the end.
+/// The text after the `and` after a quoted value; `None` at the end.
 fn and(text: &str) -> Result<Option<&str>, FilterError> {
     let rest = text.trim_ascii_start();
     if rest.is_empty() {
@@ -169,7 +169,7 @@ fn and(text: &str) -> Result<Option<&str>, FilterError> {
     after.map(|after| Some(after.trim_ascii_start())).ok_or_else(|| FilterError::NoAnd { text: text.to_owned() })
 }
 
-/// A text in quotation marks, and what follows it.
+/// A text in quotation marks, and the rest.
 fn quoted(text: &str) -> Result<(String, &str), FilterError> {
     let mut value = String::new();
     let mut rest = text.chars();

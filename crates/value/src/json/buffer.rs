@@ -14,7 +14,7 @@ pub(super) struct Buffer {
 }
 
 impl Buffer {
-    /// Forgets what is written, and makes room for this many bytes, and for words that are copied whole.
+    /// Clears the buffer, and reserves this many bytes, and space for words that are copied whole.
     pub(super) fn begin(&mut self, room: usize) {
         let room = room + 4 * WORD_BYTES;
         if self.memory.len() < room {
@@ -29,14 +29,14 @@ impl Buffer {
         self.end
     }
 
-    /// Removes what was written after this many bytes.
+    /// Truncates the buffer to this many bytes.
     #[inline]
     pub(super) fn truncate(&mut self, len: usize) {
         assert!(len <= self.end, "{len} of {} bytes", self.end);
         self.end = len;
     }
 
-    /// What is written from this position on.
+    /// The bytes from this position on.
     #[inline]
     pub(super) fn written(&self, begin: usize) -> Option<&[u8]> {
         self.memory.get(begin..self.end)
@@ -99,7 +99,7 @@ pub(super) fn plain_bytes(word: &[u8; WORD_BYTES]) -> usize {
     leading(special_bytes(u64::from_le_bytes(*word)))
 }
 
-/// Number of bytes before the first that isn't in JSON as it is, or isn't ASCII.
+/// Number of bytes before the first that needs an escape in JSON, or isn't ASCII.
 #[inline(always)]
 pub(super) fn verbatim_bytes(word: &[u8; WORD_BYTES]) -> usize {
     let word = u64::from_le_bytes(*word);

@@ -116,7 +116,7 @@ impl Reader {
     ///   and `1e3` are whole ones.
     /// - The field with a port's protocol is in the same object.
     /// - An array becomes a set if requested, without duplicates; otherwise the type applies to its elements.
-    /// - `null` is none in every field.
+    /// - `null` becomes none.
     ///
     /// Objects in arrays keep JSON's types. All tables and sets are ascending.
     pub fn read(&mut self, json: &[u8], out: &mut Vec<u8>) -> Result<(), HintedError> {
@@ -269,7 +269,7 @@ fn part(raw: &RawValue) -> Deserializer<StrRead<'_>> {
     json
 }
 
-/// Reads a value with the numbers in it, also those in arrays, as times. What is no time stays what it is.
+/// Reads a value whose numbers, even in arrays, are times. Other values are unchanged.
 fn read_times(raw: &RawValue, hint: &Hint, out: &mut ItemWriter<'_>, depth: usize) -> serde_json::Result<()> {
     if let Some(time) = hint.time_of_seconds(raw.get()) {
         out.put(time);
@@ -365,7 +365,7 @@ fn protocol_of(hint: &Hint, table: TableView<'_>) -> Protocol {
     named.and_then(|name| name.as_str()).and_then(Protocol::of_name).unwrap_or_default()
 }
 
-/// Appends a value, of the type asked for. `order` is memory for the elements of a set.
+/// Appends a value of the requested type. `order` is memory for the elements of a set.
 fn put(
     value: Variant<'_>,
     hint: &Hint,

@@ -32,7 +32,7 @@ const _: () = assert!(DEPTH_MAX == 128, "TOO_DEEP names it");
 /// The text isn't the JSON of a value.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// Not JSON, or JSON that isn't a value; the text says what was expected, and where.
+    /// Not JSON, or JSON that isn't a value; the text has the expected form and the position.
     #[error("{0}; the mapping is in docs/values.md")]
     Json(#[from] serde_json::Error),
     /// The values were read, but together they break a rule of the format, such as a duplicate element of a set.
@@ -51,7 +51,7 @@ pub enum WriteError {
     Output(#[from] io::Error),
 }
 
-/// What was written as JSON. All of it is UTF-8, so nothing is replaced here.
+/// The written JSON. All of it is UTF-8, so nothing is replaced here.
 fn text_of(json: Vec<u8>) -> String {
     String::from_utf8(json).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }

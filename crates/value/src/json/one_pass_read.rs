@@ -1,7 +1,7 @@
 //! Reads an object with types for its fields in one pass over its text, and puts its fields in their order afterwards.
 //!
 //! It reads common lines only. Those with anything else are read by `hinted`, which also reports errors: values that
-//! don't fit their types, duplicate names, numbers with an exponent, sets, and whatever is no JSON.
+//! don't fit their types, duplicate names, numbers with an exponent, sets, and invalid JSON.
 
 use super::buffer::{Buffer, WORD_BYTES, first_word, plain_bytes};
 use super::hinted::place_of;
@@ -15,7 +15,7 @@ const TEXT_BYTES_MAX: usize = 64 << 10;
 /// Bytes of values for each byte of text: `0,` becomes a count of nine bytes.
 const BYTES_PER_TEXT_BYTE: usize = 5;
 
-/// What is read is within the limits on the elements and the size of values: 2^20 and 16 MiB.
+/// Values within the limits on elements and size: 2^20 and 16 MiB.
 const _: () = assert!(TEXT_BYTES_MAX < 1 << 20 && BYTES_PER_TEXT_BYTE * TEXT_BYTES_MAX < 16 << 20);
 
 /// Maximum nesting; deeper values are rare.
@@ -429,7 +429,7 @@ impl Buffer {
 }
 
 impl OnePassReader {
-    /// Replaces the string at `at`, the last value, by what the hint makes of it.
+    /// Replaces the string at `at`, the last value, by the hint's result.
     fn convert_text(&mut self, at: usize, hint: &Hint) -> Option<()> {
         let OnePassReader { bytes, converted, .. } = self;
         let text = str::from_utf8(bytes.name(at)?).ok()?;

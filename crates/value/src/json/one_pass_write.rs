@@ -170,7 +170,7 @@ mod tests {
     use super::*;
     use crate::Decoder;
 
-    /// Whether the value is written in one pass. Its text is then that of the general way.
+    /// Whether the value is written in one pass. Its text is the same as the general writer's.
     fn is_written(value: &[u8]) -> bool {
         let mut one_pass = OnePassWriter::default();
         // The second time, the day is known.

@@ -276,7 +276,7 @@ impl<'de> Visitor<'de> for KeyVisitor {
     }
 }
 
-/// What a value's data was read into.
+/// The result of reading a value's data.
 enum Data<'de> {
     /// The output.
     Written,

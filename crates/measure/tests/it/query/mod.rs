@@ -61,7 +61,7 @@ async fn every_tier_gives_the_same_answer() {
                     answers.push(run(&topic.storage, "servers", &query).await.unwrap());
                 }
                 if agg == "rate" {
-                    // What a counter of fractions lost when it started again is added up in another order.
+                    // The resets of a fractional counter are added in another order.
                     let rounded = |answer: &Answer| -> Vec<(String, Vec<(i64, String)>)> {
                         let points = |line: &rawline_measure::Line| {
                             line.points.iter().map(|(time, rate)| (*time, format!("{rate:.9e}"))).collect()

@@ -1,4 +1,4 @@
-//! Plots of answers: what stands in the picture, and that there is one for any answer.
+//! Plots of results: their contents, and that every result has one.
 
 use super::topic::Topic;
 use super::{BEGIN_MS, HOUR_MS, MINUTE_MS, query, servers};
