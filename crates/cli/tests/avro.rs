@@ -347,7 +347,7 @@ fn numbers_in_csv_are_those_that_other_programs_write() {
             Some(row(json!(1.0), 5, "1234567890123456.78"))
         );
     }
-    for (wrong, said) in [("1e999", "larger than a double"), ("x", "is no number"), ("", "is no number")] {
+    for (wrong, said) in [("1e999", "larger than a double"), ("x", "isn't a number"), ("", "isn't a number")] {
         shell.fails(&produce, &format!("x,n,d\n{wrong},1,1\n"), 1, said);
     }
 }
@@ -458,7 +458,7 @@ fn records_that_do_not_match_the_schema_are_reported_with_their_line() {
     shell.fails(&produce(&[]), &bad, 1, "line 3");
     shell.fails(&produce(&[]), "{", 1, "line 1: not JSON");
     shell.fails(&produce(&["--set=tag.a=b"]), "", 2, "the schema has no field tag.a; there are metric, tags");
-    shell.fails(&produce(&["--set=value=high"]), "", 2, "no number");
+    shell.fails(&produce(&["--set=value=high"]), "", 2, "isn't a number");
     shell.fails(&produce(&["--input=csv"]), "time,value\n1,2\n", 1, "column time");
     shell.fails(
         &produce(&["--input=csv"]),

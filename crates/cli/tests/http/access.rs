@@ -420,7 +420,7 @@ fn the_key_command_makes_lists_and_removes_keys() {
     assert!(list.contains("collector  -     dns zeek.*") && list.contains("in 10.00 MiB/s, 4 connections"), "{list}");
     for (args, expected) in [
         (&["key", "add", "collector", "--all"][..], "there is a key \"collector\" already"),
-        (&["key", "add", "none"], "would grant nothing"),
+        (&["key", "add", "none"], "would have no grants"),
         (&["key", "add", "a/b", "--all"], "can't be a key's name"),
         (&["key", "add", "n", "--read", "a*b"], "--read: \"a*b\" has a *"),
         (&["key", "remove", "none"], "there is no key \"none\""),

@@ -457,7 +457,7 @@ async fn some_settings_are_changed() {
         (topic, (set, "max.compaction.lag.ms", Some("1")), config, MAX),
         (topic, (set, "no.such", Some("1")), config, "no setting"),
         (topic, (delete, "no.such", None), config, "no setting"),
-        (topic, (4, "retention.ms", Some("1")), request, "no operation"),
+        (topic, (4, "retention.ms", Some("1")), request, "operation on a setting"),
         ((TOPIC, "none"), age("1")[0], ErrorCode::UnknownTopicOrPartition, "does not exist"),
         ((BROKER, "1"), (set, "log.retention.ms", Some("1")), request, "start it with others"),
         ((BROKER, ""), (set, "log.retention.ms", Some("1")), request, "start it with others"),
