@@ -1,8 +1,7 @@
-//! `rawline bench`: measures a broker, the codecs, and the machine they run on.
+//! `rawline bench`: measures a broker and the machine it runs on.
 
 #![allow(clippy::disallowed_methods)] // Benchmarks measure the world outside.
 
-mod allocated;
 mod append;
 mod args;
 mod bucket;
@@ -15,7 +14,6 @@ mod latency;
 mod limits;
 mod local_broker;
 mod loopback;
-mod measurements;
 mod memory;
 mod read;
 mod read_back;
@@ -29,10 +27,8 @@ mod subscribe;
 mod target;
 mod topics;
 mod usage;
-mod values;
 mod write;
 
-pub use allocated::Counting;
 pub use error::BenchError;
 
 use rawline_broker::{Clock, SystemClock};
@@ -51,7 +47,7 @@ Examples:
 Every benchmark prints its commit, machine and settings first. --json writes every figure of \
 one run to a file; --append adds one line per run to a file and never changes what is there.";
 
-/// Measure a broker, the codecs and this machine
+/// Measure a broker and this machine
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -69,11 +65,6 @@ enum Command {
     Start(start::Args),
     Limits(limits::Args),
     Memory(memory::Args),
-    Measurements(measurements::Args),
-    Values(values::Args),
-    /// Produce the events of `bench values`: its child process
-    #[command(hide = true)]
-    ValuesProducer(values::ProducerArgs),
 }
 
 /// Runs the benchmark. When it is interrupted, the local broker is stopped and its directory removed.
@@ -91,9 +82,6 @@ pub async fn run(args: Args) -> Result<(), BenchError> {
             Command::Start(args) => start::run(args).await,
             Command::Limits(args) => limits::run(args).await,
             Command::Memory(args) => memory::run(args).await,
-            Command::Measurements(args) => measurements::run(args).await,
-            Command::Values(args) => values::run(args).await,
-            Command::ValuesProducer(args) => values::produce(args).await,
         }
     };
     tokio::select! {

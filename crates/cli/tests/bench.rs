@@ -35,9 +35,7 @@ fn figures(args: &[&str]) -> Value {
     assert!(output.status.success(), "{output:?}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "the temporary folder is not empty");
     let figures: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
-    // The decoders touch no files.
-    let filesystem = (args[0] != "measurements").then_some("filesystem");
-    for name in ["version", "commit", "rustc", "cpu_model", "kernel"].into_iter().chain(filesystem) {
+    for name in ["version", "commit", "rustc", "cpu_model", "kernel", "filesystem"] {
         assert!(figures["environment"][name].as_str().is_some_and(|text| !text.is_empty()), "{name}: {figures:#}");
     }
     assert!(figures["environment"]["memory_bytes"].as_u64().unwrap() > 0);
@@ -220,65 +218,6 @@ fn limits_measure_everything() {
 }
 
 #[test]
-fn values_reads_the_same_from_every_format_and_sends_events_through_a_broker() {
-    let figures = figures(&[
-        "values",
-        "--count=50",
-        "--rounds=3",
-        "--runs=1",
-        "--end-to-end-events=5000",
-        "--durability=page-cache",
-    ]);
-    let races = &figures["stream"];
-    for race in ["encode", "ten_fields", "every_field"] {
-        for time in races[race].as_array().unwrap() {
-            assert!(positive(&time["min_ns"]) <= positive(&time["median_ns"]), "{race}: {time}");
-            assert!(positive(&time["median_ns"]) <= positive(&time["max_ns"]), "{race}: {time}");
-        }
-    }
-    let ten = races["ten_fields"].as_array().unwrap();
-    assert!(ten.len() >= 6, "{ten:?}");
-    let check = positive(&ten[0]["check"]);
-    assert!(ten.iter().all(|time| positive(&time["check"]) == check), "the formats differ: {ten:?}");
-    let size = |name: &str| {
-        let sizes = races["sizes"].as_array().unwrap();
-        sizes.iter().find(|size| size["name"] == name).unwrap()["bytes"].as_u64().unwrap()
-    };
-    assert!(size("value, record") < size("value, table") && size("value, table") < size("JSON"));
-    assert_eq!(figures["small"].as_array().unwrap().len(), 10);
-    let end_to_end = figures["end_to_end"].as_array().unwrap();
-    assert_eq!(end_to_end.len(), 2);
-    for events in end_to_end {
-        assert_eq!(events["count"], 8192, "whole batches");
-        positive(&events["events_per_second"]["avg"]);
-    }
-}
-
-#[test]
-fn values_sends_events_through_a_broker_that_wants_a_key() {
-    let broker = support::broker(&["--api-key=secret"]);
-    let folder = TempDir::new().unwrap();
-    let address = format!("--remote-broker-address={}", broker.url());
-    let small = ["values", "--count=10", "--rounds=1", "--runs=1", "--end-to-end-events=5000", "--local-broker=false"];
-    let with_key = [&small[..], &[&address, "--remote-broker-api-key=secret"]].concat();
-    let output = bench(folder.path(), &with_key);
-    assert!(output.status.success(), "{output:?}");
-    let output = bench(folder.path(), &[&small[..], &[&address, "--remote-broker-api-key=wrong"]].concat());
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
-}
-
-#[test]
-fn values_reads_a_zeek_log() {
-    let folder = TempDir::new().unwrap();
-    let log = folder.path().join("dns.log");
-    std::fs::write(&log, "{\"_path\":\"dns\"}\n").unwrap();
-    let output = bench(folder.path(), &["values", "--end-to-end-events=0", "--events", log.to_str().unwrap()]);
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("line 1: missing field `_write_ts`"), "{said}");
-}
-
-#[test]
 fn a_missing_broker_is_exit_code_1() {
     // Bound and closed again, so nothing listens there.
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -457,20 +396,4 @@ fn message(from: &mut impl BufRead) -> Option<(String, Vec<u8>)> {
     let mut body = vec![0; length];
     from.read_exact(&mut body).ok()?;
     Some((head, body))
-}
-
-#[cfg(feature = "full")]
-#[test]
-fn measurements_gives_the_same_values_by_every_decoder() {
-    let figures = figures(&["measurements", "--set=article", "--rounds=1", "--round-ms=1", "--threads=2"]);
-    let set = &figures["sets"][0];
-    assert_eq!((&set["messages"], &set["message_bytes"]), (&65_536.into(), &81.0.into()));
-    let rows: Vec<&Value> = ["stages", "others"].iter().flat_map(|name| set[name].as_array().unwrap()).collect();
-    assert_eq!(rows.len(), 6 + 12);
-    for row in rows {
-        assert_eq!(row["check"], 65_536.0, "the article's value is 1: {row}");
-        positive(&row["one_thread"]);
-    }
-    let ours = set["stages"].as_array().unwrap().last().unwrap();
-    assert_eq!(ours["allocated_bytes"], 0.0, "{ours}");
 }

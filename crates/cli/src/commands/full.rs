@@ -16,10 +16,6 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Counts the allocations of a decoder, for `bench measurements`.
-#[global_allocator]
-static ALLOCATOR: rawline_bench::Counting = rawline_bench::Counting;
-
 /// The commands.
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {

@@ -193,8 +193,8 @@ fn samples() -> Vec<Vec<u8>> {
             let unhex = |text: &str| -> Vec<u8> {
                 (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
             };
-            let values = TEXT.lines().filter_map(|line| line.trim().strip_prefix("\"hex\": \""));
-            let mut samples: Vec<Vec<u8>> = values.map(|line| unhex(line.split('"').next().unwrap())).collect();
+            let values = TEXT.split("\"hex\": \"").skip(1);
+            let mut samples: Vec<Vec<u8>> = values.map(|rest| unhex(rest.split('"').next().unwrap())).collect();
             samples.retain(|sample| sample.len() < 4000);
             samples.push([&[0; 32][..], &[1, 0, 16, 0, 1, b't', 1, 1]].concat());
             samples
