@@ -209,26 +209,12 @@ impl Hint {
         self.put_number(nanoseconds as i64, Protocol::Unknown, out)
     }
 
-    /// Appends the time or the duration of this many seconds, given as a JSON number's text and exact to the
-    /// nanosecond, which a double can't hold for a current time. Returns false and appends nothing for other types and
-    /// for a text that isn't a number.
-    pub fn put_seconds(&self, seconds: &str, out: &mut Vec<u8>) -> Result<bool, MisfitError> {
-        if !self.is_time() {
-            return Ok(false);
-        }
-        match nanoseconds(seconds) {
-            Some(Ok(nanoseconds)) => self.put_number(nanoseconds, Protocol::Unknown, out),
-            Some(Err(TooLarge)) => Err(MisfitError::Seconds { seconds: seconds.parse().unwrap_or(f64::INFINITY) }),
-            None => Ok(false),
-        }
-    }
-
-    /// The time or the duration that [`Hint::put_seconds`] appends, if it fits.
+    /// The time or the duration of this many seconds, given as a JSON number's text and exact to the nanosecond, which a
+    /// double can't hold for a current time. `None` for other types, a text that isn't a number, and what doesn't fit.
     pub(crate) fn time_of_seconds(&self, seconds: &str) -> Option<Item<'static>> {
-        let nanoseconds = || nanoseconds(seconds)?.ok();
         match self.kind? {
-            Kind::Timestamp => nanoseconds().map(Item::Timestamp),
-            Kind::Timespan => nanoseconds().map(Item::Timespan),
+            Kind::Timestamp => nanoseconds(seconds).map(Item::Timestamp),
+            Kind::Timespan => nanoseconds(seconds).map(Item::Timespan),
             _ => None,
         }
     }
@@ -288,12 +274,9 @@ impl FromStr for FieldHint {
     }
 }
 
-/// More seconds than fit into 64 bits of nanoseconds.
-struct TooLarge;
-
 /// The nanoseconds of a decimal number of seconds, rounded half away from zero; `None` if the text isn't a JSON
-/// number.
-fn nanoseconds(seconds: &str) -> Option<Result<i64, TooLarge>> {
+/// number, and if 64 bits don't hold them.
+fn nanoseconds(seconds: &str) -> Option<i64> {
     let (is_negative, number) = match seconds.strip_prefix('-') {
         Some(number) => (true, number),
         None => (false, seconds),
@@ -308,12 +291,12 @@ fn nanoseconds(seconds: &str) -> Option<Result<i64, TooLarge>> {
     if exponent == "0"
         && let Some(nanoseconds) = short_nanoseconds(whole, fraction)
     {
-        return Some(Ok(if is_negative { -nanoseconds } else { nanoseconds }));
+        return Some(if is_negative { -nanoseconds } else { nanoseconds });
     }
     let digits = format!("{whole}{fraction}");
     let digits = digits.trim_start_matches('0');
     if digits.is_empty() {
-        return Some(Ok(0));
+        return Some(0);
     }
     // With an exponent beyond 64 bits, only its sign matters.
     let extreme = if exponent.starts_with('-') { i64::MIN / 2 } else { i64::MAX / 2 };
@@ -323,14 +306,14 @@ fn nanoseconds(seconds: &str) -> Option<Result<i64, TooLarge>> {
     // End of the nanoseconds' whole part among the digits.
     let end = digits.len() as i64 + shift;
     if end > 19 {
-        return Some(Err(TooLarge));
+        return None;
     }
     let (kept, dropped) = digits.split_at(usize::try_from(end).unwrap_or(0).min(digits.len()));
     let zeros = u32::try_from(shift).unwrap_or(0);
     let rounds_up = end >= 0 && dropped.as_bytes().first().is_some_and(|digit| *digit >= b'5');
     // At most 19 digits, including zeros.
     let value = kept.parse::<i128>().unwrap_or(0) * 10_i128.pow(zeros) + i128::from(rounds_up);
-    Some(i64::try_from(if is_negative { -value } else { value }).map_err(|_| TooLarge))
+    i64::try_from(if is_negative { -value } else { value }).ok()
 }
 
 /// The nanoseconds of seconds without an exponent, as most are given; `None` if they are close to what 64 bits hold.

@@ -348,11 +348,6 @@ impl<'a> ListView<'a> {
         std::array::from_fn(|index| self.at(index))
     }
 
-    /// Whether the values are of exactly these types, in this order.
-    pub fn contains_kinds(&self, kinds: &[Kind]) -> bool {
-        self.iter().map(|value| value.kind()).eq(kinds.iter().copied())
-    }
-
     /// The values in their order.
     #[inline]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Variant<'a>> + DoubleEndedIterator + use<'a> {
