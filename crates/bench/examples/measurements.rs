@@ -1,4 +1,4 @@
-//! Million measurements a second that one thread decodes into columns: ours of series ids, ours of Arrow, and arrow-avro's.
+//! Million measurements a second that one thread decodes into columns: our series ids and Arrow, and arrow-avro's.
 //!
 //! ```text
 //! cargo run --release -p rawline-bench --features roll-up --example measurements
@@ -144,7 +144,7 @@ impl Messages {
         })
     }
 
-    /// The message of Agoda's benchmark of its decoder (AvroDeserialize, commit ab858a0), repeated: 81 bytes, five tags.
+    /// The message of Agoda's benchmark of its decoder (AvroDeserialize, ab858a0), repeated: 81 bytes, five tags.
     fn article(count: usize) -> Self {
         let mut data = Vec::new();
         text(&mut data, "metric.name");

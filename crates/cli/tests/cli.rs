@@ -528,7 +528,6 @@ fn every_help_has_examples_and_reads_as_text() {
             &["bench", "latency"],
             &["bench", "limits"],
         ]);
-        commands.extend([&["bench", "values"][..], &["bench", "measurements"]]);
     }
     for command in commands {
         let output = run(rawline("http://x", &[command, &["--help"]].concat()), b"");

@@ -209,8 +209,9 @@ impl Hint {
         self.put_number(nanoseconds as i64, Protocol::Unknown, out)
     }
 
-    /// The time or the duration of this many seconds, given as a JSON number's text and exact to the nanosecond, which a
-    /// double can't hold for a current time. `None` for other types, a text that isn't a number, and what doesn't fit.
+    /// The time or the duration of this many seconds, given as a JSON number's text and exact to the nanosecond, which
+    /// a double can't hold for a current time. `None` for other types, and for a text that isn't a number or is too
+    /// large.
     pub(crate) fn time_of_seconds(&self, seconds: &str) -> Option<Item<'static>> {
         match self.kind? {
             Kind::Timestamp => nanoseconds(seconds).map(Item::Timestamp),
