@@ -403,7 +403,8 @@ final class Outbox {
      * that it needs to be filled, at the rate of its records so far, is at most {@link #LINGER_NS_MAX}. So the records
      * of a caller that waits for each of them, or sends a few, are sent at once; those of a caller that sends as fast
      * as it can fill batches. Records that arrive while a request is in flight wait for the end of that request
-     * anyway: the slower the broker, the larger the batches. /
+     * anyway: the slower the broker, the larger the batches.
+     */
     private long lingerNs(OpenBatch open) {
         if (config.linger != null) {
             return Nanos.of(config.linger);

@@ -90,7 +90,8 @@ final class ProducerRequests {
 
     /**
      * Queues the due requests, so that the broker gets the requests of a partition in the order in which they were
-     * taken, whichever thread runs first. Null if they are not small, one at a time anyway, or Kafka's. /
+     * taken, whichever thread runs first. Null if they are not small, one at a time anyway, or Kafka's.
+     */
     private Appends.Queued queue(Outbox.Due due) {
         if (!areQueued || due.isKafka()) {
             return null;
