@@ -91,7 +91,7 @@ def test_lines_go_from_file_to_file(worker: Worker, lasting_broker: Broker, tmp_
     worker.start()
     writer.thread.join()
     wait_for_lines(sink, 4000, worker.engine)
-    # A worker that stops commits what it has done: no line is there twice.
+    # A stopping worker commits its offsets, so there are no duplicate lines.
     assert sink.read_text().splitlines() == LINES[:4000]
 
     worker.ask("PUT", "/connectors/lines-out/pause")

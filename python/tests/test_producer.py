@@ -225,7 +225,7 @@ def test_nothing_acknowledged_is_lost_when_the_broker_is_killed(start_broker: Ca
     stored = [int(bytes(record)) for record in client.consumer("t", end=end).records()]
     # Every acknowledged record is where its receipt said.
     assert all(stored[offset] == number for offset, number in acknowledged.items())
-    # In order; a request whose answer was lost may be there twice.
+    # In order; a request whose response was lost may be duplicate.
     first_seen = list(dict.fromkeys(stored))
     assert first_seen == list(range(len(receipts)))
 

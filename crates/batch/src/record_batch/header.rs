@@ -230,7 +230,7 @@ pub enum RecordBatchError {
     /// Records that no consumer could read.
     #[error("{0}")]
     Content(RecordError),
-    /// Changed on the way.
+    /// Damaged in transit.
     #[error(
         "the checksum is {found:08x}, the bytes have {expected:08x}; they were damaged in transit: send them again"
     )]

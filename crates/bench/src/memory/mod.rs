@@ -343,7 +343,7 @@ impl Figures {
         );
         self.latency_us.print("healthy append");
         println!(
-            "  {:<30} {} stored and read back, {} got 503, {} got 408, {} cut off, {} other",
+            "  {:<30} {} stored and read back, {} got 503, {} got 408, {} disconnected, {} other",
             "slow senders, bodies",
             counts.slow_stored,
             counts.slow_503,
@@ -352,7 +352,7 @@ impl Figures {
             counts.slow_other
         );
         println!(
-            "  {:<30} {} were sent records, {} got 503, {} cut off or other",
+            "  {:<30} {} were sent records, {} got 503, {} disconnected or other",
             "stuck readers, requests", counts.stuck_200, counts.stuck_503, counts.stuck_other
         );
     }

@@ -1,5 +1,5 @@
-//! Brokers whose clock is wrong, for a commit or for good: retention, searches by time and subscriptions continue, and
-//! are right again when the clock is.
+//! Brokers whose clock is wrong, for one commit or permanently: retention, searches by time and subscriptions
+//! continue, and are right again when the clock is.
 
 use crate::support::{append_some, assert_records, changes, eventually};
 use rawline_batch::record_batch::RecordProducer;

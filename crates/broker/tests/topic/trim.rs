@@ -1,4 +1,4 @@
-//! Records are deleted from a topic's front: exactly up to an offset, at once, and for good.
+//! Trims delete the records before an offset: exactly, at once, and permanently.
 
 use crate::support::{append_some, assert_records, open, record, records, request};
 use rawline_batch::Codec;

@@ -70,7 +70,7 @@ async fn a_partition_that_changes_often_is_noted_once() {
 }
 
 /// Each record is appended while its reader begins to watch, looks or waits, and the next one only when the reader has
-/// seen it: if nothing says that it is there, the reader waits in vain.
+/// seen it: if nothing says that it is there, the reader waits forever.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn no_change_is_lost_between_looking_and_waiting() {
     const ROUNDS: u64 = 3_000;

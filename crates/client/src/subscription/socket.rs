@@ -210,7 +210,7 @@ impl<S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin> Socket<S> {
     }
 
     /// Waits until [`Socket::take`] has bytes of the message that has begun, or receives some, at most `bytes_max`,
-    /// into `room`. May be dropped while it waits.
+    /// into `room`. Cancel-safe.
     pub async fn receive(&mut self, room: Option<&mut Vec<u8>>, bytes_max: usize) -> Result<(), SocketError> {
         let Frame::Payload(left) = self.frame else { unreachable!("no message has begun") };
         assert!(self.arrived.is_empty(), "{} bytes were not taken", self.arrived.len());

@@ -1,4 +1,4 @@
-//! From a topic to its roll-ups: every measurement once, whatever happens on the way.
+//! From a topic to its roll-ups: every measurement once, in spite of failures.
 
 use crate::topic::{Broker, Sent, expected, measurements, memory, messages, rolled_up};
 use bytes::Bytes;

@@ -135,7 +135,7 @@ fn parts_wrong() -> ApiError {
 }
 
 fn invalid(error: multer::Error) -> ApiError {
-    // If the body itself failed (too slow, too large, cut off), that is the error that the client needs.
+    // If the body itself failed (too slow, too large, truncated), that is the error that the client needs.
     match error {
         multer::Error::StreamReadFailed(below) => match below.downcast::<ApiError>() {
             Ok(below) => *below,

@@ -181,7 +181,7 @@ mod tests {
         let [first, second, third, fourth] = &opened[..] else { unreachable!("four were opened") };
         assert!(first.activity.begin() && second.activity.begin());
         second.activity.end(false);
-        assert!(!connections.evict_idle(IDLE_MIN), "their requests may be on the way");
+        assert!(!connections.evict_idle(IDLE_MIN), "their requests may be in flight");
         tokio::time::advance(IDLE_MIN).await;
         assert!(connections.evict_idle(IDLE_MIN));
         third.activity.evicted().await;
@@ -189,7 +189,7 @@ mod tests {
         second.activity.idle();
         assert!(connections.evict_idle(IDLE_MIN));
         fourth.activity.evicted().await;
-        assert!(!connections.evict_idle(IDLE_MIN), "its next request may be on the way");
+        assert!(!connections.evict_idle(IDLE_MIN), "its next request may be in flight");
         tokio::time::advance(IDLE_MIN).await;
         assert!(connections.evict_idle(IDLE_MIN));
         second.activity.evicted().await;

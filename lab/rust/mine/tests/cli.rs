@@ -1,4 +1,4 @@
-//! The binary on small samples: the table and the page, and an error at every door.
+//! The binary on small samples: the table and the page, and an error of every input.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 

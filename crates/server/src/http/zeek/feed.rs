@@ -48,7 +48,7 @@ impl Feed {
         Ok(Feed { prefixes, subscription, own: BTreeMap::new() })
     }
 
-    /// A partition with records to deliver. May be dropped while it waits.
+    /// A partition with records to deliver. Cancel-safe.
     pub async fn next(&mut self, api: &Api) -> Result<Records, ApiError> {
         let Some(subscription) = &mut self.subscription else { return std::future::pending().await };
         loop {

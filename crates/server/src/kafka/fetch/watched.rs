@@ -117,7 +117,7 @@ impl Watched {
         Ok(partition)
     }
 
-    /// Waits until a partition has changed. May be dropped while it waits.
+    /// Waits until a partition has changed. Cancel-safe.
     pub async fn changed(&self) {
         self.watch.changed().await;
     }

@@ -184,7 +184,7 @@ class KafkaTest {
                 }
             }
             producer.flush();
-            assertTrue(proxy.cuts() > 3, proxy.cuts() + " responses were cut off");
+            assertTrue(proxy.cuts() > 3, proxy.cuts() + " responses were truncated");
         }
         List<String> keys = new ArrayList<>();
         List<String> texts = new ArrayList<>();

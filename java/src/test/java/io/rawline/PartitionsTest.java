@@ -130,7 +130,7 @@ class PartitionsTest {
         }
     }
 
-    /** In a bucket, a request that is sent again is stored once; its responses are cut off here. */
+    /** In a bucket, a retried request is stored once; its responses are truncated here. */
     @Test
     void appendsWhoseResponsesWereCutOffAreStoredOnceInEachPartition() throws Exception {
         Optional<S3Server> server = S3Server.start();
@@ -151,7 +151,7 @@ class PartitionsTest {
                     producer.send(record, Route.key(record));
                 }
             }
-            assertTrue(proxy.cuts() >= 5, proxy.cuts() + " responses were cut off");
+            assertTrue(proxy.cuts() >= 5, proxy.cuts() + " responses were truncated");
             assertEquals(sent, readAll(whole, "t"));
         }
     }

@@ -69,7 +69,7 @@ public final class CuttingProxy implements AutoCloseable {
         return connections.get();
     }
 
-    /** Number of responses that were cut off. */
+    /** Number of truncated responses. */
     public int cuts() {
         return cuts.get();
     }
