@@ -231,7 +231,7 @@ fn bombs_stop_at_the_limit() {
 
 #[test]
 fn lengths_that_lie_are_found_before_memory_is_taken() {
-    // Snappy's length of 4 GiB - 1, and one that is within the limit but can't come out of these bytes.
+    // Snappy's length of 4 GiB - 1, and one within the limit that these bytes can't produce.
     let huge = [0xff, 0xff, 0xff, 0xff, 0x0f, 0];
     for section in [huge.to_vec(), xerial(&[huge.to_vec()])] {
         let found = unpacked(RecordCodec::Snappy, &section, LIMIT);
@@ -241,15 +241,15 @@ fn lengths_that_lie_are_found_before_memory_is_taken() {
     let found = unpack(RecordCodec::Snappy, &[0x80, 0x80, 0x3c, 0], LIMIT, &mut out).unwrap_err();
     assert!(matches!(found, RecordError::Unpack { .. }), "{found}");
     assert_eq!(out.capacity(), 0);
-    // A block of Xerial's longer than what follows.
+    // A Xerial block that is longer than the rest.
     let mut cut = xerial(&[snappy(b"alpha")]);
     cut[16..20].copy_from_slice(&u32::MAX.to_be_bytes());
     assert!(matches!(unpacked(RecordCodec::Snappy, &cut, LIMIT), Err(RecordError::Unpack { .. })));
-    // Small blocks that come to more than the limit together.
+    // Small blocks that exceed the limit together.
     let blocks = vec![snappy(&vec![0; 60 << 10]); 18];
     assert_eq!(unpacked(RecordCodec::Snappy, &xerial(&blocks), LIMIT), Err(RecordError::TooLarge { limit: LIMIT }));
 
-    // The content size of a frame: more than the limit, and other than what comes out.
+    // The content size of a frame: above the limit, and different from the content.
     let info = FrameInfo::new().block_size(BlockSize::Max64KB);
     let section = lz4(&text(100), info.clone().content_size(Some(100)));
     assert!(unpacked(RecordCodec::Lz4, &section, LIMIT).is_ok());
@@ -259,7 +259,7 @@ fn lengths_that_lie_are_found_before_memory_is_taken() {
         let error = unpacked(RecordCodec::Lz4, &relabelled(&section, size), LIMIT);
         assert!(matches!(error, Err(RecordError::Unpack { .. })), "{error:?}");
     }
-    // A frame of one RLE block whose header says 2^63 bytes: single segment, content size of 8 bytes.
+    // A frame of one RLE block whose header announces 2^63 bytes: single segment, content size of 8 bytes.
     if !cfg!(miri) {
         let mut section = vec![0x28, 0xb5, 0x2f, 0xfd, 0b1110_0000];
         section.extend((1_u64 << 63).to_le_bytes());
@@ -297,7 +297,7 @@ fn damaged_frames_never_panic() {
             }
         }
     }
-    // What has a checksum of everything is never unpacked to anything else.
+    // Formats with a checksum of the content never decompress to other bytes.
     let (checked, info) = (packed(&raw), "lz4, linked blocks with checksums");
     let (_, codec, section) = checked.into_iter().find(|(name, ..)| *name == info).unwrap();
     for position in 0..section.len() {

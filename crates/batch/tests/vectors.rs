@@ -171,7 +171,7 @@ fn every_error_of_a_reader_has_a_golden_case() {
     }
 }
 
-/// The bytes between ```` ```hex ```` and the end of that block: what stands before `│` in each line.
+/// The bytes between ```` ```hex ```` and the end of that block: the part before `│` of each line.
 #[test]
 fn the_example_in_the_documentation_is_a_batch() {
     let text = include_str!("../../../docs/format.md");

@@ -282,7 +282,7 @@ fn constants_and_columns_are_put_next_to_what_the_record_has() {
     csv(&["--column=value=x"], "value,y\n1,2\n", "--column value=x: the first line has value, y");
 }
 
-/// Cells are what RFC 4180 says, and rows end as spreadsheets end them.
+/// Cells follow RFC 4180, and rows end as spreadsheets end them.
 #[test]
 fn csv_keeps_its_rows_and_its_white_space() {
     let shell = Shell::new();
@@ -392,7 +392,7 @@ fn a_byte_order_mark_before_lines_is_left_out() {
     shell.ok(&["produce", "v", "--format=value"], line);
     assert_eq!(shell.lines(&["consume", "t", "--format=avro"]).len(), 1);
     assert_eq!(shell.lines(&["consume", "v", "--format=value"]).len(), 1);
-    // Lines that nothing reads stay what they are.
+    // Lines that aren't read are unchanged.
     shell.ok(&["produce", "l"], line);
     assert_eq!(shell.ok(&["consume", "l"], ""), line);
 }
@@ -429,7 +429,7 @@ fn a_group_gets_past_a_record_that_cannot_be_shown() {
         assert_eq!(shell.run(&plain, "").status.code(), Some(1));
         assert_eq!(shell.ok(&[&plain[..], &["--skip-bad"]].concat(), "").lines().count(), 3);
     }
-    // Into a container file: what is committed is in it.
+    // Into a container file: it has the committed records.
     let file = ["consume", "poisoned-avro", "--group=file", "--format=avro", "--output=avro"];
     let output = shell.run(&file, "");
     assert_eq!(output.status.code(), Some(1));

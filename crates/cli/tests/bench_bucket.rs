@@ -1,4 +1,4 @@
-//! Benchmarks on a bucket: its own limits, and what a broker sends to it.
+//! Benchmarks on a bucket: its own limits, and a broker's requests to it.
 
 #![cfg(feature = "full")]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)] // Tests.

@@ -30,7 +30,7 @@ fn figures(args: &[&str]) -> Value {
     serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap()
 }
 
-/// What a side of `runs` runs of 50 requests reports.
+/// The report of a side with `runs` runs of 50 requests.
 fn check_side(side: &Value, runs: u64, records_per_request: u64) {
     let all = side["runs"].as_array().unwrap();
     assert_eq!(all.len() as u64, runs, "{side:#}");

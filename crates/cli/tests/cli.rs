@@ -176,7 +176,7 @@ fn keys_and_headers_are_stored_and_shown() {
         assert_eq!(record, expected);
     }
     assert_eq!(broker.run(&["consume", "t", "--max-records", "3"], b"").stdout, b"logged in\t\n\nout\n");
-    // What is converted can have keys too.
+    // Converted records can have keys too.
     broker.run(&["produce", "v", "-K:", "--format", "value"], b"ada:{\"n\":1}\n");
     assert_eq!(json("v")[0]["key"], "ada");
     assert_eq!(broker.run(&["consume", "v", "--format", "value"], b"").stdout, b"{\"n\":1}\n");
@@ -306,7 +306,7 @@ fn a_subscription_goes_on_from_its_file_and_reports_on_stderr() {
         .collect();
     assert_eq!(shown, [("dns", 0, "c"), ("dns", 0, "e")]);
     assert!(std::fs::read_to_string(&file).unwrap().ends_with("/0=4\n"));
-    // Several topics; what is skipped is said, and isn't data.
+    // Several topics; skipped records are reported on stderr, not in the output.
     let prefixes = ["subscribe", "--prefix", "zeek.", "--prefix", "dn", "--from", "first"];
     let skipping = [&prefixes[..], &["--slow", "skip", "--max-lag", "2", "--max-records", "2"]].concat();
     let output = broker.run(&skipping, b"");

@@ -69,7 +69,7 @@ fn live(brokers: &[BrokerInfo]) -> usize {
     brokers.iter().filter(|broker| broker.state == BrokerState::Live).count()
 }
 
-/// Waits until a broker sees so many live ones; returns the address of the owner.
+/// Waits until a broker sees this many live ones; returns the address of the owner.
 async fn sees(broker: &Broker, count: usize) -> String {
     let client = client(broker);
     eventually(&format!("{} sees {count} brokers", broker.url()), || async {
@@ -143,7 +143,7 @@ impl Numbers {
         Numbers { stop, acknowledged, task }
     }
 
-    /// Waits until so many more are acknowledged.
+    /// Waits until this many more are acknowledged.
     async fn more(&self, count: u64) {
         let before = self.acknowledged.load(Ordering::Relaxed);
         eventually(&format!("{count} more appends after {before}"), || async {
@@ -152,7 +152,7 @@ impl Numbers {
         .await;
     }
 
-    /// All that were sent are there once, in order, at each of these brokers.
+    /// Each of these brokers returns all sent records, in order and without duplicates.
     async fn check(self, topic: &str, brokers: &[&Broker]) {
         self.stop.store(true, Ordering::Relaxed);
         let sent = self.task.await.unwrap();
@@ -181,7 +181,7 @@ async fn any_broker_takes_appends_and_changes_and_every_broker_shows_them() {
     for broker in &brokers {
         assert_eq!(read_all(&client(broker), "t", 3).await, all, "at {}", broker.url());
     }
-    // What one changes, the next one shows at once.
+    // A change at one broker is visible at the next one at once.
     for (number, pair) in brokers.windows(2).enumerate() {
         let bytes = 1 << (20 + number);
         let settings = Settings { retain_bytes: Some(NonZeroU64::new(bytes)), ..Settings::default() };
@@ -228,7 +228,7 @@ async fn an_owner_that_is_killed_is_followed_by_another_and_every_record_is_ther
     numbers.more(200).await;
     let owner = sees(&brokers[1], 2).await;
     assert_eq!(sees(&brokers[2], 2).await, owner, "the two that are left agree");
-    // It comes back as another broker, and reads what was stored meanwhile.
+    // It restarts as another broker, and reads the records stored meanwhile.
     brokers[0].start_again();
     sees(&brokers[0], 3).await;
     numbers.more(200).await;
@@ -268,7 +268,7 @@ async fn appends_to_an_owner_that_is_paused_go_on_elsewhere_and_every_record_is_
     signal(&brokers[0], "STOP");
     given.more(100).await;
     named.more(100).await;
-    // What is in flight there may take effect now.
+    // Requests in flight there may take effect now.
     signal(&brokers[0], "CONT");
     sees(&brokers[1], 3).await;
     given.more(100).await;
@@ -298,7 +298,7 @@ async fn a_subscription_at_a_broker_that_is_paused_goes_on_elsewhere() {
     };
     receive_until(100).await;
     signal(&brokers[0], "STOP");
-    // It may have sent what is acknowledged by now, and a batch more.
+    // It may have sent the acknowledged batches, and one more.
     let sent = numbers.acknowledged.load(Ordering::Relaxed);
     numbers.more(100).await;
     tokio::time::timeout(PATIENCE, receive_until(sent + 100)).await.unwrap();

@@ -31,7 +31,7 @@ fn command_lines(text: &str, start: &str) -> Vec<Vec<String>> {
     serving.map(|list| list[1..].to_vec()).collect()
 }
 
-/// Places for what the container has.
+/// Replacements for paths in the container.
 struct Places {
     folder: tempfile::TempDir,
     storage: String,
@@ -55,7 +55,7 @@ impl Places {
         self.folder.path().join(name)
     }
 
-    /// The value of a flag on this machine: addresses and files are others, everything else is as it is written.
+    /// The value of a flag on this machine: addresses and files are replaced, all other flags are unchanged.
     fn value(&self, flag: &str, value: &str) -> String {
         let path = |name: &str| self.path(name).to_str().unwrap().to_owned();
         match flag {

@@ -15,14 +15,14 @@ use std::process::Command;
 use support::RAWLINE;
 use tempfile::TempDir;
 
-/// Mapped files may exceed their maximum by what is being read, and by parts of the program that are used later.
+/// Mapped files may exceed their maximum by the pages being read, and by parts of the program that are used later.
 const FILE_SLACK_BYTES: u64 = 48_000_000;
 
-/// What a control group allows above the bound: the page cache, without which the broker can't work, and the kernel's
-/// buffers of sockets.
+/// The allowance of a control group above the bound: the page cache, without which the broker can't work, and the
+/// kernel's buffers of sockets.
 const CGROUP_SLACK_BYTES: u64 = 128 << 20;
 
-/// What the system calls a file system in memory.
+/// The system's name for a file system in memory.
 const TMPFS_MAGIC: i64 = 0x0102_1994;
 
 /// A control group that limits memory, for the time of a test.

@@ -66,7 +66,7 @@ async fn every_partition_has_the_same_bytes_after_kill_9_and_without_local_files
     for (topic, before) in TOPICS.iter().zip(&before) {
         assert!(partitions(&broker, topic) == *before, "{topic}");
         assert!(before.iter().all(|partition| !partition.is_empty()), "{topic}");
-        // Every line is there once, and those of a host are in one partition, in order.
+        // Every line is stored once, and the lines of a host are in one partition, in order.
         let all = by_partition(&stdout(&broker, &["consume", topic, "--format", "json"]));
         let mut lines: Vec<&str> = all.values().flatten().map(String::as_str).collect();
         let log = log(topic, 2000);
@@ -144,7 +144,7 @@ fn wrong_partitions_are_refused_with_advice() {
     }
 }
 
-/// What `rawline group show` says about a group's partitions: offset and lag.
+/// A group's partitions in `rawline group show`: offset and lag.
 fn offsets(broker: &Broker, group: &str) -> Vec<(u64, u64)> {
     let shown: Value = serde_json::from_slice(&stdout(broker, &["group", "show", group, "--json"])).unwrap();
     let offsets = shown["offsets"].as_array().unwrap().iter();

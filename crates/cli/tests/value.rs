@@ -70,7 +70,7 @@ fn a_topic_that_values_create_is_one_of_values() {
     };
     run(&["produce", "events", "--format=value"], b"{\"a\":1}\n");
     run(&["produce", "lines"], b"{\"a\":1}\n");
-    // One that is there keeps its settings.
+    // An existing topic keeps its settings.
     run(&["produce", "lines", "--format=value"], b"{\"a\":1}\n");
     let payload = |topic: &str| {
         let json: serde_json::Value = serde_json::from_str(&run(&["topic", topic, "--json"], b"")).unwrap();

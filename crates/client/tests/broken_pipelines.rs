@@ -9,7 +9,7 @@ use std::net::{TcpListener, TcpStream};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// What a server does on one connection: it receives so many appends, and sends these bytes.
+/// A server's behavior on one connection: it receives this many appends, and sends these bytes.
 type Turn = (usize, String);
 
 /// A server with a turn on each connection, in the order of connecting, that closes each connection afterwards. It

@@ -1,5 +1,5 @@
-//! Subscriptions of servers that break off, close, or send what no broker sends: nothing is lost or delivered twice,
-//! and what is wrong is an error.
+//! Subscriptions of servers that break off, close, or send invalid bytes: no record is lost or duplicated,
+//! and invalid bytes are an error.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, clippy::disallowed_methods)] // A test.
 #![allow(clippy::result_large_err)] // The callback's type is the library's.
@@ -14,7 +14,7 @@ use std::time::Duration;
 use tungstenite::Message;
 use tungstenite::handshake::server::{Request, Response};
 
-/// What a server does on a connection.
+/// A server's behavior on a connection.
 enum Step {
     Text(&'static str),
     Binary(Vec<u8>),
@@ -70,7 +70,7 @@ fn quick() -> RetryPolicy {
     RetryPolicy { wait_min: Duration::from_millis(1), ..RetryPolicy::default() }
 }
 
-/// What is delivered next, as text.
+/// The next delivery, as text.
 async fn next(subscription: &mut Subscription) -> Result<String, ClientError> {
     Ok(match subscription.next().await? {
         Delivered::Records(fetched) => {

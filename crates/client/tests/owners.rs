@@ -11,7 +11,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::time::Duration;
 
-/// Starts a broker that stores what arrives, and names this owner in its responses, which take some time. Returns its
+/// Starts a broker that records appends, and names this owner in its responses, which take some time. Returns its
 /// URL.
 fn broker(name: char, log: &Log, owner: impl Into<String>, takes: Duration) -> String {
     fake::broker(name, log, owner, takes).url.clone()
@@ -21,7 +21,7 @@ fn client(url: &str) -> Client {
     Client::new(ClientConfig { retries: RetryPolicy::NONE, ..ClientConfig::new(url) }).unwrap()
 }
 
-/// Appends a record of so many bytes that ends with this one.
+/// Appends a record of this size that ends with this byte.
 async fn append(client: &Client, topic: &str, bytes: usize, last: u8) -> Result<u64, ClientError> {
     let mut record = vec![b'-'; bytes];
     record[bytes - 1] = last;
@@ -136,7 +136,7 @@ async fn produce(client: Client, log: &Log) -> String {
 async fn a_producer_keeps_its_order_when_it_goes_to_the_owner() {
     let log = Log::default();
     let owner = broker('B', &log, "", Duration::ZERO);
-    // What is still there when the owner is known takes longer than the way to the owner.
+    // Requests that are still in flight when the owner is known take longer than those to the owner.
     let names = produce(client(&broker('a', &log, &owner, Duration::from_millis(30))), &log).await;
     let (forwarded, direct) = names.split_at(names.find('B').unwrap());
     assert!((1..=10).contains(&forwarded.len()), "{names}");

@@ -22,7 +22,7 @@ fn client(brokers: &[&Fake]) -> Client {
     Client::new(config).unwrap()
 }
 
-/// Appends a record of so many bytes.
+/// Appends a record of this size.
 async fn append(client: &Client, bytes: usize) -> Result<u64, ClientError> {
     let appended = client.append_records("t", &[bytes as u32], Bytes::from(vec![b'x'; bytes])).await?;
     Ok(appended.first_offset)

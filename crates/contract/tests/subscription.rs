@@ -24,7 +24,7 @@ fn number(value: &Value) -> u64 {
     value.as_str().unwrap().parse().unwrap()
 }
 
-/// What is wrong with a message, except for what its batches say.
+/// The error of a message, apart from its batches.
 fn check(message: &[u8], position: u64) -> Result<(), DeliveryError> {
     let (head, content) = Delivery::parse(message)?;
     head.check_position(Some(position))?;
@@ -74,7 +74,7 @@ fn wrong_messages_are_refused_with_their_reason() {
     for case in cases().iter().filter(|case| !case["error"].is_null()) {
         let (name, code) = (&case["name"], case["error"].as_str().unwrap());
         let found = check(&unhex(&case["hex"]), number(&case["position"]));
-        // The reader of the batches finds what is wrong with them.
+        // The reader of the batches reports their errors.
         if code.contains("batch_") || code == "content_offsets" {
             assert_eq!(found, Ok(()), "{name}");
             continue;

@@ -33,7 +33,7 @@ fn a_header_is_read_once_it_is_there() {
         assert_eq!(RequestHeader::read(&written[..end], 100), Ok(None), "{end} bytes");
         assert_eq!(RequestHeader::read(&written[..end], end as u64), Err(WireError::Truncated), "{end} bytes");
     }
-    // A client id that is longer than what follows, or than any.
+    // A client id that is longer than the rest, or than the limit.
     let long = [0, 3, 0, 8, 0, 0, 0, 7, 0x7f, 0xff];
     assert!(matches!(RequestHeader::read(&long, 1 << 20), Err(WireError::Length { .. })));
 }

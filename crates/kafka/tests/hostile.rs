@@ -31,7 +31,7 @@ fn apis() -> impl Iterator<Item = Api> {
     Request::APIS.iter().copied().chain([Api::Fetch])
 }
 
-/// Reads, and compares what was allocated with what may be.
+/// Reads, and compares the allocations with the limit.
 fn read(api: Api, version: i16, is_request: bool, bytes: &[u8]) -> Result<(), WireError> {
     let before = allocated().bytes;
     let found = if api == Api::Fetch {

@@ -9,7 +9,7 @@ use rawline_kafka::{Api, Request, Response, WireError, fetch, produce};
 use std::collections::BTreeSet;
 use support::{Vector, fetch_response, parts, produced, vectors};
 
-/// What is read from a request or a response, as text, and written again.
+/// A parsed request or response, as text and written again.
 fn read(api: Api, version: i16, is_request: bool, bytes: &[u8]) -> Result<(String, Vec<u8>), WireError> {
     let mut written = Vec::new();
     let text = if is_request {

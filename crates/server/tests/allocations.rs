@@ -34,7 +34,7 @@ struct Cost {
 }
 
 fn cost(mut request: impl FnMut()) -> Cost {
-    // The first requests allocate what is kept: connection buffers, the topic's segment.
+    // The first requests allocate memory that is kept: connection buffers, the topic's segment.
     for _ in 0..5 {
         request();
     }

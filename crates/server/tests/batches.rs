@@ -19,7 +19,7 @@ static COUNTING: Counting = Counting;
 /// The batches of one request, each with one empty record.
 const BATCHES: usize = 40_000;
 
-/// Mostly the object's index, which is held briefly.
+/// Maximum memory outside the pool, mostly for the object's index, which is held briefly.
 const COST_MAX: u64 = 2 << 20;
 
 fn body() -> Vec<u8> {
@@ -51,7 +51,7 @@ async fn a_response_of_many_batches_takes_bounded_memory_outside_the_pool() {
             "GET /records?topic-name=t&offset=0&max-records=0 HTTP/1.1\r\nhost: localhost\r\naccept: {form}\r\n\r\n"
         );
         let mut cost = 0;
-        // The first request allocates what is kept.
+        // The first request allocates memory that is kept.
         for _ in 0..2 {
             let before = allocated().bytes;
             stream.write_all(read.as_bytes()).await.unwrap();

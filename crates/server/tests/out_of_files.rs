@@ -54,7 +54,7 @@ async fn an_append_that_finds_no_file_descriptor_gets_503_and_succeeds_later() {
     assert_eq!(exchange(&mut stream, &[get("/health").as_bytes()]).await.unwrap().0, 200);
 
     drop(files);
-    // The journal may still be settling what became of the last one.
+    // The journal may still be resolving the outcome of the last one.
     loop {
         match append(&mut stream, "new").await {
             (201, _) => break,

@@ -29,8 +29,8 @@ const _: () = assert!(READ_OBJECTS_MAX < OBJECTS && 2 * OBJECTS < DISK_MERGE_OBJ
 /// Readers at once.
 const READERS: u64 = 128;
 
-/// What each may take outside the pool in bytes: 56 of each of 1,024 pieces that were read, and a connection with its
-/// tasks and buffers. Neither depends on the number of objects.
+/// Maximum memory of each outside the pool in bytes: 56 of each of 1,024 pieces that were read, and a connection with
+/// its tasks and buffers. Neither depends on the number of objects.
 const READER_BYTES_MAX: u64 = 1024 * 56 + (32 << 10);
 
 /// What those whose responses are being made take together: two at a time whose batches are converted, 2 MB here, or 32
@@ -67,7 +67,7 @@ async fn readers_that_do_not_read_take_bounded_memory() {
         let fetch = client.request(Api::Fetch.key(), 4, &fetch_body(topic, 0, 50 << 20, 0));
         requests.push((format!("a Fetch of {topic}"), server.kafka, fetch, BATCHES_BYTES_MAX));
     }
-    // What is kept is allocated, such as caches.
+    // Kept memory is allocated first, such as caches.
     for (_, address, request, _) in &requests {
         drop(ask(*address, request, 2).await);
         server.wait_for_buffers();
@@ -113,7 +113,7 @@ async fn fill(server: &Served) {
     }
 }
 
-/// Readers with a response that they don't read, beyond what the system takes.
+/// Readers with an unread response, beyond the system's buffers.
 async fn ask(address: SocketAddr, request: &[u8], count: u64) -> Vec<TcpStream> {
     let mut readers = Vec::new();
     for _ in 0..count {

@@ -1,5 +1,5 @@
-//! What the fuzzers run: ordinary functions from any bytes to a panic if a promise is broken. `tests/fuzz.rs` runs them
-//! on seeded bytes, the drivers in `fuzz/` on bytes that cargo-fuzz finds.
+//! Bodies of the fuzzers: ordinary functions of any bytes, which panic if a promise is broken. `tests/fuzz.rs` runs
+//! them on seeded bytes, the drivers in `fuzz/` on bytes that cargo-fuzz finds.
 
 #![allow(dead_code, clippy::unwrap_used, clippy::indexing_slicing)]
 
@@ -18,7 +18,7 @@ const LIMITS: Limits = Limits { batch_bytes_max: 1 << 16, records_max: 1 << 12, 
 /// Batches up to the first error, and that error.
 pub type Outcome = (Vec<BatchMeta>, Option<BatchError>);
 
-/// What [`Batches`] says of a stream, as [`Checker`] would say it.
+/// The result of [`Batches`] for a stream, in the form of [`Checker`]'s.
 pub fn parsed(bytes: &[u8], limits: &Limits) -> Outcome {
     let mut metas = Vec::new();
     let mut position = 0;
@@ -44,7 +44,7 @@ pub fn parsed(bytes: &[u8], limits: &Limits) -> Outcome {
     (metas, error)
 }
 
-/// What [`Checker`] says of a stream in these pieces.
+/// The result of [`Checker`] for a stream in these pieces.
 pub fn checked<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, limits: &Limits) -> Outcome {
     let mut checker = Checker::new(*limits);
     for piece in pieces {
@@ -73,7 +73,7 @@ pub fn parse(input: &[u8]) {
     }
 }
 
-/// Batches that are valid, and what becomes of them: the first 8 bytes of the input choose the batches, each 3 more
+/// Valid batches, some of them changed: the first 8 bytes of the input choose the batches, each 3 more
 /// overwrite a byte (position, position, value), and an odd first byte has the checksum of the first batch put right.
 pub fn mutate(input: &[u8]) {
     let Some((&seed, changes)) = input.split_first_chunk::<8>() else { return };

@@ -17,7 +17,7 @@ const ALL_CODECS: &[RecordCodec] =
 pub const HEADERS: [(&[u8], Option<&[u8]>); 4] =
     [(b"trace", Some(b"00-4bf92f3577b34da6a3ce929d0e0e4736")), (b"", Some(b"")), (b"\xff", None), (b"trace", None)];
 
-/// Any bytes: after a header, as records, and as what each codec makes.
+/// Any bytes: after a header, as records, and as the output of each codec.
 pub fn any(input: &[u8]) {
     let Some((front, section)) = input.split_first_chunk::<RECORD_BATCH_HEADER_BYTES>() else { return };
     let mut random = Rng::with_seed(u64::from(crc32c(input)));
@@ -32,7 +32,7 @@ pub fn any(input: &[u8]) {
     }
 }
 
-/// Valid batches, some of whose bytes are changed as [`super::mutate`] says.
+/// Valid batches, some of whose bytes [`super::mutate`] changes.
 pub fn mutate(input: &[u8]) {
     let Some((&seed, changes)) = input.split_first_chunk::<8>() else { return };
     let mut random = Rng::with_seed(u64::from_le_bytes(seed));
@@ -88,7 +88,7 @@ fn whole(header: &RecordBatchHeader, section: &[u8]) -> Vec<u8> {
     batch
 }
 
-/// A valid batch: its header, and what follows it.
+/// A valid batch: its header, and the rest.
 pub fn sample(codec: RecordCodec, random: &mut Rng) -> (RecordBatchHeader, Vec<u8>) {
     let mut builder = RecordBatchBuilder::new(codec, LIMITS);
     for _ in 0..random.u8(1..=20) {

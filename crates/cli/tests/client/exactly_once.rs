@@ -16,7 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 const RECORDS: u64 = 3_000;
 
-/// Passes on what clients send, and cuts the connection instead of every third response. Returns its address, and
+/// Forwards clients' bytes, and closes the connection instead of every third response. Returns its address, and
 /// counts the cuts.
 async fn cutting_proxy(broker: SocketAddr) -> (SocketAddr, Arc<AtomicU64>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -235,7 +235,7 @@ async fn a_new_instance_of_a_named_producer_fences_the_older_ones_everywhere() {
     is(&open(&"x".repeat(201)).await, "400", "producer_name");
 }
 
-/// What the first instance had in flight is stored before the second one's first record, or never.
+/// Appends that the first instance had in flight are stored before the second one's first record, or never.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_producer_takes_over_from_an_earlier_instance_of_its_name() {
     let bucket = s3_server::bucket().await;

@@ -17,7 +17,7 @@ fn lively() -> GroupConfig {
     GroupConfig { session: Duration::from_secs(6), ..GroupConfig::default() }
 }
 
-/// Commits only what the test asks for.
+/// Commits only explicitly.
 fn manual() -> GroupConfig {
     GroupConfig { commit_interval: None, ..lively() }
 }
@@ -40,7 +40,7 @@ async fn append(client: &Client, topic: &str, partition: u32, records: u64) {
 /// Offsets by partition.
 type Read = BTreeMap<u32, Vec<u64>>;
 
-/// Reads so many records.
+/// Reads this many records.
 async fn read(consumer: &mut GroupConsumer, count: usize, found: &mut Read) {
     let mut left = count;
     while left > 0 {
@@ -58,7 +58,7 @@ async fn idle(consumer: &mut GroupConsumer, time: Duration) {
     assert!(read.is_err(), "{read:?}");
 }
 
-/// Waits until the group has so many members, each with a share.
+/// Waits until the group has this many members, each with a share.
 async fn shared_by(client: &Client, consumers: &mut [&mut GroupConsumer]) {
     let count = consumers.len();
     for _ in 0..100 {
@@ -105,7 +105,7 @@ async fn members_share_partitions_and_the_next_one_goes_on_where_the_last_one_wa
     let mut rest = Read::new();
     read(&mut one, 4, &mut rest).await;
     assert!(rest.len() == 4 && rest.values().all(|offsets| *offsets == [3]), "{rest:?}");
-    // What it got last may not be processed.
+    // The records returned last may not be processed.
     one.leave().await.unwrap();
     assert_eq!(committed(&client).await.iter().map(|(.., lag)| lag).sum::<u64>(), 1);
     let mut last = consumer(&client, lively());
@@ -153,7 +153,7 @@ async fn a_member_that_hangs_loses_its_partitions_and_comes_back() {
     let mut found = Read::new();
     read(&mut hanging, 2, &mut found).await;
     let mut other = consumer(&client, lively());
-    // Only when the first one is no member any more.
+    // Only when the first one isn't a member any more.
     let mut again = Read::new();
     read(&mut other, 2, &mut again).await;
     assert_eq!(found, again);
@@ -220,7 +220,7 @@ async fn topics_may_be_created_later_and_deleted_records_are_skipped() {
     assert!(offsets.iter().all(|offset| offset.topic == "u"), "{offsets:?}");
 }
 
-/// Where a member began is committed, so that the next one doesn't begin at what is latest then.
+/// A member's start is committed, so that the next member doesn't begin at a later end.
 #[tokio::test]
 async fn records_that_arrive_between_two_members_are_not_skipped() {
     let broker = broker(&[]);

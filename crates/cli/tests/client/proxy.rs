@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use tokio::net::{TcpListener, TcpStream};
 
-/// Passes on what clients and the broker send.
+/// Forwards the bytes of clients and the broker.
 pub struct Proxy {
     address: SocketAddr,
     counts: Arc<Counts>,

@@ -7,7 +7,7 @@ use rawline_testkit::s3_server::{Bucket, bucket};
 
 const BALANCER: [&str; 2] = ["--advertise", "http://balancer.example:51313"];
 
-/// What a broker prints that doesn't start.
+/// The output of a broker that doesn't start.
 fn refused(bucket: &Bucket, flags: &[&str]) -> String {
     let (storage, cache) = (format!("s3://{}/events", bucket.name), bucket.cache_dir());
     let place = ["--storage", &storage, "--cache-dir", cache.to_str().unwrap(), "--listen", "127.0.0.1:0"];

@@ -1,4 +1,4 @@
-//! What a broker that doesn't own a topic's journal says of its end: never less than what the owner has acknowledged.
+//! The end of a topic at a broker that doesn't own its journal: never below the owner's acknowledged records.
 
 use super::{client, sees, start_with};
 use rawline_testkit::process::Broker;
@@ -13,7 +13,7 @@ fn one_partition(topic: &str, fields: &[u8]) -> Vec<u8> {
     [&1_u32.to_be_bytes()[..], &name, &1_u32.to_be_bytes(), &0_u32.to_be_bytes(), fields].concat()
 }
 
-/// Sends a request to a broker's port for Kafka's clients, and returns what follows the topic's name in the response.
+/// Sends a request to a broker's port for Kafka's clients, and returns the part of the response after the topic's name.
 fn ask(stream: &mut TcpStream, (api, version): (u16, u16), topic: &str, body: &[u8]) -> Vec<u8> {
     let head = [&api.to_be_bytes()[..], &version.to_be_bytes(), &7_u32.to_be_bytes(), &[0xFF, 0xFF]].concat();
     stream.write_all(&((head.len() + body.len()) as u32).to_be_bytes()).unwrap();

@@ -13,7 +13,8 @@ use std::time::Duration;
 /// Names of topics in the journals 0, 1 and 2.
 const TOPICS: [&str; 3] = ["b", "a", "c"];
 
-/// Who owns the journals, by address, once this broker sees so many live ones that own all of them, each its share.
+/// The owners of the journals, by address, once this broker sees this many live ones that own all journals, each its
+/// share.
 async fn owners(broker: &Broker, count: usize) -> BTreeMap<u32, String> {
     let client = client(broker);
     eventually(&format!("{} sees owners", broker.url()), || async {
@@ -191,12 +192,12 @@ async fn the_journal_of_a_broker_that_is_killed_moves_and_no_other() {
     let after = agreed(&left).await;
     assert_eq!((&after[&0], &after[&2]), (&before[&0], &before[&2]), "only the journal 1 has moved");
 
-    // It comes back as another broker, and gets its share again.
+    // It restarts as another broker, and gets its share again.
     brokers[killed].start_again();
     let again = agreed(&all(&brokers)).await;
     assert_eq!(again.values().collect::<BTreeSet<_>>().len(), 3, "{again:?}");
     let moved = after.iter().filter(|(journal, owner)| again[journal] != **owner).count();
-    // One, unless it didn't hear from one of the others in time at first, and took over what that one owned.
+    // One, unless the check of another broker timed out at first, and it took over that one's journals.
     assert!((1..3).contains(&moved), "{after:?}, then {again:?}");
     for (_, numbers) in &numbers {
         numbers.more(100).await;

@@ -1,4 +1,4 @@
-//! Keys with grants: what each may do over HTTP, how the file changes, what the audit log has, and quotas.
+//! Keys with grants: their rights over HTTP, changes of the file, the audit log, and quotas.
 
 use crate::broker::{Broker, RAWLINE, batch};
 use crate::client::*;
@@ -148,7 +148,7 @@ fn numbered(codec: Codec, record: &[u8], id: u64, sequence: u64) -> Vec<u8> {
     bytes
 }
 
-/// What is appended in the name of a producer needs the grant for that name, not only for the topic.
+/// An append in the name of a producer needs the grant for that name, not only for the topic.
 #[test]
 fn an_append_with_the_id_of_a_named_producer_needs_the_grant_for_its_name() {
     let keys = Keys::new();
@@ -272,7 +272,7 @@ fn a_read_that_waits_does_not_outlive_its_key() {
     let joined = join(&admin).receive();
     let member = joined.assert_status(200).json()["member"].as_str().unwrap().to_owned();
     waiting.extend([(join(&changed), 403), (join(&removed), 401)]);
-    // What is sent after them finds them waiting.
+    // Later requests find them waiting.
     get(&broker, &admin, "/health").assert_status(200);
     let (is_removed, _, error) = keys.rawline(&["key", "remove", "removed"]);
     assert!(is_removed, "{error}");
@@ -360,7 +360,7 @@ fn subscriptions_and_tickets_have_the_grants_of_their_key() {
     }
     let target = format!("/subscribe?topic-prefix=&ticket={}", ticket(&writer));
     get(&broker, "", &target).assert_error(403, "grant_missing");
-    // What is delivered of all topics.
+    // The deliveries of all topics.
     let mut command = broker.rawline(&["subscribe", "--prefix", "", "--from", "first", "--max-records", "3"]);
     command.args(["--api-key", &reader, "--format", "json"]);
     let output = process::run(command, b"");

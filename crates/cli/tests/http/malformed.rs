@@ -100,7 +100,7 @@ fn heads_have_a_limit() {
 #[test]
 fn content_length_with_chunked_takes_the_chunks_and_closes() {
     let broker = Broker::start(&[]);
-    // Read by its length, the body would end early, and what follows would be a request.
+    // Read by its length, the body would end early, and the rest would be a request.
     let lengths =
         ["content-length: 3\r\ntransfer-encoding: chunked", "transfer-encoding: chunked\r\ncontent-length: 3"];
     for (stored, lengths) in (0..).zip(lengths) {

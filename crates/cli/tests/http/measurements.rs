@@ -11,7 +11,7 @@ use std::net::SocketAddr;
 /// 2014-04-10T00:00:00Z in seconds.
 const BEGIN: i64 = 1_397_088_000;
 
-/// Text that must be shown as it is.
+/// Text that must be shown unchanged.
 const HOSTILE: &str = "<script>alert(1)</script>\u{202e}\"\\,";
 
 fn get(address: SocketAddr, path: &str, query: &[(&str, &str)]) -> Answer {
@@ -165,7 +165,7 @@ fn queries_that_have_no_answer_say_why() {
         get(broker.address, &target, &[(parameter, "cpu")]).assert_error(400, "topic_name_missing");
     }
     get(broker.address, "/measurements/query", &[("topic-name", "cloud")]).assert_error(400, "query_missing");
-    // It stays within the storage, and names no topic that it wasn't asked for.
+    // It stays within the storage, and names no other topic.
     for topic in ["none", "../.measure/cloud", ".."] {
         let answer = query(broker.address, topic, "cpu.load", &[]);
         answer.assert_error(404, "measurements_not_found");

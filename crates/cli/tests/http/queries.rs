@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Responds to `fast` with its metrics; says of `full` that its storage is; never responds to others.
+/// Responds to `fast` with its metrics, and to `full` with the error of a full storage; never responds to others.
 #[derive(Debug, Default)]
 struct Source {
     running: Arc<AtomicUsize>,

@@ -14,7 +14,7 @@ fn trim(broker: &Broker, before: u64) -> Answer {
     broker.post(&format!("/trim?topic-name=t&before={before}"), JSON, b"")
 }
 
-/// Checks every way to read: below `first` it is named, from there to `next` the records are there.
+/// Checks every way to read: below `first` the error names it, from there to `next` records are returned.
 fn assert_extent(broker: &Broker, first: u64, next: u64) {
     let topic = broker.get("/topic?topic-name=t").json();
     assert_eq!((&topic["first_offset"], &topic["next_offset"]), (&first.into(), &next.into()));

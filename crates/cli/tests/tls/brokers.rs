@@ -99,7 +99,7 @@ async fn brokers_that_want_certificates_of_clients_accept_each_other_by_their_ca
     let bucket = bucket().await;
     let (brokers, clients) = (Authority::new(), Authority::new());
     let flags = ["--tls-client-ca", clients.file.to_str().unwrap()];
-    // Theirs are none that the authority of clients has signed.
+    // Their certificates aren't signed by the authority of clients.
     let running = [(); 2].map(|()| start(&bucket, &brokers.broker(), &flags));
     let pair = clients.issue(&["client"], |_| {});
     let connect = |broker: &Broker| client_with(&broker.url(), &brokers, Some(&pair));
@@ -107,7 +107,7 @@ async fn brokers_that_want_certificates_of_clients_accept_each_other_by_their_ca
     assert_eq!(owners[0], owners[1]);
     for broker in &running {
         connect(broker).append_records("t", &[1], vec![7].into()).await.unwrap();
-        // A broker's certificate that is on no card is no client's.
+        // A broker's certificate without a card isn't accepted as a client's.
         client_with(&broker.url(), &brokers, Some(&brokers.broker())).health().await.unwrap_err();
     }
     assert_eq!(connect(&running[0]).topic("t").await.unwrap().next_offset, 2);

@@ -54,7 +54,7 @@ async fn garbage_on_a_tls_port_costs_a_connection_and_never_the_broker() {
         // The broker may have closed it.
         let _ = stream.write_all(&garbage(&mut random, &hello));
         if number % 10 == 0 {
-            // Not only what is sent and closed at once.
+            // Not only bytes that are sent before an immediate close.
             let _ = stream.shutdown(std::net::Shutdown::Write);
             wire::exchange(&mut stream, b"");
         }

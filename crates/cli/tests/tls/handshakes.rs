@@ -1,4 +1,4 @@
-//! Who may connect: certificates of clients, slow handshakes, what is spoken within TLS.
+//! Connections over TLS: certificates of clients, slow handshakes, the protocol within TLS.
 
 use crate::certificates::Authority;
 use crate::{broker, client, client_with, support, wire};
@@ -80,7 +80,7 @@ fn kafkas_protocol_is_spoken_over_tls() {
     assert_eq!(response[4..], [0, 0, 0, 7, 0, 0]);
 }
 
-/// Where the broker says that it listens for Kafka's clients.
+/// The broker's printed address for Kafka's clients.
 pub fn kafka_address(printed: &str) -> std::net::SocketAddr {
     let line = printed.lines().find_map(|line| line.split_once("listening for Kafka's clients on "));
     line.unwrap().1.trim().parse().unwrap()

@@ -36,7 +36,7 @@ fn stored(address: std::net::SocketAddr, authority: &Authority, topic: &str, end
             |name: &str| head.lines().find_map(|line| line.strip_prefix(name)).unwrap().parse::<u64>().unwrap();
         assert_eq!(header("content-length: "), body.len() as u64);
         assert_eq!(header("rawline-next-offset: "), end);
-        // A response may have a part of what there is: that of a busy broker, what is in the page cache.
+        // A response may have a part of the records: a busy broker returns those in the page cache.
         offset += records_of(body).len() as u64;
         all.extend_from_slice(body);
     }

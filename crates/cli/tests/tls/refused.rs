@@ -1,4 +1,4 @@
-//! What users read when a connection can't work: it says what to do.
+//! Error messages of failing connections: they say what to do.
 
 use crate::certificates::Authority;
 use crate::handshakes::kafka_address;

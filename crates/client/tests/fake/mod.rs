@@ -1,4 +1,4 @@
-//! A broker that stores nothing: it notes what arrives, and can be slow, or paused as a stopped process is.
+//! A broker that stores nothing: it records received appends, and can be slow, or paused like a stopped process.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// What all brokers have received: each one's name, and the last byte of a record.
+/// The appends that all brokers have received: each one's name, and the last byte of a record.
 pub type Log = Arc<Mutex<Vec<(char, u8)>>>;
 
 /// A broker, as its tests see it.
@@ -27,7 +27,7 @@ struct Store {
     takes: Duration,
 }
 
-/// Starts a broker that stores what arrives, and names this owner in its responses, which take some time.
+/// Starts a broker that records appends, and names this owner in its responses, which take some time.
 pub fn broker(name: char, log: &Log, owner: impl Into<String>, takes: Duration) -> Arc<Fake> {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

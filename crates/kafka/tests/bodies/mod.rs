@@ -1,4 +1,4 @@
-//! What the fuzzers run.
+//! Bodies of the fuzzers.
 
 #![allow(dead_code, clippy::unwrap_used, clippy::indexing_slicing)]
 
@@ -7,8 +7,8 @@ use rawline_kafka::produce::{Event, ProduceReader};
 use rawline_kafka::sasl::{PlainMessage, ScramFinal, ScramFirst};
 use rawline_kafka::{Api, Request, Response, fetch};
 
-/// Any bytes as what follows the length: a header; and as a request and a response, whose API and version the first two
-/// bytes choose. What is read is written and read again.
+/// Any bytes after the length: a header; and as a request and a response, whose API and version the first two
+/// bytes choose. Parsed messages are written and read again.
 pub fn read(input: &[u8]) {
     let _ = RequestHeader::read(input, input.len() as u64);
     let [api, version, body @ ..] = input else { return };
@@ -40,7 +40,7 @@ fn response(api: Api, version: i16, body: &[u8]) {
     assert_eq!(Response::read(api, version, &written), Ok(response));
 }
 
-/// The pieces are as long as the first byte says.
+/// The first byte is the length of the pieces.
 fn produce(version: i16, body: &[u8]) {
     let step = usize::from(body.first().copied().unwrap_or_default()) + 1;
     let mut reader = ProduceReader::new(version, body.len() as u64).unwrap();
@@ -59,7 +59,7 @@ fn produce(version: i16, body: &[u8]) {
     }
 }
 
-/// Any bytes as a message of PLAIN and of SCRAM: what is read makes up the message.
+/// Any bytes as a message of PLAIN and of SCRAM: the parsed parts make up the message.
 pub fn authenticate(input: &[u8]) {
     if let Ok(PlainMessage { authorization, user, password }) = PlainMessage::read(input) {
         assert_eq!([authorization, user, password].join("\0").as_bytes(), input);

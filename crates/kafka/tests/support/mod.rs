@@ -1,4 +1,4 @@
-//! What the tests share, those of `fuzz/oracle` too.
+//! Helpers that the tests share, those of `fuzz/oracle` too.
 
 #![allow(dead_code, clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -7,7 +7,7 @@ use rawline_kafka::fetch::{self, FetchedPartition};
 use rawline_kafka::produce::{Event, ProduceHead, ProduceReader, Produced, TopicRef};
 use serde_json::Value as Json;
 
-/// The bytes that a text in hexadecimal stands for.
+/// The bytes of a text in hexadecimal.
 pub fn unhex(text: &str) -> Vec<u8> {
     assert!(text.len().is_multiple_of(2), "{text}");
     (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
@@ -23,7 +23,7 @@ pub struct Vector {
     pub versions: Vec<i16>,
     /// The body.
     pub bytes: Vec<u8>,
-    /// What is read from it.
+    /// The parsed form.
     pub text: String,
 }
 
@@ -78,7 +78,7 @@ pub fn topic(version: i16, number: u8) -> TopicRef {
     if version >= 13 { TopicRef::Id([number + 1; 16]) } else { TopicRef::Name(format!("topic-{number}")) }
 }
 
-/// What a Produce response says: one partition that was stored, one that was refused.
+/// A Produce response: one stored partition, one refused.
 pub fn produced(version: i16) -> Vec<(TopicRef, Vec<Produced>)> {
     let stored = Produced { partition: 5, error: 0, first_offset: 1 << 40, log_first_offset: 7, message: None };
     let message = Some("not like this".to_owned());
@@ -86,7 +86,7 @@ pub fn produced(version: i16) -> Vec<(TopicRef, Vec<Produced>)> {
     vec![(topic(version, 1), vec![stored, refused]), (topic(version, 2), Vec::new())]
 }
 
-/// What a Fetch response says: partitions with and without records, and one with an error.
+/// A Fetch response: partitions with and without records, and one with an error.
 pub fn fetched(version: i16) -> Vec<(TopicRef, Vec<FetchedPartition>)> {
     let found = |partition, records_bytes| FetchedPartition {
         partition,

@@ -65,7 +65,7 @@ async fn fetched(client: &mut Client, offset: u64) -> (u64, BTreeMap<u64, Vec<u8
     (next_offset, found)
 }
 
-/// What a client finds that reads from `offset` to the end.
+/// The records of a client that reads from `offset` to the end.
 async fn all(client: &mut Client, offset: u64, end_offset: u64) -> BTreeMap<u64, Vec<u8>> {
     let (mut at, mut records) = (offset, BTreeMap::new());
     while at < end_offset {

@@ -100,7 +100,7 @@ async fn a_full_disk_asks_producers_to_wait_and_passes() {
     assert_eq!(append(&server, "one").await.0, 201);
     disk.set(&disk.is_full, true);
     for _ in 0..3 {
-        // Longer than what is allocated.
+        // Longer than the allocated part.
         let (status, text) = append(&server, &"x".repeat(1 << 20)).await;
         assert_eq!(status, 503, "{text}");
         assert!(text.contains("\"store_unavailable\"") && text.contains("retry-after: "), "{text}");
@@ -126,7 +126,7 @@ async fn a_failed_write_is_not_stored_and_says_what_to_check() {
         assert!(text.contains("check the disk"), "{text}");
     }
     disk.set(&disk.fails_writes, false);
-    // A journal may still be finding out what became of the last one.
+    // A journal may still be resolving the outcome of the last one.
     while append(&server, "three").await.0 != 201 {}
     assert_eq!(record(&server, 1).await.as_deref(), Some("three"));
 }
@@ -144,7 +144,7 @@ async fn after_a_failed_sync_nothing_is_appended_until_a_restart() {
         assert!(text.contains("until the broker is restarted"), "{text}");
     };
     refused(append(&server, "two").await);
-    // The kernel may take the pages for clean now: that syncs succeed again says nothing.
+    // The kernel may have marked the pages as clean: successful syncs prove nothing.
     disk.set(&disk.fails_syncs, false);
     let writes = disk.writes.load(Ordering::SeqCst);
     for _ in 0..3 {
@@ -157,7 +157,7 @@ async fn after_a_failed_sync_nothing_is_appended_until_a_restart() {
     assert!(failed_journals(&server).await > before);
     drop(server);
     let server = serve(reopen(dir.path()).await).await;
-    // What the failed sync was to store may be there or not.
+    // The appends of the failed sync may be stored or not.
     let second = record(&server, 1).await;
     assert!(second.is_none() || second.as_deref() == Some("two"), "{second:?}");
     let next = 1 + u64::from(second.is_some());

@@ -275,7 +275,7 @@ async fn a_client_learns_what_there_is() {
     let Response::Metadata(found) = client.call(9, asked).await else { panic!() };
     let errors: Vec<_> = found.topics.iter().map(|topic| topic.error_code).collect();
     assert_eq!(errors, [ErrorCode::InvalidTopicException, ErrorCode::UnknownTopicOrPartition].map(i16::from));
-    // A short name may stand for many partitions: repeated, it is answered once.
+    // A topic may have many partitions: a duplicate name gets one response.
     let again = MetadataRequestTopic { name: Some("one".to_owned()), ..MetadataRequestTopic::default() };
     let asked = MetadataRequest { topics: Some(vec![again; 1_000]), ..MetadataRequest::default() };
     let Response::Metadata(found) = client.call(9, asked).await else { panic!() };

@@ -198,7 +198,7 @@ async fn a_producers_id_is_refused_with_another_transactional_id() {
     assert_eq!(theirs, (0, 2));
 }
 
-/// A group shows no topic that a key doesn't see: not to its members, and not to those who describe it.
+/// A group shows no topic that a key doesn't see: not to its members, and not in descriptions.
 #[tokio::test]
 async fn groups_show_only_topics_that_a_key_sees() {
     let grants = Grants { read: patterns(&["a-*"]), groups: patterns(&["g*"]), ..Grants::default() };
@@ -291,7 +291,7 @@ async fn a_fetch_that_waits_does_not_outlive_its_key() {
     following.abort();
 }
 
-/// As in Kafka: what isn't exactly an append that is stored is out of order, and clients don't take it for stored.
+/// As in Kafka: an append that isn't an exact duplicate is out of order, and clients don't consider it stored.
 #[tokio::test]
 async fn a_batch_that_is_stored_in_part_or_with_other_records_is_out_of_order() {
     let (server, _key, _folder) = served(Grants::default(), QuotaLimits::default()).await;
@@ -324,7 +324,7 @@ async fn a_batch_that_is_stored_in_part_or_with_other_records_is_out_of_order() 
     assert_eq!(produce(&records(0, 3)).await, order, "too long ago to compare");
 }
 
-/// An API whose handler doesn't ask for grants shows itself here: a key without any gets an error, or nothing.
+/// Finds APIs whose handlers don't check grants: a key without any gets an error, or nothing.
 #[tokio::test]
 async fn every_api_refuses_a_key_without_grants() {
     let (server, key, _folder) = served(Grants::default(), QuotaLimits::default()).await;

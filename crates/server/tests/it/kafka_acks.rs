@@ -42,7 +42,7 @@ async fn a_refusal_of_records_without_acknowledgement_closes_the_connection() {
             let mut client = Client::connect(&server).await;
             expect_closed(&mut client, &produce_body(topic, 0, records)).await;
         }
-        // What is appended leaves the connection open.
+        // A stored append leaves the connection open.
         let request = client.request(Api::Produce.key(), 3, &produce_body("t", 0, &good));
         client.stream.write_all(&request).await.unwrap();
         let body = client.exchange(Api::Produce, 3, &produce_body("t", 1, &good)).await;

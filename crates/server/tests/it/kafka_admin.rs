@@ -58,7 +58,7 @@ async fn created(client: &mut Client, name: &str, partitions: i32) {
     assert_eq!((created[0].error_code, &created[0].error_message), (0, &None));
 }
 
-/// What the broker says about a topic over HTTP; `None` if it doesn't exist.
+/// The description of a topic over HTTP; `None` if it doesn't exist.
 async fn info(server: &Served, name: &str) -> Option<serde_json::Value> {
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     let request = get(&format!("/topic?topic-name={name}"));
@@ -131,7 +131,7 @@ async fn topics_are_created_as_clients_ask() {
     let partitions: Vec<_> = found.iter().map(|topic| (topic.error_code, topic.num_partitions)).collect();
     assert_eq!(partitions, [(0, 1), (0, 1), (0, 2), (0, TOPIC_PARTITIONS_MAX as i32)]);
     assert_eq!(info(&server, "unlimited").await.unwrap()["retain_hours"], serde_json::Value::Null);
-    // What is only checked isn't created, and what exists isn't created again.
+    // A dry run creates nothing, and an existing topic isn't created again.
     let both = vec![topic("new", 1), topic("one", 1)];
     for validate_only in [true, false] {
         let found = create(&mut client, both.clone(), validate_only).await;
@@ -499,7 +499,7 @@ async fn all_settings_are_replaced() {
             assert_eq!((found.error_code, found.error_message, found.resource_name.as_str()), (0, None, "t"));
             assert_eq!(setting(&mut client, "t", "retention.ms").await.0 == value, !validate_only);
         }
-        // What isn't mentioned has its default.
+        // Other settings have their defaults.
         assert_eq!(setting(&mut client, "t", "retention.bytes").await, ("-1".to_owned(), FROM_DEFAULT));
     }
     for (request, code, part) in [
@@ -625,7 +625,7 @@ async fn a_topic_takes_batches_up_to_its_own_limit() {
     assert_eq!(status, 201);
 }
 
-/// What clients may do: everything.
+/// The authorized operations: all.
 const TOPIC_OPERATIONS: i32 = 0b1101_1111_1000;
 const BROKER_OPERATIONS: i32 = 0b1_1111_1010_0000;
 

@@ -23,7 +23,7 @@ fn code(error: ErrorCode) -> i16 {
     error.into()
 }
 
-/// What a member sends that knows nothing.
+/// The first heartbeat of a member.
 fn joining(member: &str, topics: &[&str]) -> ConsumerGroupHeartbeatRequest {
     ConsumerGroupHeartbeatRequest {
         group_id: GROUP.to_owned(),
@@ -35,7 +35,7 @@ fn joining(member: &str, topics: &[&str]) -> ConsumerGroupHeartbeatRequest {
     }
 }
 
-/// A sign of a member, with what it reads.
+/// A heartbeat of a member, with its partitions.
 fn sign(member: &str, epoch: i32, owned: Option<&[ConsumerGroupTopicPartitions]>) -> ConsumerGroupHeartbeatRequest {
     ConsumerGroupHeartbeatRequest {
         member_epoch: epoch,
@@ -147,7 +147,7 @@ async fn members_share_partitions() {
     let (_, share) = beat(&mut client, sign("y", 2, None)).await;
     assert_eq!(share.unwrap()[0].partitions, [2, 3]);
 
-    // A commit that was sent before the member knew of the epoch counts for what it still has.
+    // A commit that was sent before the member knew of the epoch is valid for its remaining partitions.
     assert_eq!(commit_of(&mut client, 9, "x", 1, 0).await, 0);
     assert_eq!(commit_of(&mut client, 9, "x", 1, 2).await, code(ErrorCode::StaleMemberEpoch));
     assert_eq!(commit_of(&mut client, 9, "y", 1, 2).await, code(ErrorCode::StaleMemberEpoch));

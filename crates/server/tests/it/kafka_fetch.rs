@@ -141,7 +141,7 @@ async fn the_end_of_a_transaction_ends_the_wait_of_those_who_read_what_is_commit
         assert_eq!(transactions::produce(&mut producer, version, name, "t", &records).await, (0, offset));
         let found = received(&mut dirty).await.partitions;
         assert_eq!((found[1].next_offset, found[1].stable_offset), (offset + 3, offset), "{found:?}");
-        // Those who read what is committed wait on, and see the end at once.
+        // Readers of committed records keep waiting, and see the end at once.
         assert_eq!(transactions::end(&mut producer, 5, instance, committed).await.0, 0);
         let found = received(&mut reader).await.partitions;
         assert_eq!((found[1].next_offset, found[1].stable_offset), (offset + 4, offset + 4), "{found:?}");

@@ -92,7 +92,7 @@ async fn commit(client: &mut Client, request: OffsetCommitRequest) -> i16 {
     call!(client, OffsetCommit, 9, request).topics[0].partitions[0].error_code
 }
 
-/// What the group has committed: topic, partition, offset and what was committed with it.
+/// The group's committed offsets: topic, partition, offset and metadata.
 async fn committed(client: &mut Client) -> Vec<(String, i32, i64, String)> {
     let group = OffsetFetchRequestGroup { group_id: GROUP.to_owned(), topics: None, ..Default::default() };
     let request = OffsetFetchRequest { groups: vec![group.clone(), group], ..OffsetFetchRequest::default() };
@@ -274,7 +274,7 @@ async fn members_go_on_after_a_restart() {
     assert_eq!(call!(client, SyncGroup, 5, sync_request(&joined, &[])).assignment, Bytes::from("share"));
     let status = described(&mut client).await;
     assert_eq!((status.group_state.as_str(), status.members.len()), ("Stable", 1));
-    // It leaves, and the group is deleted: what it knows is old to the next member.
+    // It leaves, and the group is deleted: its epoch is outdated for the next member.
     let leaving = LeavingMember { member_id: member, ..LeavingMember::default() };
     let leave =
         LeaveGroupRequest { group_id: GROUP.to_owned(), members: vec![leaving], ..LeaveGroupRequest::default() };
@@ -305,7 +305,7 @@ async fn a_broker_that_stops_does_not_wait_for_members() {
     assert_eq!(joined.error_code, code(ErrorCode::CoordinatorNotAvailable));
 }
 
-/// Clients that reset a group commit -1 or -2, and find what they have committed, as with Kafka: consumers then begin
+/// Clients that reset a group commit -1 or -2, and read it back, as with Kafka: consumers then begin
 /// where they begin without an offset.
 #[tokio::test]
 async fn negative_offsets_are_kept_as_kafka_keeps_them() {

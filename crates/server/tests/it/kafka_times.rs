@@ -77,7 +77,7 @@ async fn list(client: &mut Client, wanted: &[i64]) -> Vec<(i64, i64)> {
     partitions.map(|found| (found.offset, found.timestamp)).collect()
 }
 
-/// What a look at each record finds.
+/// The result of a search through all records.
 fn expected(times: &[i64], wanted: i64) -> (i64, i64) {
     let found = times.iter().position(|time| *time >= wanted);
     found.map_or((-1, -1), |offset| (offset as i64, times[offset]))

@@ -41,7 +41,7 @@ async fn created(client: &mut Client, name: &str, validate_only: bool) -> Uuid {
     created.topic_id
 }
 
-/// What Metadata says of topics: error, name, id, number of partitions.
+/// Topics in Metadata: error, name, id, number of partitions.
 async fn metadata(
     client: &mut Client,
     version: i16,

@@ -1,4 +1,4 @@
-//! Transactions over Kafka's protocol, what readers over HTTP see of them, and what is refused.
+//! Transactions over Kafka's protocol, readers over HTTP, and refused requests.
 
 use crate::support::http;
 use crate::support::kafka::{Client, batch, served, served_in};
@@ -233,7 +233,7 @@ async fn a_transaction_of_a_checkpoint_is_ended_by_an_older_request() {
     let refused = i16::from(ErrorCode::InvalidProducerEpoch);
     assert_eq!(produce(&mut client, FIRST_WITH_TRANSACTIONS, Some(NAME), "t", &late).await.0, refused);
 
-    // The next instance's open transaction isn't ended by those who ask for the older one.
+    // The next instance's open transaction isn't ended by requests of the older one.
     let records = transactional(second, 0, 2);
     assert_eq!(produce(&mut client, FIRST_WITH_TRANSACTIONS, Some(NAME), "t", &records).await, (0, 4));
     assert_eq!(end(&mut client, 4, first, true).await.0, 0);

@@ -57,7 +57,7 @@ async fn a_storage_in_memory_has_keys_groups_transactions_and_kafka() {
     let (status, found) = send(&server, "GET", &format!("/group?{group}"), &Value::Null).await;
     assert_eq!((status, found["offsets"][0]["offset"].as_u64()), (200, Some(2)), "{found}");
 
-    // A search by time reads what is stored of the batches' times.
+    // A search by time reads the stored times of batches.
     let (status, found) = send(&server, "GET", "/offset?topic-name=t&time=2020-01-01T00:00:00Z", &Value::Null).await;
     assert_eq!((status, found["offset"].as_u64()), (200, Some(0)), "{found}");
 }

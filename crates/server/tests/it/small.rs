@@ -164,7 +164,7 @@ async fn requests_are_cut_and_mixed_anywhere(server: Served) {
     assert_eq!(appends, append.len() - 1 + between);
 }
 
-/// What is in the buffer is stored as it was sent.
+/// The bytes in the buffer are stored unchanged.
 async fn a_small_batch_is_stored_verbatim(server: Served) {
     let mut stream = connect(&server).await;
     let batch = one("verbatim");
@@ -223,7 +223,7 @@ fn held() -> (Arc<FaultyStore>, Arc<AtomicUsize>) {
 /// Commits of little that this store has in flight.
 const COMMITS: usize = 1;
 
-/// Waits until the broker has so many appends that arrived alone: each has a buffer.
+/// Waits until the broker has this many appends that arrived alone: each has a buffer.
 async fn taken(server: &Served, begun: &AtomicUsize, appends: usize) {
     let held = (appends * BLOCK_BYTES) as u64;
     let has_taken = || server.pool.bytes() - server.pool.bytes_free() == held;

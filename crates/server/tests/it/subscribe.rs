@@ -26,7 +26,7 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 /// A stream of server-sent events.
 pub struct Events {
     stream: TcpStream,
-    /// What has arrived in chunks, and the text that they hold.
+    /// The received chunks, and their text.
     chunks: Vec<u8>,
     text: String,
     is_over: bool,
@@ -214,7 +214,7 @@ impl Binary {
     }
 }
 
-/// What these tests read of messages is what clients in other languages read.
+/// These tests read messages like clients in other languages.
 #[test]
 fn messages_are_read_as_the_vectors_say() {
     let manifest: Value = serde_json::from_str(include_str!("../../../../vectors/subscribe/messages.json")).unwrap();
@@ -403,7 +403,7 @@ async fn a_subscription_that_is_cut_anywhere_resumes_without_loss_or_repetition(
     server.stop().await;
 }
 
-/// The new topic has more records than the cursor says of the old one.
+/// The new topic has more records than the cursor's offset in the old one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_resumed_subscription_delivers_all_records_of_a_topic_that_was_created_again() {
     let (server, _dir) = served().await;
@@ -414,7 +414,7 @@ async fn a_resumed_subscription_delivers_all_records_of_a_topic_that_was_created
         for offset in 0..3 {
             assert_eq!(events.record().await.2, offset);
         }
-        // A client's own cursor, as it is before and after the broker has said which topic it is.
+        // A cursor that a client computes, before and after the broker has reported the topic's id.
         let (mut socket, begun_at) = begun(&server, &query).await;
         let first = said(&mut socket).await;
         assert_eq!((&first["type"], &first["topic"]), (&json!("topic"), &json!("again")));
@@ -440,7 +440,7 @@ async fn a_resumed_subscription_delivers_all_records_of_a_topic_that_was_created
         let (mut socket, _) = begun(&server, &format!("{what}&resume={}", resumed.id)).await;
         append_numbers(&server, "again", 0, 5..6).await;
         assert!(matches!(message(&mut socket).await, Message::Binary(_)));
-        // A cursor of an earlier version has no ids.
+        // A cursor may omit ids.
         let old = resumed.id.replace(&format!("~{}", again["id"].as_str().unwrap()), "").replace("0=5", "0=4");
         assert_ne!(old, resumed.id);
         let mut resumed = Events::begun(&server, &format!("{what}&resume={old}")).await;
@@ -450,7 +450,8 @@ async fn a_resumed_subscription_delivers_all_records_of_a_topic_that_was_created
     server.stop().await;
 }
 
-/// What a subscription by prefix delivers follows from its first cursor, also what is committed while it begins.
+/// The deliveries of a subscription by prefix follow from its first cursor, including records that are committed while
+/// it begins.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn records_that_are_committed_while_a_subscription_begins_are_delivered_once() {
     let (server, _dir) = served().await;
@@ -564,7 +565,7 @@ async fn a_filter_selects_structured_values() {
         let (kind, data) = events.next().await.unwrap();
         assert_eq!((&*kind, &data["offset"], &data["record"]), ("message", &json!(offset), &json!({"port": 53})));
     }
-    // The cursor passes what was not selected.
+    // The cursor passes records that were not selected.
     append(&server, "values", 0, &["no value"]).await;
     while !events.id.ends_with("/0=7") {
         events.block().await.unwrap();
@@ -647,7 +648,7 @@ async fn kafkas_and_compressed_batches_are_delivered_as_they_are() {
     let (mut socket, _) = begun(&server, "topic-name=t&from=3").await;
     let first = binary(&mut socket).await;
     assert_eq!((first.kind, first.first_offset, first.end_offset), (2, 0, 5));
-    // Without what the broker sets.
+    // Without the fields that the broker sets.
     assert_eq!(first.content[16..], kafka[16..]);
     let second = binary(&mut socket).await;
     assert_eq!((second.first_offset, second.end_offset), (5, 7));
@@ -684,7 +685,8 @@ async fn large_and_hostile_records_are_one_line_each() {
     server.stop().await;
 }
 
-/// Who doesn't read holds no records: what waits for it is in the log. Who holds buffers loses its connection.
+/// A subscriber that doesn't read holds no records: pending ones are in the log. One that holds buffers is
+/// disconnected.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn subscribers_that_never_read_hold_nothing() {
     let mut config = HttpConfig::default();
@@ -798,7 +800,7 @@ async fn subscribers_get_committed_records_only() {
         assert_eq!(error, 0);
         instance = next;
     }
-    // The messages follow each other without a gap: batches without records stand for what was aborted and for markers.
+    // The messages follow each other without a gap: empty batches cover aborted records and markers.
     let (mut position, mut counts) = (0, Vec::new());
     while position < 8 {
         let message = binary(&mut socket).await;

@@ -69,7 +69,7 @@ async fn close_reason(client: &mut Client) -> (CloseCode, String) {
     }
 }
 
-/// The session that the original was recorded with: what it answers, ours does too, except where its answers are
+/// The recorded session of the original: ours gives the same responses, except where the original's are
 /// defects.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_session_goes_as_with_the_original() {

@@ -1,4 +1,4 @@
-//! A client of Kafka's protocol, and what it sends, for a broker on a directory in the test's own process.
+//! A client of Kafka's protocol, and its requests, for a broker on a directory in the test's own process.
 
 // Helpers of tests may fail the test.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
@@ -127,7 +127,7 @@ impl Client {
     }
 }
 
-/// What a Produce request of version 3 has for one partition.
+/// One partition of a Produce request of version 3.
 pub fn produce_body(topic: &str, acks: i16, records: &[u8]) -> Vec<u8> {
     let mut body = (-1_i16).to_be_bytes().to_vec();
     body.extend(acks.to_be_bytes());

@@ -17,7 +17,7 @@ fn d<T: Default>() -> T {
     T::default()
 }
 
-/// What a request concerns.
+/// The resource of a request.
 #[derive(Debug, Clone, Copy)]
 pub struct Names<'a> {
     pub topic: &'a str,

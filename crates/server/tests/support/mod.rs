@@ -94,7 +94,7 @@ pub async fn wait_until(what: impl Fn() -> bool) {
     tokio::time::timeout(DEADLINE, waiting).await.expect("the condition was never met");
 }
 
-/// How many journals of this process take no appends any more, as `/metrics` says. Other tests add to it.
+/// The number of journals of this process that refuse appends, from `/metrics`. Other tests add to it.
 pub async fn failed_journals(server: &Served) -> u64 {
     let (_, text) = exchange(&mut connect(server).await, &[get("/metrics").as_bytes()]).await.unwrap();
     let line = text.lines().find_map(|line| line.strip_prefix("rawline_topics_failed "));

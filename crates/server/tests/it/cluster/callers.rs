@@ -19,7 +19,7 @@ fn commit(topic: &str) -> Vec<u8> {
     json!({"offsets": [{"topic": topic, "partition": 0, "offset": 1, "metadata": "secret"}]}).to_string().into_bytes()
 }
 
-/// What the handlers check, and not the table: topics in a request's body and in a response.
+/// Checks in the handlers, not in the table: topics in a request's body and in a response.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_gets_no_more_of_a_group_through_another_broker_than_at_the_owner() {
     let (limited, entry) = limited();

@@ -8,7 +8,7 @@ use rawline_testkit::stores::in_memory;
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 
-/// The cards of all brokers, as everyone reads them who can read the bucket.
+/// The cards of all brokers, as any program with access to the bucket reads them.
 fn cards(two: &Two) -> Vec<Value> {
     let files = std::fs::read_dir(two.bucket.file("events/.brokers")).unwrap();
     let cards = files.map(|file| serde_json::from_slice(&std::fs::read(file.unwrap().path()).unwrap()).unwrap());
@@ -29,7 +29,7 @@ fn assert_unknown((status, body): (u16, String), what: &str) {
     assert_eq!((status, code(body.as_bytes()).as_str()), (401, "peer_unknown"), "{what}: {body}");
 }
 
-/// What a peer may ask, and what one may ask for a client.
+/// The requests that a peer may send, and those that it may forward.
 const TARGETS: [&str; 5] =
     [path::BROKER_CHANGES, "/records?topic-name=t", "/topic?topic-name=t", "/metrics", "/trim?topic-name=t&before=1"];
 

@@ -19,12 +19,12 @@ const TOPICS: [&str; 3] = ["a-topic", "b-topic", "c-topic"];
 const GROUPS: [&str; 3] = ["a-group", "b-group", "c-group"];
 const PRODUCERS: [&str; 3] = ["a-producer", "b-producer", "c-producer"];
 
-/// What is committed in a topic's partition has this metadata, and its first record these bytes.
+/// The committed offset of a topic's partition has this metadata, and its first record these bytes.
 fn marker(topic: &str) -> String {
     format!("hidden-{}", topic.bytes().map(|byte| format!("{byte:02x}")).collect::<String>())
 }
 
-/// A key, and what it may see.
+/// A key, and the names that it may see.
 struct Holder {
     name: String,
     key: String,
@@ -43,7 +43,7 @@ impl Holder {
         *monitor || [read, write, admin].iter().any(|granted| granted.matches(topic))
     }
 
-    /// Fails if a response has what the key can't see, but for the names that it has asked for.
+    /// Fails if a response has a name that the key can't see, except the requested names.
     fn check_leaks(&self, asked: &str, names: &Names<'_>, response: &str) {
         let hidden = |all: &[&'static str], sees: &dyn Fn(&str) -> bool, named: &str| -> Vec<&'static str> {
             all.iter().copied().filter(|name| !sees(name) && *name != named).collect()
