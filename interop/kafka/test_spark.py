@@ -11,7 +11,7 @@ PARTITIONS = 4
 RECORDS = [f"event {number}" for number in range(3000)]
 
 
-def test_a_query_that_was_killed_goes_on(
+def test_a_query_that_was_killed_continues(
     start_engine: Callable[..., Engine], lasting_broker: Broker, tmp_path: Path
 ) -> None:
     rawline(lasting_broker, "topic", "create", "copies", "--partitions", "2")

@@ -55,7 +55,7 @@ def test_everything_is_awaited(broker: Broker, topic: str) -> None:
     run(main())
 
 
-def test_the_loop_goes_on_meanwhile(broker: Broker, topic: str) -> None:
+def test_the_loop_continues_meanwhile(broker: Broker, topic: str) -> None:
     async def main() -> None:
         client = rawline.AsyncClient(broker.url)
         consumers = [client.consumer(topic, wait_for_topic=True) for _ in range(50)]
@@ -106,7 +106,7 @@ def test_what_came_while_a_wait_was_cancelled_comes_again(broker: Broker, topic:
     run(main())
 
 
-def test_an_async_for_that_is_left_within_a_batch_goes_on_there(broker: Broker, topic: str) -> None:
+def test_an_async_for_that_is_left_within_a_batch_continues_there(broker: Broker, topic: str) -> None:
     async def main() -> None:
         client = rawline.AsyncClient(broker.url)
         await client.append(topic, [b"0", b"1", b"2", b"3"])
@@ -137,7 +137,7 @@ def test_closing_ends_another_tasks_wait(broker: Broker, topic: str) -> None:
     run(main())
 
 
-def test_a_close_that_is_cancelled_goes_on(start_broker: Callable[..., Broker]) -> None:
+def test_a_close_that_is_cancelled_continues(start_broker: Callable[..., Broker]) -> None:
     broker = start_broker()
 
     async def main() -> None:

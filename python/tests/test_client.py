@@ -210,7 +210,7 @@ def test_limits_are_set_and_records_trimmed(client: rawline.Client, topic: str) 
     assert client.read(topic, 2).to_list() == [b"3"]
 
 
-def test_a_consumer_begins_and_ends_where_it_is_told(client: rawline.Client, topic: str) -> None:
+def test_a_consumer_begins_and_ends_as_requested(client: rawline.Client, topic: str) -> None:
     for first in range(0, 100, 10):
         client.append(
             topic, [b"%d" % index for index in range(first, first + 10)], codec="zstd" if first % 20 else "none"

@@ -26,7 +26,7 @@ def owner(brokers: list[Broker]) -> Broker:
     return found
 
 
-def test_kafkas_clients_go_on_when_the_broker_that_leads_is_killed(
+def test_kafkas_clients_continue_when_the_broker_that_leads_is_killed(
     brokers_on_bucket: Callable[..., Broker],
 ) -> None:
     brokers = [brokers_on_bucket("--kafka", "127.0.0.1:0") for _ in range(3)]
@@ -91,7 +91,7 @@ def test_kafkas_clients_go_on_when_the_broker_that_leads_is_killed(
     again.close()
 
 
-def test_a_client_of_several_brokers_goes_on_when_the_one_that_it_uses_is_killed(
+def test_a_client_of_several_brokers_continues_when_the_one_that_it_uses_is_killed(
     brokers_on_bucket: Callable[..., Broker],
 ) -> None:
     brokers = [brokers_on_bucket() for _ in range(2)]

@@ -22,7 +22,7 @@ def append_batches_of_five(client: rawline.Client, topic: str, batches: int) -> 
     return records
 
 
-def test_who_leaves_off_within_a_batch_goes_on_there(client: rawline.Client, topic: str) -> None:
+def test_who_leaves_off_within_a_batch_continues_there(client: rawline.Client, topic: str) -> None:
     records = append_batches_of_five(client, topic, 5)
     with client.consumer(topic, end=25) as consumer:
         # Generators that are kept, as by the traceback of a notebook's cell, change nothing.

@@ -59,7 +59,7 @@ def test_batches_are_numbered_unless_asked_not_to_be(client: rawline.Client, top
         assert (batches[0].producer_id != 0) == exactly_once
 
 
-def test_records_that_no_batch_can_hold_harm_nobody_else(client: rawline.Client, topic: str) -> None:
+def test_records_that_no_batch_can_hold_harm_no_others(client: rawline.Client, topic: str) -> None:
     with client.producer(topic) as producer:
         producer.send(b"before")
         with pytest.raises(rawline.BatchError) as caught:
@@ -117,7 +117,7 @@ def test_ctrl_c_ends_a_send_that_waits(start_broker: Callable[..., Broker]) -> N
     broker.signal(signal.SIGCONT)
 
 
-def test_a_close_that_was_not_awaited_goes_on(start_broker: Callable[..., Broker]) -> None:
+def test_a_close_that_was_not_awaited_continues(start_broker: Callable[..., Broker]) -> None:
     broker = start_broker()
     client = rawline.Client(broker.url)
     producer = client.producer("t")
@@ -148,7 +148,7 @@ def test_a_close_that_failed_fails_again(start_broker: Callable[..., Broker]) ->
     assert "not stored" in repr(receipt) and repr(producer) == "<rawline.Producer of 't', closed>"
 
 
-def test_records_that_are_lost_with_their_producer_are_told(client: rawline.Client, topic: str) -> None:
+def test_records_lost_with_their_producer_are_reported(client: rawline.Client, topic: str) -> None:
     producer = client.producer(topic, linger=60)
     receipt = producer.send(b"x")
     with pytest.warns(RuntimeWarning, match="dropped with records that are not stored: close it"):

@@ -48,7 +48,7 @@ def test_topics_and_prefixes_also_those_that_are_created_later(client: rawline.C
         subscription.poll(0)
 
 
-def test_a_cursor_goes_on_in_another_process_at_the_record_that_a_loop_has_taken(
+def test_a_cursor_continues_in_another_process_at_the_record_that_a_loop_has_taken(
     client: rawline.Client, broker: Broker, topic: str
 ) -> None:
     client.append(topic, [b"%d" % number for number in range(10)])

@@ -279,7 +279,7 @@ fn follow_until(signal: rustix::process::Signal) {
 }
 
 #[test]
-fn a_subscription_goes_on_from_its_file_and_reports_on_stderr() {
+fn a_subscription_continues_from_its_file_and_reports_on_stderr() {
     let broker = support::broker(&[]);
     broker.run(&["produce", "dns"], b"a\nb\nc\n");
     broker.run(&["produce", "zeek.http"], b"d\n");

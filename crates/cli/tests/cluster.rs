@@ -236,7 +236,7 @@ async fn an_owner_that_is_killed_is_followed_by_another_and_every_record_is_ther
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_owner_that_was_paused_is_replaced_and_follows_when_it_goes_on() {
+async fn an_owner_that_was_paused_is_replaced_and_follows_when_it_continues() {
     let bucket = bucket().await;
     let brokers = cluster(&bucket, 2).await;
     let numbers = Numbers::start(client(&brokers[1]), "t");
@@ -253,7 +253,7 @@ async fn an_owner_that_was_paused_is_replaced_and_follows_when_it_goes_on() {
 /// A broker that is paused keeps its connections: without a look at whether it lives, requests there would wait for
 /// their timeout.
 #[tokio::test(flavor = "multi_thread")]
-async fn appends_to_an_owner_that_is_paused_go_on_elsewhere_and_every_record_is_there_once() {
+async fn appends_to_an_owner_that_is_paused_continue_elsewhere_and_every_record_is_there_once() {
     let bucket = bucket().await;
     let brokers = cluster(&bucket, 3).await;
     let patient = |brokers: &[&Broker]| {
@@ -278,7 +278,7 @@ async fn appends_to_an_owner_that_is_paused_go_on_elsewhere_and_every_record_is_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_subscription_at_a_broker_that_is_paused_goes_on_elsewhere() {
+async fn a_subscription_at_a_broker_that_is_paused_continues_elsewhere() {
     let bucket = bucket().await;
     let brokers = cluster(&bucket, 2).await;
     client(&brokers[1]).create_topic("t", &Settings::default()).await.unwrap();

@@ -92,7 +92,7 @@ async fn next(subscription: &mut Subscription) -> Result<String, ClientError> {
 const SUBSCRIBED: Step = Step::Text(r#"{"type":"subscribed","cursor":"5;dns/0=0"}"#);
 
 #[tokio::test]
-async fn another_connection_goes_on_after_what_was_delivered() {
+async fn another_connection_continues_after_what_was_delivered() {
     let whole = message("dns", Codec::None, 2..4);
     let half = [&[0x82, 126, (whole.len() >> 8) as u8, whole.len() as u8], &whole[..whole.len() / 2]].concat();
     let (client, served) = serve(vec![

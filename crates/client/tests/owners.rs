@@ -59,7 +59,7 @@ async fn an_owner_that_has_moved_is_followed() {
 }
 
 #[tokio::test]
-async fn appends_go_on_where_they_were_if_the_owner_cannot_be_reached() {
+async fn appends_continue_where_they_were_if_the_owner_cannot_be_reached() {
     let log = Log::default();
     let client = client(&broker('a', &log, unreachable(), Duration::ZERO));
     for bytes in [1, 1, 100_000, 1] {

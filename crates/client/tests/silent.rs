@@ -57,7 +57,7 @@ async fn a_request_to_a_silent_broker_has_an_unknown_outcome_and_the_next_goes_e
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn reads_and_other_requests_go_on_elsewhere_too() {
+async fn reads_and_other_requests_continue_elsewhere_too() {
     let log = Log::default();
     let (first, second) = (broker('a', &log, "", Duration::ZERO), broker('b', &log, "", Duration::ZERO));
     let client = client(&[&first, &second]);
@@ -85,7 +85,7 @@ async fn an_owner_that_is_silent_is_left_for_the_given_broker() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_producer_goes_on_elsewhere_and_sends_what_was_in_flight_again() {
+async fn a_producer_continues_elsewhere_and_sends_what_was_in_flight_again() {
     let log = Log::default();
     let (first, second) = (broker('a', &log, "", Duration::ZERO), broker('b', &log, "", Duration::ZERO));
     let config = ProducerConfig { batch_records_max: 1, linger: Some(Duration::ZERO), ..ProducerConfig::default() };

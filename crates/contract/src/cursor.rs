@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn topics_of_one_name_are_told_apart_by_their_ids() {
+    fn topics_with_the_same_name_are_distinguished_by_id() {
         let text = "5;dns~00c0ffee/0=17,1=29;http/0=3";
         let mut cursor: Cursor = text.parse().unwrap();
         assert_eq!((cursor.topics["dns"].id, cursor.topics["http"].id), (Some(ShortId(0xc0_ffee)), None));

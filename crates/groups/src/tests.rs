@@ -154,7 +154,7 @@ fn members_share_what_the_leader_has_divided() {
 }
 
 #[test]
-fn whoever_comes_makes_all_join_again() {
+fn a_new_member_makes_all_join_again() {
     let mut world = World::new();
     let [one, two] = world.two();
     let (_, third) = world.enter(&["range"]);
@@ -235,7 +235,7 @@ fn a_session_outside_the_limits_is_refused() {
 }
 
 #[test]
-fn members_go_on_with_what_the_journal_keeps() {
+fn members_continue_with_what_the_journal_keeps() {
     let mut world = World::new();
     let [one, two] = world.two();
     world.restart();

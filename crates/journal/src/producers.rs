@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_still_holds_an_old_producer_forgets_no_other() {
+    fn an_old_handle_of_a_producer_forgets_no_other() {
         let new = |id| Producer { id, epoch: 1, sequence: 0, wraps: false };
         let late = 1 + PRODUCER_AGE_US;
         let mut kept = Producers::default();

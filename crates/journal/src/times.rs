@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn times_go_on_while_clocks_differ_by_little_and_go_back_when_one_was_far_ahead() {
+    fn times_continue_while_clocks_differ_by_little_and_go_back_when_one_was_far_ahead() {
         assert_eq!(next_time(NOW_US, NOW_US + 5), NOW_US + 5);
         assert_eq!(next_time(NOW_US, NOW_US), NOW_US + 1);
         assert_eq!(next_time(NOW_US + CLOCK_BACK_US, NOW_US), NOW_US + CLOCK_BACK_US + 1);

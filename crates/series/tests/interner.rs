@@ -153,7 +153,7 @@ fn readers_see_whole_strings_while_the_table_fills() {
 
 #[test]
 #[cfg_attr(miri, ignore)] // Too slow there, and no other memory is touched.
-fn a_snapshot_and_what_came_after_load_with_the_same_ids() {
+fn a_snapshot_and_later_series_load_with_the_same_ids() {
     let limits = InternerLimits { strings_max: 50_000, bytes_max: 8 << 20 };
     let interner = Interner::new(limits, SEED).unwrap();
     let mut saved = Vec::new();

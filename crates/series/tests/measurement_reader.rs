@@ -180,7 +180,7 @@ fn bad_messages_are_named_with_field_and_byte_whatever_way_they_are_read() {
 }
 
 #[test]
-fn series_without_room_are_dropped_and_known_ones_go_on() {
+fn series_without_room_are_dropped_and_known_ones_continue() {
     let store = Arc::new(SchemaStore::default());
     let schemas = [schema(LONGS), schema(LATER)];
     schemas.iter().for_each(|schema| _ = store.add(schema).unwrap());

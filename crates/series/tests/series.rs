@@ -190,7 +190,7 @@ fn all_threads_agree() {
 
 #[test]
 #[cfg_attr(miri, ignore)] // Too slow there, and no other memory is touched.
-fn a_snapshot_and_what_came_after_load_with_the_same_ids() {
+fn a_snapshot_and_later_series_load_with_the_same_ids() {
     let limits = SeriesLimits::for_series(5000);
     let table = SeriesTable::new(limits, SEED).unwrap();
     let mut saved = Vec::new();

@@ -236,7 +236,7 @@ fn an_object_comes_out_ascending_with_the_rest_as_it_is() {
 }
 
 #[test]
-fn what_is_no_object_is_told() {
+fn other_values_are_refused() {
     for json in ["[1]", "1", "null", "\"{}\""] {
         assert!(read(json, &["x=address"]).unwrap_err().contains("this is no object"), "{json}");
     }

@@ -267,7 +267,7 @@ fn errors_say_what_was_expected_and_where() {
 }
 
 #[test]
-fn people_see_what_a_value_holds() {
+fn the_human_readable_form_shows_a_value() {
     let table = |pairs: Vec<(Value, Value)>| Value::Table(pairs.into_iter().collect());
     let port = |text: &str| Value::Port(text.parse().unwrap());
     let name = |name: &str| Value::Enum(name.into());

@@ -38,7 +38,7 @@ fn fields_are_found_in_any_order() {
 }
 
 #[test]
-fn what_nobody_asks_for_is_passed_over() {
+fn unrequested_parts_are_skipped() {
     let mut bytes = Vec::new();
     let mut table = TableBuilder::new(&mut bytes);
     table.add(7u64, "a key that is no string").add("new", Value::Vector(vec![1u64.into(), "x".into()]));

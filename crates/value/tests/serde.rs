@@ -166,7 +166,7 @@ fn own_types_come_out_as_text_where_text_is_asked_for() {
 }
 
 #[test]
-fn own_types_are_text_in_formats_for_people() {
+fn own_types_are_text_in_human_readable_formats() {
     let value = (TimestampNs(1), TimespanNs(1), "::1".parse::<Address>().unwrap(), Name("A".into()));
     let json = serde_json::to_string(&value).unwrap();
     assert_eq!(json, r#"["1970-01-01T00:00:00.000000001Z","0.000000001s","::1","A"]"#);

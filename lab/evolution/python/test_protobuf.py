@@ -89,7 +89,7 @@ def test_protobuf(messages):
     evolution.run(Protobuf(messages))
 
 
-def test_a_missing_required_field_is_told_to_who_asks(messages):
+def test_a_missing_required_field_is_reported(messages):
     change = "optional made required"
     data = Protobuf(messages).write(change, "old", evolution.message())
     assert not messages[change, "new"].FromString(data).IsInitialized()

@@ -80,7 +80,7 @@ async fn committed(client: &Client) -> Vec<(u32, u64, u64)> {
 }
 
 #[tokio::test]
-async fn members_share_partitions_and_the_next_one_goes_on_where_the_last_one_was() {
+async fn members_share_partitions_and_the_next_one_continues_where_the_last_one_was() {
     let broker = broker(&[]);
     let client = client(&broker);
     create(&client, "t").await;
@@ -162,7 +162,7 @@ async fn a_member_that_hangs_loses_its_partitions_and_comes_back() {
 }
 
 #[tokio::test]
-async fn members_go_on_when_the_broker_is_back() {
+async fn members_continue_when_the_broker_is_back() {
     let mut broker = broker(&[]);
     let client = client(&broker);
     create(&client, "t").await;
@@ -240,7 +240,7 @@ async fn records_that_arrive_between_two_members_are_not_skipped() {
 
 /// A new member whose connection breaks while it joins doesn't keep partitions.
 #[tokio::test]
-async fn who_gives_up_joining_is_no_member() {
+async fn a_client_that_gives_up_joining_is_not_a_member() {
     let broker = broker(&[]);
     let client = client(&broker);
     create(&client, "t").await;

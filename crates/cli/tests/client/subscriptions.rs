@@ -87,7 +87,7 @@ async fn topics_and_prefixes_are_received_also_those_that_are_created_later() {
 }
 
 #[tokio::test]
-async fn a_subscription_starts_where_it_is_told() {
+async fn a_subscription_starts_where_requested() {
     let broker = support::broker(&[]);
     let client = client(&broker);
     create(&client, "dns", 2).await;
@@ -267,7 +267,7 @@ async fn a_slow_subscriber_skips_or_ends_as_it_chose() {
 }
 
 #[tokio::test]
-async fn deleted_topics_are_reported_and_the_others_go_on() {
+async fn deleted_topics_are_reported_and_the_others_continue() {
     let mut broker = support::broker(&[]);
     let client = client(&broker);
     for topic in ["a", "b", "c"] {

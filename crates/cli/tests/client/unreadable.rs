@@ -16,7 +16,7 @@ fn batch(values: &[&str]) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_consumer_and_the_command_line_go_on_after_records_that_cannot_be_read() {
+async fn a_consumer_and_the_command_line_continue_after_records_that_cannot_be_read() {
     let broker = support::broker(&[]);
     let client = client(&broker);
     let bad = unreadable::compressed();

@@ -222,7 +222,7 @@ fn requests(shared: &Shared) -> Vec<Vec<(BatchKind, u64, u32)>> {
 }
 
 #[test]
-fn a_request_has_batches_of_one_kind_and_the_sequence_goes_on() {
+fn a_request_has_batches_of_one_kind_and_the_sequence_continues() {
     let shared = shared();
     let message = Message { key: Some(b"k"), value: Some(b"v"), ..Message::default() };
     let mut receipts = Vec::new();

@@ -138,7 +138,7 @@ fn a_partition_is_given_only_after_its_owner_has_given_it_up() {
 }
 
 #[test]
-fn whoever_leaves_or_falls_silent_leaves_its_share_to_the_others() {
+fn members_that_leave_or_fall_silent_lose_their_share_to_others() {
     let mut world = World::new();
     world.kept(&joining("x", &["a"]));
     assert_eq!(world.leave("unknown", None, Leaving::ForGood), Err(GroupError::UnknownMember));
@@ -158,7 +158,7 @@ fn whoever_leaves_or_falls_silent_leaves_its_share_to_the_others() {
 }
 
 #[test]
-fn whoever_gives_nothing_up_in_time_is_gone() {
+fn a_member_that_gives_up_nothing_in_time_is_removed() {
     let mut world = World::new();
     world.kept(&joining("x", &["a"]));
     world.kept(&joining("y", &["a"]));
@@ -327,7 +327,7 @@ fn a_group_is_of_one_protocol_while_it_has_members() {
 }
 
 #[test]
-fn members_go_on_with_what_the_journal_keeps() {
+fn members_continue_with_what_the_journal_keeps() {
     let mut world = World::new();
     assert_eq!(world.kept(&joining("x", &["a"])), (1, Some(set(&ALL))));
     let revision = world.groups.revision(GROUP);

@@ -302,7 +302,7 @@ fn an_end_is_one_object_for_all_partitions_and_offsets() {
 }
 
 #[test]
-fn whoever_ends_a_transaction_again_gets_the_same_answer_and_zombies_none() {
+fn a_repeated_end_gets_the_same_response_and_zombies_get_none() {
     let mut world = World::new();
     world.object(vec![open("t", 1000)], &[]).unwrap();
     let (first, second) = ((FIRST, 0), (FIRST, 1));

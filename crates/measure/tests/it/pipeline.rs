@@ -213,7 +213,7 @@ async fn bad_messages_are_counted_and_named() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn series_without_room_are_dropped_and_counted_and_the_known_ones_go_on() {
+async fn series_without_room_are_dropped_and_counted_and_the_known_ones_continue() {
     let broker = Broker::start().await;
     let sent: Vec<Sent> = (0..400)
         .map(|number| Sent { metric: format!("m{}", number % 40), tags: Vec::new(), time_ms: number, value: 1.0 })
@@ -348,14 +348,14 @@ async fn the_list_of_current_files_is_the_truth_where_all_files_are_not() {
     for tier in Tier::ALL {
         assert!(list.files.tier(tier).iter().eq(named.kept(tier)), "{}", tier.name());
     }
-    // Roll-ups of an earlier version get one when the next run begins.
+    // A missing list is written when the next run begins.
     storage.store.delete(&Layout::new(&storage.prefix, "t").current()).await.unwrap();
     Pipeline::open(broker.options("t", &storage)).await.unwrap();
     assert_eq!(current().await, list);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_empty_topic_has_no_commits_and_goes_on_when_something_comes() {
+async fn an_empty_topic_has_no_commits_and_continues_when_something_comes() {
     let broker = Broker::start().await;
     let storage = memory();
     let sent = measurements(8, 300, 10);
@@ -371,7 +371,7 @@ async fn an_empty_topic_has_no_commits_and_goes_on_when_something_comes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn followed_a_topic_is_committed_as_it_grows_and_when_told_to_stop() {
+async fn followed_a_topic_is_committed_as_it_grows_and_at_the_stop() {
     let broker = Broker::start().await;
     broker.client.set_payload("t", Payload::Bytes).await.unwrap();
     let sent = measurements(9, 900, 10);

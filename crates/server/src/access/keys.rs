@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_a_key_that_stays_is_the_same_caller_and_all_others_end() {
+    fn callers_whose_keys_stay_remain_and_all_others_end() {
         let ((one, one_entry), (two, mut two_entry), (three, three_entry)) = (entry("1"), entry("2"), entry("3"));
         let access = Access::new(Vec::new(), Some(file(&[&one_entry, &two_entry, &three_entry])), Audit::default());
         let before = [&one, &two, &three].map(|key| access.identify(key.as_bytes()).unwrap());

@@ -358,7 +358,7 @@ async fn every_api_refuses_a_key_without_grants() {
 }
 
 #[tokio::test]
-async fn a_client_that_exceeds_its_quota_is_muted_and_told_for_how_long() {
+async fn a_client_that_exceeds_its_quota_is_muted_and_gets_the_time() {
     let quota = QuotaLimits { bytes_in_per_second: NonZeroU64::new(400), ..QuotaLimits::default() };
     let (server, key, _folder) = served(Grants::all(), quota).await;
     let mut client = log_in(&server, &key).await;

@@ -249,7 +249,7 @@ async fn what_is_committed_stays() {
 
 /// The broker stops and starts within the members' sessions: they continue as if nothing had happened.
 #[tokio::test]
-async fn members_go_on_after_a_restart() {
+async fn members_continue_after_a_restart() {
     let dir = tempfile::tempdir().unwrap();
     let server = at(dir.path()).await;
     let mut client = Client::connect(&server).await;

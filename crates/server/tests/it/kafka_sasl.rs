@@ -106,7 +106,7 @@ async fn first(client: &mut Client) -> String {
 const BARE: &str = "n=user,r=client-nonce";
 
 #[tokio::test]
-async fn whoever_has_a_key_gets_in() {
+async fn clients_with_a_key_get_in() {
     let server = served(&KEYS).await;
     for key in KEYS {
         for user in ["me", "another user"] {
@@ -130,7 +130,7 @@ async fn whoever_has_a_key_gets_in() {
 }
 
 #[tokio::test]
-async fn whoever_has_no_key_is_refused() {
+async fn clients_without_a_key_are_refused() {
     let server = served(&KEYS).await;
     let failed = ErrorCode::SaslAuthenticationFailed;
     for (message, why) in [

@@ -38,7 +38,7 @@ fn segments(dir: &Path) -> Vec<PathBuf> {
 }
 
 #[tokio::test]
-async fn records_that_were_given_up_are_an_error_that_says_where_to_go_on() {
+async fn records_that_were_given_up_are_an_error_that_says_where_to_continue() {
     let dir = tempfile::tempdir().unwrap();
     let server = serve(dir.path()).await;
     for _ in 0..RECORDS {

@@ -30,7 +30,7 @@ async fn work(server: &Served, appends: usize) {
 
 /// Defect 9: each sender reserved as much as it had announced, so that six of them held all buffers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn appends_go_on_while_slow_senders_announce_much() {
+async fn appends_continue_while_slow_senders_announce_much() {
     let config = HttpConfig { waits: PATIENT, ..HttpConfig::default() };
     let server = Served::on(in_memory(), config, POOL_BYTES).await;
     let mut slow = Vec::new();

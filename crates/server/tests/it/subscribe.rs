@@ -269,7 +269,7 @@ async fn create(server: &Served, topic: &str, settings: &Value) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn records_arrive_as_events_and_the_cursor_goes_on() {
+async fn records_arrive_as_events_and_the_cursor_continues() {
     let server = Served::start().await;
     append(&server, "dns", 0, &["zero", "one"]).await;
     let mut events = Events::begun(&server, "topic-name=dns&from=first").await;

@@ -41,7 +41,7 @@ async fn records_that_cannot_be_read_are_refused_when_they_arrive() {
 
 /// Each kind between batches that can be read.
 #[tokio::test]
-async fn every_reader_goes_on_after_records_that_cannot_be_read() {
+async fn every_reader_continues_after_records_that_cannot_be_read() {
     for (what, sent) in unreadable::compressed() {
         let (server, _dir) = served().await;
         let mut client = Client::connect(&server).await;

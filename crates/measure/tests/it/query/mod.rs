@@ -470,7 +470,7 @@ async fn what_is_not_a_number_stays_so_and_gaps_stay_gaps() {
 }
 
 #[tokio::test]
-async fn files_that_are_too_old_are_left_out_and_told() {
+async fn expired_files_are_skipped_and_reported() {
     let mut topic = Topic::new("old").await;
     for hour in 0..6 {
         topic.commit(&[("cpu", &[], BEGIN_MS + hour * HOUR_MS, hour as f64)]).await;

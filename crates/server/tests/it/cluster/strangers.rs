@@ -34,7 +34,7 @@ const TARGETS: [&str; 5] =
     [path::BROKER_CHANGES, "/records?topic-name=t", "/topic?topic-name=t", "/metrics", "/trim?topic-name=t&before=1"];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_knows_everything_in_the_bucket_is_no_broker() {
+async fn a_program_that_knows_the_bucket_is_not_a_broker() {
     let two = Two::with_keys(&[]).await;
     let cards = cards(&two);
     assert_eq!(cards.len(), 2);

@@ -32,7 +32,7 @@ class AddressesTest {
     }
 
     @Test
-    void aProducerGoesOnAtTheOtherBrokerWhenItsOwnIsKilled() throws Exception {
+    void aProducerContinuesAtTheOtherBrokerWhenItsOwnIsKilled() throws Exception {
         Optional<S3Server> server = S3Server.start();
         Assumptions.assumeTrue(server.isPresent(), "no S3 server: run `make tools`, or set RAWLINE_S3_SERVER");
         int count = 60;

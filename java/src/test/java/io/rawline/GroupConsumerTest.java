@@ -174,7 +174,7 @@ class GroupConsumerTest {
     }
 
     @Test
-    void aNewMemberGoesOnWhereTheCallerHasCommitted() {
+    void aNewMemberContinuesWhereTheCallerHasCommitted() {
         create("explicit", 1);
         append(client, "explicit", 1, 0, 10);
         try (GroupConsumer consumer = member(client, "explicit", uncommitted())) {

@@ -97,7 +97,7 @@ class OwnerAppendsTest {
     }
 
     @Test
-    void anAppendGoesOnElsewhereIfTheOwnerCannotBeConnectedTo() throws Exception {
+    void anAppendContinuesElsewhereIfTheOwnerCannotBeConnectedTo() throws Exception {
         try (FakeBroker any = new FakeBroker();
                 Client client = new Client(new ClientConfig(any.url()).retries(RetryPolicy.NONE))) {
             any.owner(UNREACHABLE);

@@ -95,7 +95,7 @@ class ProgramsTest {
     }
 
     @Test
-    void theGroupsExampleGoesOnWhereItHasStopped() throws Exception {
+    void theGroupsExampleContinuesWhereItHasStopped() throws Exception {
         try (Broker broker = Broker.start()) {
             for (int first : new int[] {0, 3}) {
                 List<String> orders = List.of("tea", "bread", "cheese");

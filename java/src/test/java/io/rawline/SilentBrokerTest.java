@@ -83,7 +83,7 @@ class SilentBrokerTest {
 
     /** One producer's requests share a connection, the other's doesn't. */
     @Test
-    void aProducerGoesOnElsewhereAndSendsWhatWasInFlightAgain() throws Exception {
+    void aProducerContinuesElsewhereAndSendsWhatWasInFlightAgain() throws Exception {
         List<String> stored = Collections.synchronizedList(new ArrayList<>());
         try (FakeBroker first = new FakeBroker();
                 FakeBroker second = new FakeBroker((peer, body) -> stored.add(body));
