@@ -93,7 +93,7 @@ class Gaps:
 
 
 class Load:
-    """What runs until `stop` is set. Each part notes what was acknowledged."""
+    """The load, which runs until `stop` is set. Each part records acknowledged appends."""
 
     def __init__(self, brokers: list[Broker], program: Path) -> None:
         self.brokers = brokers

@@ -1,4 +1,4 @@
-"""What a forwarded append costs the brokers: CPU of two brokers on one bucket, by turns through each of them.
+"""Cost of a forwarded append for the brokers: CPU of two brokers on one bucket, by turns through each of them.
 
     python3 tools/forward_speed.py RAWLINE [MIB] [ROUNDS] [tls]
 

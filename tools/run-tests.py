@@ -32,7 +32,7 @@ class Program:
 
 @dataclass
 class Outcome:
-    """What a program left: the lines with its results, or all that it wrote if it failed."""
+    """The output of a program: the lines with its results, or all of it if it failed."""
 
     program: Program
     failed: bool

@@ -1,4 +1,4 @@
-"""What TLS costs the broker: CPU and time of reads and appends, and memory of idle connections.
+"""Cost of TLS for the broker: CPU and time of reads and appends, and memory of idle connections.
 
     python3 tools/tls_speed.py RAWLINE [MIB] [ROUNDS]
 

@@ -100,7 +100,7 @@ class Api:
 
 @dataclass
 class Watched:
-    """What a page did that it must not do."""
+    """Violations of a page, such as errors in its console."""
 
     broker: str
     faults: list[str] = field(default_factory=list)

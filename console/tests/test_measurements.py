@@ -157,7 +157,7 @@ def test_a_range_is_chosen_dragged_and_read(machines: Api, open_page: Open) -> N
     over = page.locator(".plot .u-over")
     box = over.bounding_box()
     assert box is not None
-    # What is under the pointer.
+    # The values at the pointer.
     expect(page.get_by_role("columnheader", name="At the pointer")).to_be_visible()
     page.mouse.move(box["x"] + 1, box["y"] + 40)
     expect(page.get_by_role("columnheader", name="2025-11-24 09:00")).to_be_visible()

@@ -27,7 +27,7 @@ OPENED = [
 
 
 def java_command(module: str, program: str) -> list[str]:
-    """What starts a module's program."""
+    """The command of a module's program."""
     target = MODULES / module / "target"
     flags = ["-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
     flags += [f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in OPENED]
@@ -72,7 +72,7 @@ class Engine:
 
 
 def rawline(broker: Broker, *arguments: str, text: str | None = None) -> str:
-    """What our command line prints."""
+    """The output of our command line."""
     environment = {**os.environ, "RAWLINE_BROKER": broker.url}
     command = [str(binary()), *arguments]
     done = subprocess.run(command, env=environment, input=text, capture_output=True, encoding="utf-8", timeout=60)

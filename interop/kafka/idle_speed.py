@@ -1,4 +1,4 @@
-"""What waiting consumers cost the broker: CPU seconds per second, of brokers in turns.
+"""Cost of waiting consumers for the broker: CPU seconds per second, of brokers in turns.
 
 Each consumer is a connection that sends Fetch requests (version 12) for all of its partitions, and the next as soon as
 it has the response, as Kafka's clients do. In the cases with records, one partition of the first consumer gets a record

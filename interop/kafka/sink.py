@@ -1,4 +1,4 @@
-"""What no broker can beat: acknowledges Produce requests as soon as they have arrived, and does nothing else.
+"""An upper bound for brokers: acknowledges Produce requests as soon as they have arrived, and does nothing else.
 
 A process between a Kafka client and a broker. The broker gets all requests but Produce. Of those it gets the first of
 each connection; the others get a copy of its response at once. With `fsync`, what has arrived together is written to

@@ -242,7 +242,7 @@ class Case:
     partitions: int
     records: int
     measure: Callable[[Side, int], dict[str, float]]
-    # What is there before the clock starts.
+    # The state before the clock starts.
     stored: int = 0
     results: dict[str, list[dict[str, float]]] = field(default_factory=dict)
     warm: int = 0

@@ -23,7 +23,7 @@ def broker(lasting_broker: Broker) -> Broker:
 
 
 def copies(start_engine: Callable[..., Engine], broker: Broker, guarantee: str) -> list[str]:
-    """What the job has written when it is done. The broker crashes meanwhile, before the job does."""
+    """The job's output. The broker crashes meanwhile, before the job does."""
     each = len(RECORDS) // PARTITIONS
     job = start_engine("flink", PROGRAM, broker.kafka, guarantee, PARTITIONS, each)
     job.wait_until(lambda: records_count(broker, "copies") > 0)

@@ -142,7 +142,7 @@ impl KafkaBatch {
         self.header.batch_bytes - RECORD_BATCH_HEADER_BYTES as u32
     }
 
-    /// What holds the records.
+    /// The owner of the records' bytes.
     fn section(&self) -> &[u8] {
         let received = || self.wire().1.get(RECORD_BATCH_HEADER_BYTES..).unwrap_or_default();
         self.unpacked.as_ref().map_or_else(received, |unpacked| unpacked.as_slice())

@@ -102,7 +102,7 @@ def test_help_says_what_the_stubs_say(name: str) -> None:
     native = getattr(_rawline, name)
     assert words(native.__doc__) == words(ast.get_docstring(stub)) != ""
     for member in stub.body:
-        # What Python calls itself has Python's own words.
+        # Methods that Python itself calls have Python's messages.
         if isinstance(member, ast.FunctionDef) and not member.name.startswith("__"):
             found = inspect.getattr_static(native, member.name)
             assert words(found.__doc__) == words(ast.get_docstring(member)) != "", member.name

@@ -152,7 +152,7 @@ def test_schemas_are_equal_if_messages_are_read_alike() -> None:
     assert spaced == SCHEMA and hash(spaced) == hash(SCHEMA) and spaced.fingerprint == SCHEMA.fingerprint
     assert SCHEMA.fingerprint == int.from_bytes(GOLDEN["single-object"][2:10], "little")
 
-    # What fingerprints leave out decides how a message is read.
+    # Parts of a schema that fingerprints omit affect how a message is read.
     def decimal(scale: int) -> avro.Schema:
         return avro.Schema(f'{{"type":"bytes","logicalType":"decimal","precision":9,"scale":{scale}}}')
 

@@ -97,7 +97,7 @@ def test_records_before_and_behind_damage_are_read(client: rawline.Client, topic
     assert client.read(topic, 0).to_list() == good
     with pytest.raises(rawline.BatchError):
         client.read(topic, 3)
-    # What was taken before an error comes again.
+    # Records taken before an error are returned again.
     consumer = client.consumer(topic, end=end)
     for _ in range(2):
         with pytest.raises(rawline.BatchError):

@@ -40,7 +40,7 @@ def shares(client: rawline.Client, group: str) -> list[int]:
 
 
 def poll_until(members: list[rawline.Consumer], done: Callable[[list[list[int]]], bool]) -> list[list[int]]:
-    """What each has read, once `done` is satisfied with it."""
+    """The records that each has read, once `done` accepts them."""
     read: list[list[int]] = [[] for _ in members]
     for _ in range(600):
         if done(read):
@@ -110,7 +110,7 @@ def test_what_the_loop_has_taken_is_committed(client: rawline.Client, topic: str
 
     with pytest.raises(ZeroDivisionError):
         fail()
-    # What an exception ended isn't processed.
+    # Records of a block that an exception ended aren't processed.
     assert lags(client, group) == [5]
     consumer = client.consumer(topic, group=group)
     assert values(consumer.poll()) == [5, 6, 7, 8, 9]

@@ -224,7 +224,7 @@ def test_compacted_topics_keep_the_newest_of_each_key(kafka: Broker) -> None:
 
 
 def messages(client: rawline.Client, start: int, end: int) -> list[rawline.Message]:
-    """What our client reads of a compacted topic."""
+    """The records of a compacted topic that our client reads."""
     with client.consumer("c", start=start, end=end) as consumer:
         return list(consumer.messages())
 

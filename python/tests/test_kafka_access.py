@@ -1,4 +1,4 @@
-"""What a key grants to Kafka's clients, with librdkafka: each kind of refusal, and what works."""
+"""Grants of keys for Kafka's clients, with librdkafka: each kind of refusal, and allowed requests."""
 
 import subprocess
 from collections.abc import Callable

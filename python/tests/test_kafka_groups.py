@@ -114,7 +114,7 @@ def test_members_share_the_partitions(kafka: Broker, settings: dict[str, object]
     before = [len(member.got) for member in rest]
     produce(kafka, range(3000, 3060))
     poll_until(rest, lambda: set(numbers(members)) == set(range(3060)))
-    # What the one that left had committed is not delivered again.
+    # Records committed by the member that left are not delivered again.
     assert sum(len(member.got) for member in rest) - sum(before) == 60
     for member in rest:
         member.close()
@@ -202,7 +202,7 @@ def test_a_static_member_comes_back_to_its_partitions(kafka: Broker, protocol: d
 
 
 def documented_settings(broker: Broker) -> dict[str, object]:
-    """What docs/kafka.md has for a consumer of a group that the broker divides."""
+    """The settings of docs/kafka.md for a consumer of a group in which the broker assigns partitions."""
     _, snippet = documented("python")
     found: dict[str, dict[str, object]] = {}
     exec(snippet, None, found)

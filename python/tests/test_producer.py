@@ -237,7 +237,7 @@ def texts(client: rawline.Client, partition: int) -> list[str]:
 
 
 def test_a_named_producer_takes_over_from_the_one_before_it(bucket_broker: Broker) -> None:
-    """What the older one had in flight is stored before the first record of the newer one, or never."""
+    """Records that the older one had in flight are stored before the first record of the newer one, or never."""
     client = rawline.Client(bucket_broker.url)
     client.create_topic("t", partitions=2)
     older = client.producer("t", name="orders 1", batch_records_max=3, in_flight_max=4)

@@ -18,7 +18,7 @@ def name(case: dict[str, Any]) -> str:
 
 
 def receive(case: dict[str, Any]) -> list[rawline.Message]:
-    """What a subscription gets of a message."""
+    """A message as a subscription delivers it."""
     topic, partition = case.get("topic", "dns"), case.get("partition", 0)
 
     def send(socket: ServerConnection) -> None:

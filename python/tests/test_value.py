@@ -27,7 +27,7 @@ def test_golden_bytes_are_read_and_written(case: dict[str, Any]) -> None:
     data = bytes.fromhex(case["hex"])
     value.check(data)
     typed = value.to_json(data, typed=True)
-    # What is deeper than the limit of JSON can be written but not read.
+    # Values deeper than the limit of JSON can be written but not read.
     if typed.count('"@data-type"') < 100:
         assert value.from_json(typed, typed=True) == data
     view = View(data)
@@ -363,7 +363,7 @@ def test_records_give_json_its_types() -> None:
     assert value.decode(table.encode({"host": {"host": "10.0.0.1"}} | {"host": None, "x": {"host": "a"}}))["x"] == {
         "host": "a"
     }
-    # What has the type already is taken too.
+    # Values that already have the type are accepted too.
     assert table.encode({"host": ipaddress.ip_address("10.0.0.1")}) == value.encode({"host": Address("10.0.0.1")})
     for bad, why in [
         ({"host": "nonsense"}, "not an IPv4"),

@@ -300,7 +300,7 @@ def test_bytes_that_are_no_record_of_a_class_are_refused() -> None:
 def test_an_instance_is_freed_with_its_fields() -> None:
     record = Record(Dns)
     data = record.encode(WHOLE)
-    # What other tests have left refers to the class too.
+    # Objects of other tests refer to the class too.
     gc.collect()
     before = sys.getrefcount(Dns)
     for _ in range(100):

@@ -2,8 +2,8 @@
 //
 // fake-gcs-server reads, lists and deletes objects by the XML API, which Rawline uses, but creates them by the JSON API
 // only. So this translates one request: PUT /BUCKET/OBJECT becomes an upload of the JSON API, and its header
-// x-goog-if-generation-match the parameter ifGenerationMatch. Whether the condition holds is up to fake-gcs-server, which
-// decides it under a lock. With -unconditional the header is dropped, as fake-gcs-server by itself does.
+// x-goog-if-generation-match the parameter ifGenerationMatch. Whether the condition holds is up to fake-gcs-server,
+// which decides it under a lock. With -unconditional the header is dropped, as fake-gcs-server by itself does.
 package main
 
 import (
@@ -29,7 +29,7 @@ const (
 	after = "\r\n--" + boundary + "--\r\n"
 )
 
-// What the JSON API returns of an object that it has created.
+// The JSON API's description of an object that it has created.
 type created struct {
 	Etag       string
 	Generation string

@@ -50,7 +50,8 @@ fn each_framing_finds_its_schema() {
     assert_eq!(store.add(&measurements), Ok(ids[0]));
 }
 
-/// What fingerprints leave out decides how a message is read: the first schema must not read the second one's messages.
+/// Parts of a schema that fingerprints omit affect how a message is read: the first schema must not read the second
+/// one's messages.
 #[test]
 fn a_schema_that_reads_otherwise_does_not_share_a_fingerprint() {
     let record = |field: &str| schema(&format!(r#"{{"type":"record","name":"R","fields":[{field}]}}"#));

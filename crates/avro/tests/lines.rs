@@ -146,7 +146,7 @@ fn fields_have_other_names_in_lines_and_names_are_ignored() {
     assert_eq!(encoded(&[("a", "b")], &[], r#"{"b":2}"#), bytes(2, 9));
     assert_eq!(encoded(&[], &["b", "c"], r#"{"c":[{"d":1}],"a":1,"b":2}"#), bytes(1, 9));
     assert_eq!(encoded(&[("b", "x")], &["x"], r#"{"x":3,"a":1}"#), bytes(1, 9));
-    // What is ignored is JSON all the same.
+    // Ignored fields must be JSON too.
     assert_eq!(encoded(&[], &["c"], r#"{"c":1e999,"a":1}"#), None);
     // A member of an inner object, a name that stands for two fields, and fields of a value that has none.
     assert!(LineEncoder::new(schema.clone(), &[("a.b", "c")], &[]).is_none());

@@ -10,7 +10,7 @@ use rcgen::{CertificateParams, KeyPair};
 use std::path::{Path, PathBuf};
 use support::RAWLINE;
 
-/// What Kubernetes puts in place of variables.
+/// The values that Kubernetes substitutes for variables.
 const VARIABLES: [(&str, &str); 2] = [("$(POD_NAME)", "rawline-0"), ("$(POD_NAMESPACE)", "default")];
 
 /// A file of the repository.

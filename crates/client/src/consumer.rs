@@ -124,7 +124,7 @@ pub struct Consumer {
     spare: Vec<Fetched>,
 }
 
-/// What arrives at a consumer.
+/// An event of a consumer.
 #[derive(Debug)]
 enum Arrival {
     Read(u32, Result<Fetched, ClientError>),

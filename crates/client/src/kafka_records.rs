@@ -29,7 +29,7 @@ struct Current {
 }
 
 impl Current {
-    /// What holds the records.
+    /// The owner of the records' bytes.
     fn section<'r>(&self, received: &'r [u8], unpacked: &'r [u8]) -> &'r [u8] {
         let Some(range) = self.received.clone() else { return unpacked };
         let Some(section) = received.get(range) else {

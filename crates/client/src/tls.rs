@@ -95,7 +95,7 @@ fn authorities(path: &Path) -> Result<RootCertStore, String> {
     Ok(roots)
 }
 
-/// What TLS says about a failed connection, and what to do; `None` if it failed for another reason.
+/// The TLS error of a failed connection, and what to do; `None` if it failed for another reason.
 pub(crate) fn explain(error: &io::Error) -> Option<String> {
     let error = error.get_ref()?.downcast_ref::<Error>()?;
     Some(match hint(error) {
@@ -106,7 +106,7 @@ pub(crate) fn explain(error: &io::Error) -> Option<String> {
     })
 }
 
-/// What to do about an error.
+/// The advice for an error.
 fn hint(error: &Error) -> Option<&'static str> {
     match error {
         Error::InvalidCertificate(error) => certificate_hint(error),

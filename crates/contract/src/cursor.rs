@@ -44,7 +44,7 @@ pub enum CursorError {
         "{part:?} isn't a part of a cursor; use one that the broker sent, such as 1764000000000000;dns~5f3c02aa/0=17"
     )]
     Form {
-        /// What doesn't fit.
+        /// The invalid part.
         part: String,
     },
 }

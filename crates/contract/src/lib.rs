@@ -61,7 +61,7 @@ pub struct ProducerInstance {
     pub producer_epoch: u16,
 }
 
-/// What opens subscriptions instead of a key, for a short time.
+/// A ticket, which opens subscriptions instead of a key, for a short time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ticket {
     /// The value of the parameter `ticket`.

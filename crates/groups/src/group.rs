@@ -156,7 +156,7 @@ impl<T: Copy> Group<T> {
         self.phase
     }
 
-    /// What kind of group its members take it for, and the way in which their partitions are divided.
+    /// The protocol type of its members, and their assignment strategy.
     pub fn protocol(&self) -> (&str, &str) {
         (&self.protocol_type, &self.protocol)
     }

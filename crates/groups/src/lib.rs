@@ -119,7 +119,7 @@ pub struct Join {
     pub session: Duration,
     /// How long it may take to join again.
     pub rebalance: Duration,
-    /// What kind of group it takes this for.
+    /// The protocol type that it expects.
     pub protocol_type: Arc<str>,
     /// The strategies that it supports, the preferred first, each with the member's metadata.
     pub protocols: Vec<(Arc<str>, Bytes)>,
@@ -149,7 +149,7 @@ impl Join {
 pub struct Joined {
     /// Number of the division.
     pub generation: u32,
-    /// What kind of group it is.
+    /// The group's protocol type.
     pub protocol_type: Arc<str>,
     /// The way in which the leader divides the partitions.
     pub protocol: Arc<str>,
@@ -170,7 +170,7 @@ pub enum Outcome {
     Joined(Joined),
     /// To a sync: the member's assignment.
     Synced {
-        /// What kind of group it is.
+        /// The group's protocol type.
         protocol_type: Arc<str>,
         /// The way in which the leader has divided the partitions.
         protocol: Arc<str>,

@@ -77,7 +77,7 @@ fn is_in(ranges: &[Range<u64>], source: Source) -> bool {
     !source.is_merged() && ranges.get(next).is_some_and(|range| range.contains(&number))
 }
 
-/// What of an object is alive.
+/// The live pieces of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Used {
     /// The object.

@@ -62,7 +62,7 @@ const FULL: Refused = Refused::Committed { limit: COMMITTED_MAX, bytes: COMMITTE
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Offsets {
     by_group: BTreeMap<Arc<str>, GroupOffsets>,
-    /// What open transactions commit, by the producer's id.
+    /// The pending offsets of open transactions, by the producer's id.
     pending: BTreeMap<u64, Pending>,
     /// Number of offsets, the pending ones included: there is room for them when their transaction ends.
     count: usize,
@@ -124,7 +124,7 @@ impl Offsets {
         Offsets::new(self.by_group, pending)
     }
 
-    /// What open transactions commit.
+    /// The pending offsets of open transactions.
     pub(crate) fn pending(&self) -> &BTreeMap<u64, Pending> {
         &self.pending
     }

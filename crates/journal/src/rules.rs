@@ -26,7 +26,7 @@ pub(crate) enum Broken {
     BelieveWithin,
     /// An object shows a reader where the chain ended when it was read, not when it was stored.
     AgeOfObjects,
-    /// What may be stored already is appended again without a look at the producer's sequence.
+    /// Appends that may already be stored are appended again without a check of the producer's sequence.
     Sequences,
     /// A merge ends although it was abandoned.
     ClosedMerges,

@@ -208,7 +208,7 @@ pub(crate) struct Transactions {
     pub noted: usize,
 }
 
-/// What joining a transaction has changed, to take that back.
+/// The changes of joining a transaction, to undo them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct JoinedBefore {
     has_begun: bool,

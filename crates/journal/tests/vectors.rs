@@ -163,7 +163,7 @@ fn objects() -> [(&'static str, Vec<u8>); 3] {
     [("object-1.hex", first()), ("object-2.hex", second()), ("object-3.hex", third())]
 }
 
-/// What follows from the three objects.
+/// The state after the three objects.
 fn snapshot() -> Snapshot {
     let mut state = State::default();
     for (name, bytes) in objects() {

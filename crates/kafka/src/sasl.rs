@@ -43,7 +43,7 @@ pub struct PlainMessage<'a> {
     pub authorization: &'a str,
     /// The user name.
     pub user: &'a str,
-    /// What proves it.
+    /// The password.
     pub password: &'a str,
 }
 
@@ -122,7 +122,7 @@ pub struct ScramFinal<'a> {
     pub nonce: &'a str,
     /// The message up to the proof, without the comma between.
     pub without_proof: &'a str,
-    /// What proves that the client knows the password, in base64.
+    /// The proof that the client knows the password, in base64.
     pub proof: &'a str,
 }
 

@@ -200,7 +200,7 @@ fn a_damaged_snapshot_is_refused_wherever_the_damage_is() {
     for length in 0..saved.len() {
         match load(&saved[..length]) {
             Ok(_) => whole = length as u64,
-            // What is before the damaged segment is whole.
+            // The segments before the damaged one are intact.
             Err(SnapshotError::Corrupt { position, .. }) => assert_eq!(position, whole),
             Err(error) => panic!("{error}"),
         }

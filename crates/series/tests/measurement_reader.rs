@@ -202,7 +202,7 @@ fn series_without_room_are_dropped_and_known_ones_continue() {
     assert_eq!(counts, Counts { messages: 100, rows: 50, dropped: 50, faulty: 0 });
 }
 
-/// What each change to the measurement's schema does.
+/// The effect of each change to the measurement's schema.
 #[test]
 fn schemas_have_the_shape_or_a_plan_or_neither() {
     let fields = |changes: &[(usize, Value)]| {

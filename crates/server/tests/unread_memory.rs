@@ -33,8 +33,8 @@ const READERS: u64 = 128;
 /// its tasks and buffers. Neither depends on the number of objects.
 const READER_BYTES_MAX: u64 = 1024 * 56 + (32 << 10);
 
-/// What those whose responses are being made take together: two at a time whose batches are converted, 2 MB here, or 32
-/// with text, for which 208 bytes of each batch are noted.
+/// The memory of all readers whose responses are being built: two at a time whose batches are converted, 2 MB here, or
+/// 32 with text, for which 208 bytes of each batch are noted.
 const BATCHES_BYTES_MAX: u64 = 4 << 20;
 const TEXT_BYTES_MAX: u64 = 32 * 1024 * 208 + BATCHES_BYTES_MAX;
 

@@ -290,7 +290,7 @@ fn a_pick_does_not_read_past_what_it_returns() {
         let picked = decoder.pick(cut, &[1.into()]).map(drop);
         assert_eq!(picked.unwrap_err(), Decoder::default().decode(cut).map(drop).unwrap_err());
     }
-    // What is in front is checked, and the error says where in the whole it is.
+    // The part before is checked, and the error has the position in the whole.
     let set_at = bytes.windows(4).position(|window| window == b"path").unwrap() + 4;
     bytes[set_at..set_at + 2].copy_from_slice(&[0x0f, 0]);
     assert_eq!(decoder.pick(&bytes, &second), Err(ValueError::Tag { position: set_at, found: 0x0f }));

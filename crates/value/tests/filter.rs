@@ -155,7 +155,7 @@ fn errors_say_what_to_write() {
     assert!(error("a").to_string().contains("write one of = != < <= > >="));
 }
 
-/// What a filter of one condition says of a tree.
+/// The result of a filter with one condition on a tree.
 fn holds(value: &Value, path: &[&str], operator: &str, text: &str) -> bool {
     let Some((_, below)) = path.split_first() else {
         return compare(value, text).is_some_and(|order| match operator {

@@ -450,7 +450,7 @@ fn invalid_text_is_found_where_it_is() {
     let error = |json: &[u8]| plain::read(json, &mut Vec::new()).unwrap_err().to_string();
     let found = error(b"{\"a\":\"b\xff\"}");
     assert!(found.contains("invalid unicode code point at line 1 column "), "{found}");
-    // What is wrong before it is found first.
+    // Errors before it are found first.
     let found = error(b"{\"a\":x,\"b\":\"\xff\"}");
     assert!(found.contains("expected value at line 1 column 6"), "{found}");
 }

@@ -144,7 +144,7 @@ fn records_may_grow_and_may_be_tables() {
     plain::read(br#"{"other":[1,{"x":2}],"count":7,"name":"a"}"#, &mut table).unwrap();
     assert_eq!(from_bytes::<Now>(&table).unwrap(), expected);
     from_bytes::<Now>(&to_bytes(&[0; 0]).unwrap()).unwrap_err();
-    // What follows an element with ignored fields is read at its own place.
+    // The value after an element with ignored fields is read at its own position.
     let bytes = to_bytes(&[("a", 7, vec![1]), ("b", 8, vec![])]).unwrap();
     let both: [Now; 2] = from_bytes(&bytes).unwrap();
     assert_eq!(both[1], Now { name: "b".into(), count: 8 });
@@ -199,7 +199,7 @@ fn depth_is_limited() {
     let deeper = [&[0x0e, 1], &bytes[..]].concat();
     assert!(matches!(from_bytes::<Nested>(&deeper), Err(SerdeError::TooDeep)));
     assert!(matches!(from_bytes::<Endless>(&[1, 1]), Err(SerdeError::TooDeep)));
-    // What is passed over is not recursed into.
+    // Skipped values are not recursed into.
     let deepest = [[0x0e, 1].repeat(500_000), vec![0]].concat();
     from_bytes::<IgnoredAny>(&deepest).unwrap();
     assert!(matches!(from_bytes::<Nested>(&deepest), Err(SerdeError::TooDeep)));

@@ -17,7 +17,7 @@ pub trait Message: Debug + PartialEq + Sized {
     fn read(api: Api, version: i16, bytes: &[u8]) -> Result<Self, WireError>;
     fn write(&self, version: i16) -> Vec<u8>;
 
-    /// What the other implementation reads from our bytes: the bytes that it makes of it again, and as text.
+    /// The other implementation's reading of our bytes: reencoded, and as text.
     fn theirs(api: Api, version: i16, bytes: &[u8]) -> (Vec<u8>, String);
 }
 

@@ -80,7 +80,7 @@ class TopicInfo(NamedTuple):
     offsets: tuple[Extent, ...] = ()
     """The extent of each partition, by number; in a list of topics only if there is one partition."""
     cleanup_policy: str = "delete"
-    """What becomes of old records: `delete`, `compact` or `compact,delete`."""
+    """Cleanup of old records: `delete`, `compact` or `compact,delete`."""
 
     @property
     def records(self) -> int:

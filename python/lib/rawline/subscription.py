@@ -9,7 +9,7 @@ from rawline.consumer import Deadline, Place, start_of
 from rawline.errors import ConfigError
 
 Slow = Literal["disconnect", "skip"]
-"""What happens to a subscription that is too slow."""
+"""The action for a subscription that is too slow."""
 
 
 class Skipped(NamedTuple):

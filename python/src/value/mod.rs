@@ -138,7 +138,7 @@ struct RecordCore {
     fields: Fields,
     /// The class whose instances are written; `None` for dicts.
     class: Option<Py<PyType>>,
-    /// What bytes are read as; `None` for dicts.
+    /// The type as which bytes are read; `None` for dicts.
     instances: Option<Py<Instances>>,
     place: Place,
 }

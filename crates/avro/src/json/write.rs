@@ -149,7 +149,7 @@ fn part(datum: Datum<'_, '_>) -> Json {
         _ => {
             let mut json = Vec::new();
             datum.write_json(&mut json);
-            // What was written is JSON.
+            // The written bytes are JSON.
             Json::parse(&json).unwrap_or(Json::Null)
         }
     }

@@ -94,9 +94,9 @@ fn compare(schema: &Arc<Schema>, theirs: &apache_avro::Schema, message: &[u8], v
         Ok(row) => row,
         Err(error) => {
             assert!(!valid, "{json} {message:02x?}: {error}");
-            // What we refuse and they do not: they neither count elements nor compare a block with its size, do not
-            // look at what is left, read numbers beyond their type, and take a length that does not fit as one that
-            // does. Asking them may cost gigabytes.
+            // Messages that we refuse and they accept: they neither count elements nor compare a block with its size,
+            // do not look at what is left, read numbers beyond their type, and take a length that does not fit as one
+            // that does. Asking them may cost gigabytes.
             if matches!(error.fault.kind, FaultKind::Utf8 | FaultKind::Branch | FaultKind::Boolean) {
                 let read = theirs.read_value(&mut &message[..]);
                 assert!(read.is_err(), "{json} {message:02x?}: {error}, but they read {read:?}");

@@ -103,7 +103,7 @@ impl Open {
         let room = match self {
             // Padding counts as room in a batch that will be compressed.
             Open::Plain { .. } | Open::Packed(_) => held_bytes..held_bytes + ALIGNMENT,
-            // What messages take at most was counted.
+            // The maximum size of messages was counted.
             Open::Messages(_) => 0..held_bytes + 1,
         };
         let sizes_bytes = if self.kind() == BatchKind::Kafka { 0 } else { self.records() as usize * 4 };

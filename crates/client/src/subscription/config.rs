@@ -11,7 +11,7 @@ use rawline_contract::path;
 use rawline_contract::subscription::{CURSOR_BYTES_MAX, Cursor, WEBSOCKET_PROTOCOL};
 use std::fmt::Write;
 
-/// What happens to a subscription that is too slow.
+/// The action for a subscription that is too slow.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Slow {
     /// It ends with an error, code `subscriber_slow`; the next call continues where it was.
@@ -38,7 +38,7 @@ pub struct SubscriptionConfig {
     pub cursor: Option<String>,
     /// Delivers only records with a field of this value, such as `id.resp_p=53/udp`, of topics with structured values.
     pub filter: Option<String>,
-    /// What happens if the subscription lags more than `lag_max` records in a partition.
+    /// The action if the subscription lags more than `lag_max` records in a partition.
     pub slow: Slow,
     /// Maximum number of records between the subscription's position and the partition's end. Without it, none with
     /// [`Slow::Disconnect`], and 65,536 with [`Slow::Skip`].

@@ -52,7 +52,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// What these members want.
+    /// The topics that these members want.
     pub fn by<'a>(
         members: impl Iterator<Item = &'a ConsumerMember>,
         topics: &TopicList,

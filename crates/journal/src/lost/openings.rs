@@ -72,7 +72,7 @@ impl Known {
     }
 }
 
-/// What lost objects have opened, by the newest lost object before that which shows it.
+/// Instances and transactions that lost objects opened, by the newest lost object before the one that shows it.
 pub(super) fn openings<'a>(
     state: &State,
     lost: &[u64],

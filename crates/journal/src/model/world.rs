@@ -452,7 +452,7 @@ impl Model for Bounds {
             log: Log::new(),
             places: Places::new(),
             is_merging: !self.merges.is_empty(),
-            // What every observer does alike. Other rules are the writers' own.
+            // The part that all observers share. Other rules are specific to writers.
             rules: Rules { broken: self.rules.broken.filter(|broken| *broken != Broken::VoidObjects) },
             merging: Merging::new(self.abandons),
             later: Vec::new(),

@@ -372,7 +372,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         actions.push(Action::Put { link, changes: self.empty(), tickets: [].into() });
     }
 
-    /// What settles a number: nothing, at a time that changes nothing.
+    /// An empty object, which resolves a number without a change.
     fn empty(&self) -> Changes {
         Changes { appended_us: self.state.times.newest_us(), ..Changes::default() }
     }

@@ -424,7 +424,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         !self.group.is_empty() || !self.suspects.is_empty() || self.flights.iter().any(Flight::is_awaited)
     }
 
-    /// What time has made due.
+    /// The due actions.
     fn proceed(&mut self, now: Duration, actions: &mut Vec<Action<T>>) {
         if self.contradiction.is_some() {
             return self.refuse(actions);
@@ -477,7 +477,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         Id { run: self.run, commit: self.made }
     }
 
-    /// What holds between any two events.
+    /// The invariants between any two events.
     fn check(&self) {
         let (first, mut prev) = (self.state.chain().next(), None);
         for (number, flight) in (first..).zip(&self.flights) {

@@ -1,4 +1,5 @@
-//! What fuzzers run: the tests of this crate on seeded bytes, the drivers in `fuzz/` on bytes that cargo-fuzz finds.
+//! Bodies of the fuzzers: the tests of this crate on seeded bytes, the drivers in `fuzz/` on bytes that cargo-fuzz
+//! finds.
 
 // A body fails by panicking.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, dead_code)]

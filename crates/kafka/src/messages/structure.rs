@@ -1,6 +1,6 @@
 //! Declarations of structures, from which reading and writing in all versions follow.
 
-// What declarations name: they import all of this module.
+// The names that declarations use: they import all of this module.
 pub(super) use super::field::{self, Field, Nullable, Source, Uuid};
 pub(super) use crate::read::WireError;
 pub(super) use crate::write::Writer;

@@ -43,7 +43,7 @@ fn pointed(selector: &str, at: Option<usize>) -> String {
     format!("\n  {before}{after}\n  {}^", " ".repeat(before.chars().count()))
 }
 
-/// What PromQL has beyond selectors.
+/// Parts of PromQL beyond selectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Beyond {
     /// A function such as `rate(…)`.

@@ -38,7 +38,7 @@ pub(crate) struct Event<'a> {
 }
 
 impl<'a> Event<'a> {
-    /// What no client does.
+    /// Actions of the broker itself.
     pub fn of_broker(action: &'a str, resource: &'a str, outcome: &'a str) -> Event<'a> {
         Event { protocol: "broker", key: None, peer: None, through: None, action, resource, outcome, left_out: 0 }
     }

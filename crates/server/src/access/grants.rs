@@ -85,7 +85,7 @@ impl Patterns {
         names.chain(self.prefixes.iter().map(|prefix| format!("{prefix}*")))
     }
 
-    /// What of all names that begin with `prefix` matches: longer prefixes, and names.
+    /// The matching part of all names that begin with `prefix`: longer prefixes, and names.
     pub(crate) fn within(&self, prefix: &str) -> (Vec<String>, Vec<String>) {
         if self.prefixes.iter().any(|granted| prefix.starts_with(&**granted)) {
             return (vec![prefix.to_owned()], Vec::new());
@@ -255,7 +255,7 @@ impl Grants {
         if self.write.is_empty() { Err(Denied::NoTopic) } else { Ok(()) }
     }
 
-    /// What of all topics that begin with a prefix may be read: prefixes, and names.
+    /// The readable part of all topics that begin with a prefix: prefixes, and names.
     pub(crate) fn readable(&self, prefix: &str) -> Result<(Vec<String>, Vec<String>), Denied> {
         let (prefixes, names) = self.read.within(prefix);
         if prefixes.is_empty() && names.is_empty() {

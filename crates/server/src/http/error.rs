@@ -52,7 +52,7 @@ impl ApiError {
         text.parse().ok()
     }
 
-    /// What programs know it by.
+    /// The code for programs.
     pub fn code(&self) -> Code {
         self.code
     }

@@ -528,7 +528,7 @@ async fn handle(
     }
 }
 
-/// What brokers ask each other for themselves.
+/// Requests that brokers send on their own behalf.
 async fn between_brokers(
     api: &Api,
     session: &Session,

@@ -32,7 +32,7 @@ pub struct ResponseBody {
     holds_buffers: bool,
     /// The rest of a body of unknown length.
     stream: Option<BodyStream>,
-    /// What uses the connection after this response.
+    /// The protocol that uses the connection after this response.
     upgrade: Option<Upgrade>,
     /// Given back when the client has taken the response.
     _permit: Option<OwnedSemaphorePermit>,
@@ -73,7 +73,7 @@ impl ResponseBody {
         ResponseBody { upgrade: Some(upgrade), ..ResponseBody::default() }
     }
 
-    /// What uses the connection after this response, once.
+    /// The protocol that uses the connection after this response, once.
     pub(crate) fn take_upgrade(&mut self) -> Option<Upgrade> {
         self.upgrade.take()
     }

@@ -69,7 +69,7 @@ impl Need {
     }
 }
 
-/// What handles a request.
+/// The handler of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Endpoint {
     Append,

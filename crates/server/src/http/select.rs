@@ -1,6 +1,6 @@
 //! Turns a read into the parts of a response: batches as they are stored, or the selected records of each batch.
 //!
-//! What is noted of a batch doesn't grow with the number of its records: a list of a million positions would be larger
+//! The memory per batch doesn't grow with the number of its records: a list of a million positions would be larger
 //! than the batch itself, and it lies outside the pool.
 
 use crate::convert::{Conversion, Unpacked, to_batches};

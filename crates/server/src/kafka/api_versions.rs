@@ -51,7 +51,7 @@ const SERVED: &[Api] = &[
     Api::ConsumerGroupDescribe,
 ];
 
-/// What clients may rely on beyond the versions of APIs: names as in Kafka, and the levels from 0 to which the broker
+/// Features beyond the versions of APIs: names as in Kafka, and the levels from 0 to which the broker
 /// has them. It uses the highest.
 ///
 /// From level 2 of `transaction.version` on, a transaction's end opens the producer's next instance (KIP-890). Clients

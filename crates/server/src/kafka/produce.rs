@@ -313,7 +313,7 @@ fn respond(
     Ok(Some(Reply::new(header, Api::Produce, [body.into()])))
 }
 
-/// What closes the connection of a client that wants no response, if the records were not appended.
+/// The error that closes the connection of a client with acks=0, if the records were not appended.
 fn unacknowledged((topic, produced): (Arc<TopicRef>, Produced)) -> Option<ConnectionError> {
     let Produced { partition, error, message, .. } = produced;
     let topic = match &*topic {

@@ -255,7 +255,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Paced<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match Pin::new(&mut self.stream).poll_flush(context) {
-            // What TLS has encrypted waits for the client as anything else that is written.
+            // Encrypted bytes wait for the client like all written bytes.
             Poll::Pending => self.written(context, Poll::Pending).map_ok(|_| ()),
             flushed => {
                 self.stalled = None;

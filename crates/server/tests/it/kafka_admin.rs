@@ -420,7 +420,7 @@ async fn some_settings_are_changed() {
     // An age beyond the maximum isn't a limit.
     assert_eq!(change(&mut client, 1, (TOPIC, "t"), &age(MAX), false).await, (0, None));
     assert_eq!(setting(&mut client, "t", "retention.ms").await, ("-1".to_owned(), FROM_DEFAULT));
-    // What changes nothing is allowed.
+    // A change without effect is allowed.
     for nothing in [
         (set, "cleanup.policy", Some("DELETE")),
         (delete, "cleanup.policy", None),
@@ -566,7 +566,7 @@ async fn settings_without_an_effect_are_kept_and_described() {
         assert_eq!(change(&mut client, 1, (TOPIC, "t"), &[(0, name, Some(&default))], false).await, (0, None));
         assert_eq!(setting(&mut client, "t", name).await, (default, FROM_TOPIC), "{name}");
     }
-    // What replaces all settings takes these back.
+    // A request that replaces all settings resets these.
     let replaced = AlterConfigsResource { resource_type: TOPIC, resource_name: "t".to_owned(), configs: Vec::new() };
     let request = AlterConfigsRequest { resources: vec![replaced], validate_only: false };
     assert_eq!(call!(client, AlterConfigs, 2, request).responses[0].error_code, 0);

@@ -200,7 +200,7 @@ async fn requests_out_of_order_close_the_connection() {
         assert_eq!(response.mechanisms, ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]);
         assert!(is_closed(&mut client).await);
     }
-    // What would be a second exchange is refused, and changes nothing.
+    // A second exchange is refused, and changes nothing.
     let mut client = begin(&server, "PLAIN").await;
     assert_eq!(authenticate(&mut client, b"\0me\0first key").await.error_code, 0);
     assert_eq!(handshake(&mut client, 1, "PLAIN").await.error_code, i16::from(illegal));

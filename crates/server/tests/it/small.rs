@@ -230,7 +230,7 @@ async fn taken(server: &Served, begun: &AtomicUsize, appends: usize) {
     wait_until(|| begun.load(Ordering::Relaxed) == appends.min(COMMITS) && has_taken()).await;
 }
 
-/// What arrived on a connection while a commit was in flight waited for it, and for those after it. On a
+/// Appends that arrived on a connection while a commit was in flight waited for it, and for later ones. On a
 /// bucket, a connection that many callers share gave each commit one buffer of requests.
 mod appends_are_taken_while_earlier_ones_are_being_stored {
     use super::*;

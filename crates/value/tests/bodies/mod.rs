@@ -80,7 +80,7 @@ fn agree_within(bytes: &[u8], limits: &Limits) {
     }
 }
 
-/// What is picked is what the view has there.
+/// The picked value is the view's value.
 fn picked(bytes: &[u8], view: &Variant<'_>, limits: &Limits) {
     let mut decoder = Decoder::new(*limits);
     assert_eq!(decoder.pick(bytes, &[]), Ok(Some(*view)));

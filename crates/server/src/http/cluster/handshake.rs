@@ -79,7 +79,7 @@ pub(crate) struct Pair {
     pub answering: BrokerId,
 }
 
-/// What both have said, which both sign.
+/// The messages of both sides, which both sign.
 struct Said {
     pair: Pair,
     asking: [u8; 32],

@@ -147,7 +147,7 @@ async fn take(
             }
         }
     }
-    // What came before the end of the connection is published all the same.
+    // Messages that arrived before the end of the connection are still published.
     is_open.then_some(())?;
     for reply in replies {
         socket.send(FrameKind::Text, vec![reply.into()], false).await.ok()?;

@@ -87,7 +87,7 @@ pub(super) fn of_broker(client: &Client) -> Vec<Described> {
 /// A change of one of the topic's settings: its name and new value.
 pub(super) type Change = Option<(String, Value)>;
 
-/// What setting one of Kafka's settings changes.
+/// The change of setting one of Kafka's settings.
 pub(super) fn set(config: &KafkaConfig, name: &str, value: Option<&str>) -> Result<Change, Refusal> {
     let setting = TopicSetting::named(name)?;
     let value = given(name, value)?;
@@ -95,7 +95,7 @@ pub(super) fn set(config: &KafkaConfig, name: &str, value: Option<&str>) -> Resu
     Ok(setting.changes().zip(changed))
 }
 
-/// What taking one of Kafka's settings back changes.
+/// The change of deleting one of Kafka's settings.
 pub(super) fn unset(name: &str) -> Result<Change, Refusal> {
     Ok(TopicSetting::named(name)?.changes().map(|member| (member, Value::Null)))
 }
@@ -114,7 +114,7 @@ pub(super) enum Edit {
     Remove,
 }
 
-/// What adding elements to a list, or removing some, changes in a topic with these settings.
+/// The change of adding or removing elements of a list, in a topic with these settings.
 pub(super) fn edit(
     config: &KafkaConfig,
     settings: &Settings,
@@ -145,7 +145,7 @@ fn given<'a>(name: &str, value: Option<&'a str>) -> Result<&'a str, Refusal> {
     value.ok_or_else(|| Refusal::new(ErrorCode::InvalidConfig, format!("{name} has no value; send one")))
 }
 
-/// What these values, each with the name of one of Kafka's settings, change of a topic's settings.
+/// The changes of a topic's settings by these values, each with the name of one of Kafka's settings.
 pub(super) fn changes<'a>(
     config: &KafkaConfig,
     values: impl Iterator<Item = (&'a str, Option<&'a str>)>,

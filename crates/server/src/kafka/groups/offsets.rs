@@ -243,7 +243,7 @@ async fn fetched(
     let (mut topics, caller) = (Vec::new(), client.caller());
     let Some(asked) = asked else {
         for (name, found) in by_topic.iter().filter(|(name, _)| caller.grants().sees(name)) {
-            // What only open transactions commit isn't there yet.
+            // Pending offsets of open transactions aren't committed yet.
             let committed = found.iter().filter(|(_, found)| found.committed.is_some());
             let partitions: Vec<_> = committed.map(|(number, found)| partition(*number, Some(found))).collect();
             if partitions.is_empty() {

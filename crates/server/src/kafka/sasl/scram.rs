@@ -34,7 +34,7 @@ pub enum ScramError {
 pub struct Exchange {
     hash: Hash,
     candidates: Candidates,
-    /// What binds the second message to the first: its header, in base64.
+    /// The binding of the second message to the first: its header, in base64.
     binding: String,
     /// Both parts.
     nonce: String,

@@ -108,7 +108,7 @@ public final class GroupConsumer implements Iterable<ConsumedRecord>, AutoClosea
         commits = new Commits(client.executor(), requests, group, this.config, hosted);
     }
 
-    /** What membership and commits need of each other and of the consumer. */
+    /** The interface between membership, commits and the consumer. */
     private final class Hosted implements Member.Host, Commits.Host {
         @Override
         public void changed() {
@@ -200,7 +200,7 @@ public final class GroupConsumer implements Iterable<ConsumedRecord>, AutoClosea
     /** The records of one result after the other. */
     private final class Loop implements Iterator<ConsumedRecord> {
         private Iterator<ConsumedRecord> records = Collections.emptyIterator();
-        /** What the records are of; null before the first, and once the caller has asked for another result. */
+        /** The partition of the records; null before the first, and once the caller has asked for another result. */
         private Fetched fetched;
         /** The caller's position in their partition. */
         private Position position;

@@ -93,7 +93,7 @@ public final class Producer implements AutoCloseable {
     private RawlineException stopped;
 
     /**
-     * What a sending thread does next: send, or, if there is nothing to send, read the number of partitions.
+     * The next task of a sending thread: send, or, if there is nothing to send, read the number of partitions.
      *
      * @param sending the request to send, or null
      */

@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 
-/** What a member of a group has to commit, without a broker. */
+/** The offsets that a group's member has to commit, without a broker. */
 class AssignmentTest {
     private static final TopicPartition FIRST = new TopicPartition("t", 0);
     private static final TopicPartition SECOND = new TopicPartition("t", 1);

@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Test;
 class ConcurrentAppendsTest {
     private static final int THREADS = 32;
 
-    /** What one thread does, given its number. */
+    /** The work of one thread, given its number. */
     private interface Work {
         void run(int thread);
     }

@@ -19,7 +19,7 @@ final class FakeBroker implements AutoCloseable {
     /** While it is set, connections are open and nothing responds. */
     private volatile boolean isPaused;
 
-    /** What happens to an append, which is then acknowledged. */
+    /** The handler of an append, which is then acknowledged. */
     interface Storing {
         void store(Scripted.Peer peer, String body) throws IOException;
     }

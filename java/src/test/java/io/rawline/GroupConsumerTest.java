@@ -123,7 +123,7 @@ class GroupConsumerTest {
 
         private void read() {
             try (consumer) {
-                // What was returned is processed when there is nothing more.
+                // Returned records count as processed when no more records arrive.
                 for (boolean isIdle = false; !isStopped || !isIdle; ) {
                     Fetched fetched = consumer.next(SOON);
                     isIdle = fetched.isEmpty();

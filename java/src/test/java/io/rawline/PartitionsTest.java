@@ -156,7 +156,7 @@ class PartitionsTest {
         }
     }
 
-    /** What the older instance had in flight is stored before the first record of the newer one, or never. */
+    /** Records that the older instance had in flight are stored before the first record of the newer one, or never. */
     @Test
     void aNamedProducerTakesOverFromTheOneBeforeIt() throws Exception {
         Optional<S3Server> server = S3Server.start();

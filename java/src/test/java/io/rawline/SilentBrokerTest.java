@@ -134,7 +134,7 @@ class SilentBrokerTest {
         }
     }
 
-    /** What is in flight at the broker that is paused may take effect when it continues. */
+    /** Requests in flight at the paused broker may take effect when it continues. */
     @Test
     void everyRecordIsThereOnceAndInOrderAfterAPause() throws Exception {
         Optional<S3Server> server = S3Server.start();

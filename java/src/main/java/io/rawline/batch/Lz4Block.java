@@ -68,7 +68,7 @@ final class Lz4Block {
         int from = to - distance;
         int copied = 0;
         while (copied < count) {
-            // What has been copied lies before the target too, so each step can take twice as much.
+            // Copied bytes lie before the target too, so each step can take twice as much.
             int piece = Math.min(count - copied, distance + copied);
             System.arraycopy(out, from, out, to + copied, piece);
             copied += piece;

@@ -26,7 +26,7 @@ public final class Call {
     /** Number of the current attempt: the timer of an earlier one may fire late. */
     private long attempt;
 
-    /** What a thread can be blocked on: a connection, or a queued request. */
+    /** A resource that a thread can be blocked on: a connection, or a queued request. */
     interface Blocking {
         /** Ends it, and wakes a thread that is blocked on it. */
         void close();

@@ -6,7 +6,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 
 /**
- * What generated codecs call to read. Not for other callers: it changes with the generator.
+ * Functions that generated codecs call to read. Not for other callers: it changes with the generator.
  *
  * <p>A record's fields are first read in the order in which they are declared: a key is compared with a constant. What
  * comes in another order is looked up.

@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.time.Instant;
 
 /**
- * What generated codecs call to write. Not for other callers: it changes with the generator.
+ * Functions that generated codecs call to write. Not for other callers: it changes with the generator.
  *
  * <p>A record's head is written with the number of its fields, which the generated code knows. A field's head, which is
  * its key and the tag of its value, is a constant of up to 24 bytes, passed as three words: its bytes, big-endian, and

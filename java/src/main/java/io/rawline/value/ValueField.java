@@ -28,7 +28,7 @@ public @interface ValueField {
     boolean optional() default false;
 
     /**
-     * What a missing field becomes: a static method without parameters.
+     * The value of a missing field: a static method without parameters.
      *
      * @return the method's name, of the type itself, or qualified by a class: {@code "java.util.List.of"}
      */

@@ -397,7 +397,7 @@ public final class ValueWriter {
     }
 
     /**
-     * What was written.
+     * The written bytes.
      *
      * @return a copy
      * @throws IllegalStateException a container is open
@@ -408,7 +408,7 @@ public final class ValueWriter {
     }
 
     /**
-     * What was written, without a copy.
+     * The written bytes, without a copy.
      *
      * @return a buffer over it, until the writer is used again
      * @throws IllegalStateException a container is open
@@ -559,7 +559,7 @@ public final class ValueWriter {
         System.arraycopy(first, 0, bytes, length - first.length, first.length);
     }
 
-    /** What has been written, with open containers still incomplete. */
+    /** The bytes so far, with open containers still incomplete. */
     byte[] memory() {
         return bytes;
     }

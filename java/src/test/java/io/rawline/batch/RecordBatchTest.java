@@ -253,7 +253,7 @@ class RecordBatchTest {
         return whole.toByteArray();
     }
 
-    /** What Kafka's Java client doesn't write, but other clients do. */
+    /** Bytes that Kafka's Java client doesn't write, but other clients do. */
     @Test
     void otherFramingsAreRead() throws IOException {
         ByteBuffer plain = kafkaBatch(Compression.NONE, TEXT);

@@ -8,7 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 
 import org.junit.jupiter.api.Test;
 
-/** What is known of brokers at several addresses. */
+/** The state of brokers at several addresses. */
 class AddressesTest {
     private static Addresses parse(String urls, Addresses others) {
         return Addresses.parse(

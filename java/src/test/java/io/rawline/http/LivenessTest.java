@@ -14,7 +14,7 @@ class LivenessTest {
     private int questions;
     private int silent;
     private Liveness.Answer answer = Liveness.Answer.LIVES;
-    /** What runs in a quarter of a second. */
+    /** Checks within a quarter of a second. */
     private Deque<Runnable> ticks = new ArrayDeque<>();
 
     private final Liveness liveness = new Liveness(

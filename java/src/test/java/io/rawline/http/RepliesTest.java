@@ -57,7 +57,7 @@ class RepliesTest {
         return text.getBytes(StandardCharsets.ISO_8859_1);
     }
 
-    /** What arrives in pieces of random length. */
+    /** Responses in pieces of random length. */
     private static List<Replies.Reply> parse(Replies replies, byte[] bytes, Random random) throws IOException {
         List<Replies.Reply> found = new ArrayList<>();
         for (int at = 0; at < bytes.length; ) {

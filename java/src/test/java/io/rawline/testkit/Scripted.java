@@ -14,7 +14,7 @@ public final class Scripted implements AutoCloseable {
     private final ServerSocket socket = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
     private final AtomicInteger connections = new AtomicInteger();
 
-    /** What happens on a connection, which is closed afterwards. */
+    /** The script of a connection, which is closed afterwards. */
     public interface Script {
         /**
          * Serves a connection.

@@ -22,7 +22,7 @@ import javax.tools.ToolProvider;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What the processor says of types that it can't generate a codec for; all others compile without warnings. */
+/** The processor's errors for types that it can't generate a codec for; all others compile without warnings. */
 class CodecProcessorTest {
     @TempDir
     Path folder;

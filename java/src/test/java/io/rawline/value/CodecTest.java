@@ -25,7 +25,7 @@ import java.util.SortedMap;
 import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 
-/** What generated codecs write, read and refuse. */
+/** Values that generated codecs write, read and refuse. */
 class CodecTest {
     /** Every type of the standard library that is supported. */
     @GenerateCodec

@@ -141,7 +141,7 @@ class OracleTest {
         });
     }
 
-    /** What is wrong with a call, in lines that can be copied to calls.yaml. */
+    /** The differences of a call, in lines that can be copied to calls.yaml. */
     private static List<String> compare(Call call) throws Exception {
         var kafkas = theirs.versions.get(call.api());
         var rawlines = ours.versions.get(call.api());

@@ -109,7 +109,7 @@ final class Requests {
         return made;
     }
 
-    /** What a consumer says of itself when it joins a group: its topics. Kafka's broker reads it. */
+    /** A consumer's metadata when it joins a group: its topics. Kafka's broker reads it. */
     private static byte[] subscription(JsonNode topics) {
         var names = new ArrayList<String>();
         topics.forEach(topic -> names.add(topic.asText()));

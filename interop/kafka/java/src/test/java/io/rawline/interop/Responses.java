@@ -23,7 +23,7 @@ final class Responses {
     /** Names that a broker makes up. */
     private static final List<String> RANDOM =
             List.of("clusterId", "memberId", "leader", "topicId", "producerId", "logDir", "coordinatorEpoch");
-    /** What an element of a list is known by, instead of its place. */
+    /** The key of a list's element, instead of its position. */
     private static final List<String> NAMES = List.of(
             "name", "topic", "topicName", "resourceName", "groupId", "partitionIndex", "partition", "index", "apiKey");
     /** Kafka stores the offsets of groups in a topic. */

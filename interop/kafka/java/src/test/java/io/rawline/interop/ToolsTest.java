@@ -167,7 +167,7 @@ class ToolsTest {
         assertEquals("100000", consumed.trim().split(", ")[4], consumed);
     }
 
-    /** What a tool prints. */
+    /** The output of a tool. */
     private static String run(String tool, String arguments) {
         var words = Stream.of(arguments.split(" "))
                 .filter(word -> !word.isEmpty())

@@ -158,7 +158,7 @@ class TransactionsTest {
         }
     }
 
-    /** What a consumer would say of its group. */
+    /** A consumer's group metadata. */
     @SuppressWarnings("removal")
     private static ConsumerGroupMetadata group(String name, int generation, String member) {
         return new ConsumerGroupMetadata(name, generation, member, Optional.empty());
