@@ -470,7 +470,7 @@ fn records_that_do_not_match_the_schema_are_reported_with_their_line() {
     shell.fails(&["produce", "t", "--format=avro"], "", 2, "--schema");
     shell.fails(&["produce", "t", "--format=avro", "--schema=nowhere.avsc"], "", 1, "nowhere.avsc");
     let broken = shell.file("broken.avsc", "{\"type\": \"record\"}");
-    shell.fails(&["produce", "t", "--format=avro", "--schema", text(&broken)], "", 1, "no Avro schema");
+    shell.fails(&["produce", "t", "--format=avro", "--schema", text(&broken)], "", 1, "not an Avro schema");
     // Records before the bad line were appended.
     assert_eq!(shell.lines(&["consume", "t", "--format=avro"]).len(), 1);
 }

@@ -238,7 +238,7 @@ fn an_object_comes_out_ascending_with_the_rest_as_it_is() {
 #[test]
 fn other_values_are_refused() {
     for json in ["[1]", "1", "null", "\"{}\""] {
-        assert!(read(json, &["x=address"]).unwrap_err().contains("this is no object"), "{json}");
+        assert!(read(json, &["x=address"]).unwrap_err().contains("this isn't an object"), "{json}");
     }
     assert!(read("{", &["x=address"]).unwrap_err().contains("line 1"));
     assert!(read("{\"x\":1,\"x\":2}", &[]).unwrap_err().contains("duplicate"));

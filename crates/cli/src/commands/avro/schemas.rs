@@ -19,8 +19,7 @@ pub fn read_schema(name: &str) -> Result<Arc<Schema>, CommandError> {
             CommandError::Failed(format!("can't read the schema {path}: {error}; give an .avsc file, or `measurement`"))
         })?,
     };
-    let schema =
-        Schema::parse(&text).map_err(|error| CommandError::Failed(format!("{name} isn't an Avro schema: {error}")))?;
+    let schema = Schema::parse(&text).map_err(|error| CommandError::Failed(format!("{name}: {error}")))?;
     Ok(Arc::new(schema))
 }
 
