@@ -49,11 +49,11 @@ class Offsets(threading.Thread):
         return sum(self.committed.values())
 
     def wait_for(self, count: int) -> None:
-        """Until so many numbers are copied."""
+        """Waits until this many numbers are copied."""
         wait_until(lambda: self.copied() >= count, WAIT_S)
 
     def wait_for_more(self, count: int) -> None:
-        """Until so many more of each partition are copied."""
+        """Waits until this many more of each partition are copied."""
         before = dict(self.committed)
         partitions = range(PARTITIONS)
         wait_until(lambda: all(self.committed.get(n, 0) >= before.get(n, 0) + count for n in partitions), WAIT_S)

@@ -13,7 +13,7 @@ RECORDS = [f"event {number}" for number in range(20_000)]
 
 @pytest.fixture
 def broker(lasting_broker: Broker) -> Broker:
-    """With what the job reads, as many records in each partition."""
+    """With the job's input, the same number of records in each partition."""
     rawline(lasting_broker, "topic", "create", "copies", "--partitions", "2")
     rawline(lasting_broker, "topic", "create", "events", "--partitions", str(PARTITIONS))
     for partition in range(PARTITIONS):

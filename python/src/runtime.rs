@@ -161,7 +161,7 @@ enum Looked<T> {
     Pending(Pin<Box<dyn Future<Output = T> + Send>>),
 }
 
-/// A future after its first poll, if it is to be polled first.
+/// Polls a future once, if requested, before it is spawned.
 fn look<T: Send + 'static>(
     runtime: &Runtime,
     first: First,

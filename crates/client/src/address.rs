@@ -18,7 +18,7 @@ use tokio::time::timeout;
 
 const EXAMPLE: &str = "give one such as http://127.0.0.1:51313";
 
-/// Where one broker is.
+/// The address of one broker.
 pub(crate) struct Address {
     pub(crate) url: String,
     pub(crate) host: String,
@@ -72,7 +72,7 @@ impl Address {
         connection.send(request).await.map_or(Answer::Unknown, |_response| Answer::Lives)
     }
 
-    /// Where brokers respond without a look at anything that can be slow.
+    /// A path to which brokers respond without slow operations.
     pub(crate) fn health_path(&self) -> String {
         format!("{}{}", self.path, path::HEALTH)
     }

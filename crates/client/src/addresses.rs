@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Where connections go. All are equally good; a client stays where it is until it can't connect there, or the broker
+/// The addresses of a client. All are equally good; a client keeps one until it can't connect there, or the broker
 /// there doesn't respond to anything.
 pub(crate) struct Addresses {
     all: Vec<Arc<Address>>,

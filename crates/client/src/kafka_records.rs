@@ -19,7 +19,7 @@ pub(crate) struct KafkaRecords<'a> {
 /// The position in a batch.
 #[derive(Debug)]
 struct Current {
-    /// Where its records are in the received bytes; `None` if they were unpacked.
+    /// The range of its records in the received bytes; `None` if they were decompressed.
     received: Option<Range<usize>>,
     cursor: RecordCursor,
     /// The offset of the batch.

@@ -20,7 +20,7 @@ struct State {
     silences: u64,
     /// When it was found silent, unless it has responded since.
     silent_at: Option<Instant>,
-    /// When it was asked.
+    /// Time of the check.
     asked_at: Option<Instant>,
     is_asking: bool,
 }

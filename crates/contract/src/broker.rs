@@ -15,10 +15,10 @@ pub struct BrokerList {
 pub struct BrokerInfo {
     /// Names a run of a broker.
     pub id: String,
-    /// Where other brokers and clients reach it.
+    /// Its URL for other brokers and clients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// Where Kafka's clients reach it.
+    /// Its address for Kafka's clients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kafka: Option<String>,
     /// Whether it counts.

@@ -1,4 +1,4 @@
-//! Where a subscription is, as text: `T0;TOPIC~ID/PARTITION=NEXT,PARTITION=NEXT;TOPIC~ID/PARTITION=NEXT`.
+//! The position of a subscription, as text: `T0;TOPIC~ID/PARTITION=NEXT,PARTITION=NEXT;TOPIC~ID/PARTITION=NEXT`.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
@@ -7,7 +7,7 @@ use std::str::FromStr;
 /// Maximum length of a cursor in bytes: it travels in the head of a request.
 pub const CURSOR_BYTES_MAX: usize = 32 << 10;
 
-/// Where a subscription is.
+/// The position of a subscription.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cursor {
     /// A partition that isn't listed is at its first record appended after this time, in microseconds since the Unix
@@ -17,7 +17,7 @@ pub struct Cursor {
     pub topics: BTreeMap<String, InTopic>,
 }
 
-/// Where a subscription is in a topic.
+/// The position of a subscription in a topic.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InTopic {
     /// Tells the topic apart from others that had its name, or will have it; `None` if that isn't known.

@@ -10,7 +10,7 @@ pub const NEXT_OFFSET: HeaderName = HeaderName::from_static("rawline-next-offset
 pub const RESUME_OFFSET: HeaderName = HeaderName::from_static("rawline-resume-offset");
 /// The cursor at which a subscription continues; browsers send the id of the newest event.
 pub const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
-/// Where the broker is that has handled a forwarded request: clients may send the next one there.
+/// The URL of the broker that has handled a forwarded request: clients may send the next one there.
 pub const OWNER: HeaderName = HeaderName::from_static("rawline-owner");
 /// Shows that another broker sends a request: its number on the connection, and a code that authenticates it.
 pub const PEER: HeaderName = HeaderName::from_static("rawline-peer");

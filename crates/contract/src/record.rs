@@ -18,8 +18,8 @@ pub struct JsonRecord<'a> {
     pub partition: Option<u32>,
     /// Its offset in the partition.
     pub offset: u64,
-    /// When its batch was made, or by its producer the record: a [`timestamp`] as text. Null if a record of Kafka's has
-    /// none.
+    /// Time at which its batch was built, or the record's own time: a [`timestamp`] as text. Null if a record of
+    /// Kafka's has none.
     pub time: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<&'a str>,

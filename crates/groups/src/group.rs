@@ -20,7 +20,7 @@ pub enum Phase {
     Empty,
     /// Members join, for the first time or again.
     Joining {
-        /// When those that have not joined are left out.
+        /// When members that have not joined are removed.
         until: Duration,
         /// Whether members are waited for although all have joined: the group was empty.
         is_first: bool,
@@ -426,7 +426,7 @@ impl<T: Copy> Group<T> {
         }
     }
 
-    /// When [`Group::tick`] has something to do.
+    /// When [`Group::tick`] is due.
     pub(super) fn due_at(&self) -> Option<Duration> {
         let until = match self.phase {
             Phase::Joining { until, .. } | Phase::Syncing { until } => Some(until),

@@ -77,9 +77,9 @@ impl<T: Copy> Groups<T> {
 
 /// A group that the journal has kept.
 pub enum Restored<T> {
-    /// In which a member divides the partitions.
+    /// A group in which a member assigns the partitions.
     Classic(Group<T>),
-    /// In which the broker divides the partitions.
+    /// A group in which the broker assigns the partitions.
     Consumer(Box<ConsumerGroup>),
 }
 

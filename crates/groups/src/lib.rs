@@ -513,7 +513,7 @@ impl<T: Copy> Groups<T> {
         answers
     }
 
-    /// When [`Groups::tick`] has something to do.
+    /// When [`Groups::tick`] is due.
     pub fn due_at(&self) -> Option<Duration> {
         let runs = |name: &Arc<str>| !self.held.contains_key(name);
         let classic = self.by_name.iter().filter(|(name, _)| runs(name)).filter_map(|(_, group)| group.due_at());

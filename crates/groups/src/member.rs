@@ -11,7 +11,7 @@ use std::time::Duration;
 pub struct Identity {
     /// The name of its client.
     pub client: Arc<str>,
-    /// Where it connects from.
+    /// The address of its client.
     pub host: Arc<str>,
 }
 
@@ -32,7 +32,7 @@ pub struct Member<T> {
     pub joining: Option<T>,
     /// The request that waits for the leader's assignments.
     pub syncing: Option<T>,
-    /// When it is gone, unless it gives a sign before.
+    /// When it is removed, unless it sends a heartbeat before.
     pub gone_at: Duration,
 }
 
@@ -65,7 +65,7 @@ impl<T: Copy> Member<T> {
         self.gone_at = now + self.session;
     }
 
-    /// When it is gone. A member that waits for a response can't send heartbeats.
+    /// When it is removed. A member that waits for a response can't send heartbeats.
     pub fn gone_at(&self) -> Option<Duration> {
         (self.joining.is_none() && self.syncing.is_none()).then_some(self.gone_at)
     }

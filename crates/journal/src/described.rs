@@ -44,7 +44,7 @@ pub struct PartitionProducer {
     pub epoch: u16,
     /// Its number for the newest record.
     pub newest_sequence: u64,
-    /// When it appended last by the journal's times, in microseconds since the Unix epoch.
+    /// Time of its last append by the journal's times, in microseconds since the Unix epoch.
     pub appended_us: u64,
     /// The first offset of its open transaction.
     pub transaction_from: Option<u64>,
@@ -72,7 +72,7 @@ impl State {
         self.names.get(id).is_some()
     }
 
-    /// Where the open transaction of a producer writes.
+    /// The partitions of a producer's open transaction.
     pub fn partitions_of_transaction(&self, id: u64) -> impl Iterator<Item = PartitionId> {
         self.transactions.open.get(&id).into_iter().flat_map(|open| open.partitions.iter().copied())
     }

@@ -25,7 +25,7 @@ pub struct StoredGroup {
     pub used_us: u64,
 }
 
-/// In which version of a group's members a change is possible.
+/// The version of a group's members in which a change is valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Fence {
     /// In any.
@@ -244,8 +244,8 @@ mod tests {
         let rest = GROUPS_BYTES_MAX - fit * GROUP_STATE_BYTES_MAX;
         assert!(groups.store(&"rest".into(), 0, group(1, 1 << 40, 0, rest + 1)).is_err());
         assert!(groups.store(&"rest".into(), 0, group(1, 1 << 40, 0, rest)).is_ok());
-        assert!(groups.store(&"more".into(), 0, group(2, 1 << 41, 0, 1)).is_err(), "the version says what it knew");
-        assert!(groups.store(&"more".into(), 0, group(1, 1 << 41, 0, 1)).is_ok(), "the other makes room");
+        assert!(groups.store(&"more".into(), 0, group(2, 1 << 41, 0, 1)).is_err(), "the version isn't the next");
+        assert!(groups.store(&"more".into(), 0, group(1, 1 << 41, 0, 1)).is_ok(), "the other is forgotten");
         assert_eq!((groups.get("rest"), groups.version("rest")), (None, 1));
     }
 }

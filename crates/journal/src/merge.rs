@@ -217,7 +217,7 @@ impl Chosen {
 /// Adjacent pieces of a partition that become one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Joined {
-    /// Whose records they are.
+    /// The partition of the records.
     pub partition: PartitionId,
     /// The pieces, in order.
     pub pieces: Vec<Piece>,

@@ -120,7 +120,7 @@ mod tests {
         Listing { objects: keys(objects), merged: keys(merged), given_up: given_up.to_vec(), ..Listing::default() }
     }
 
-    /// Where the holes begin and end.
+    /// The beginnings and ends of the holes.
     fn holes(objects: &[u64], from: u64, next: u64) -> Vec<(u64, u64)> {
         let holes = listing(objects, &[], &[]).holes(from, next);
         holes.into_iter().map(|hole| (hole.start, hole.end)).collect()

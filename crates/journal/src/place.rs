@@ -1,4 +1,4 @@
-//! Where records are: which object holds a partition's piece, and where in it.
+//! The locations of records: the object with a partition's piece, and the position in it.
 
 use crate::object::{BatchKind, ENTRY_BYTES, HEADER_BYTES};
 use crate::state::PartitionId;
@@ -53,11 +53,11 @@ pub struct Piece {
     /// Time of the newest record in microseconds since the Unix epoch: the producer's time in Kafka batches, the time
     /// of the append in others. 0 if no record has a time.
     pub newest_us: u64,
-    /// Where the records are.
+    /// The location of the records.
     pub place: Place,
 }
 
-/// Where a partition's batches are in an object.
+/// The position of a partition's batches in an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
     /// The object.
@@ -139,7 +139,7 @@ impl BatchCount {
 /// A piece of a merged object, as the control record that ends a merge lists it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MergedPiece {
-    /// Whose records they are.
+    /// The partition of the records.
     pub partition: PartitionId,
     /// The piece.
     pub piece: Piece,

@@ -38,7 +38,7 @@ pub struct PartitionId {
 /// One append as an object's index describes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Entry {
-    /// Where it belongs.
+    /// Its partition.
     pub partition: PartitionId,
     /// Offset of its first record.
     pub first_offset: u64,
@@ -77,7 +77,7 @@ pub struct Expired {
     pub epoch: u16,
 }
 
-/// Where a transaction writes when it ends, and what marks the end there.
+/// A partition of a transaction at its end, and the marker there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Markers {
     producer: Producer,

@@ -59,7 +59,7 @@ pub struct Aborted {
     pub first_offset: u64,
     /// Offset of the marker.
     pub last_offset: u64,
-    /// Where transactions were open after it: those that were aborted later begin there or further on.
+    /// The first offset of a transaction that was open after it: later aborted ones begin there or after it.
     pub stable_offset: u64,
 }
 
@@ -195,7 +195,7 @@ impl PartitionTransactions {
 pub(crate) struct Open {
     /// The journal's age when it began.
     pub began_us: u64,
-    /// Where it writes.
+    /// The partitions that it writes to.
     pub partitions: BTreeSet<PartitionId>,
 }
 

@@ -13,7 +13,7 @@ pub const LENGTH_BYTES: usize = 4;
 pub struct RequestHeader {
     /// The API: see [`Api::from_key`].
     pub api: i16,
-    /// In which form.
+    /// The version.
     pub version: i16,
     /// The response repeats it.
     pub correlation_id: i32,

@@ -66,7 +66,7 @@ impl From<WireError> for Stop {
     }
 }
 
-/// Where all bytes are at hand.
+/// A source with all bytes in memory.
 impl From<Stop> for WireError {
     fn from(stop: Stop) -> WireError {
         match stop {

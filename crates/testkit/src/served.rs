@@ -35,7 +35,7 @@ pub const PATIENT: Waits = Waits {
 /// A broker that this process serves. It stops when the value is dropped.
 pub struct Served {
     pub address: SocketAddr,
-    /// Where Kafka's clients connect to.
+    /// The address for Kafka's clients.
     pub kafka: SocketAddr,
     pub pool: Arc<Pool>,
     stop: watch::Sender<bool>,

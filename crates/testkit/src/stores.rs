@@ -24,7 +24,7 @@ const S3_CACHE_BYTES: u64 = 256 << 10;
 /// More than a test appends.
 const MEMORY_BYTES: u64 = 1 << 30;
 
-/// Where one kind of store keeps its objects for the time of a test.
+/// The place of one kind of store's objects during a test.
 pub struct Place {
     pub name: &'static str,
     kind: Kind,

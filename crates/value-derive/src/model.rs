@@ -175,7 +175,7 @@ impl Field {
         Ok(Field { member, name, local: format_ident!("field_{index}"), ty: field.ty.clone(), attributes })
     }
 
-    /// Where errors about the field's type are shown. Names in the code mean what they mean in the derived code,
+    /// The position of errors about the field's type. Names in the code mean what they mean in the derived code,
     /// also if another macro has made the type.
     pub fn span(&self) -> Span {
         self.ty.span().resolved_at(Span::call_site())

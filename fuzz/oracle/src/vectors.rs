@@ -13,7 +13,7 @@ use rawline_kafka::{Api, Request, Response, fetch, produce};
 use std::path::{Path, PathBuf};
 use uuid::Uuid;
 
-/// Where the files are.
+/// The folder of the files.
 pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/kafka")
 }

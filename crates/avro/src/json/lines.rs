@@ -29,7 +29,7 @@ pub struct LineEncoder {
 /// Memory that is reused.
 #[derive(Debug, Clone, Default)]
 struct Memory {
-    /// Where the fields of the open records are in the output, by their index; the innermost record is last.
+    /// Positions of the open records' fields in the output, by their index; the innermost record is last.
     places: Vec<Option<Range<usize>>>,
     /// A record's fields in the order of the text, before they are put in the schema's.
     moved: Vec<u8>,

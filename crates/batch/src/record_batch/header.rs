@@ -10,7 +10,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 pub(super) const LENGTH_FROM: usize = 12;
 /// The checksum covers every byte from here on.
 pub(super) const CRC_FROM: usize = 21;
-/// Where the two times of a batch are, each of 8 bytes.
+/// Positions of a batch's two times, each of 8 bytes.
 pub(super) const BASE_TIMESTAMP_POSITION: usize = 27;
 pub(super) const MAX_TIMESTAMP_POSITION: usize = 35;
 

@@ -72,7 +72,7 @@ pub struct RecordCursor {
     next: u32,
     /// The lowest offset that the next record can have, counted from the batch's.
     next_delta: u32,
-    /// Where the next record begins in the section.
+    /// Position of the next record in the section.
     position: usize,
     has_ended: bool,
 }
@@ -115,7 +115,7 @@ impl RecordCursor {
         self.next_delta = self.next;
     }
 
-    /// Where the next record begins in the section.
+    /// Position of the next record in the section.
     pub fn position(&self) -> usize {
         self.position
     }

@@ -46,7 +46,7 @@ impl Convert {
 /// Consecutive lines and their converted form. Its memory is reused for later lines.
 pub struct Piece {
     convert: Convert,
-    /// Where a line has its record's key.
+    /// Position of the record's key in its line.
     key_source: Option<KeySource>,
     /// Number of lines of the input before these.
     lines_before: u64,

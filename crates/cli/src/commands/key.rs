@@ -61,7 +61,7 @@ fn parse_separator(text: &str) -> Result<Arc<str>, String> {
     if text.is_empty() { Err("give at least one character, such as : or \\t".to_owned()) } else { Ok(text.into()) }
 }
 
-/// Where the key of each record is.
+/// The source of each record's key.
 #[derive(Debug, Clone)]
 pub enum KeySource {
     /// A field of the record.
@@ -119,7 +119,7 @@ impl KeyArgs {
 }
 
 impl Choice {
-    /// Where the key of each record is, if each has its own.
+    /// The source of each record's key, if records have separate keys.
     pub fn source(&self) -> Option<KeySource> {
         self.source.clone()
     }

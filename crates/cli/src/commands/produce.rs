@@ -135,7 +135,7 @@ impl Args {
     }
 }
 
-/// Where the input's records end.
+/// The framing of the input's records.
 fn record_end(convert: &Convert, format: InputFormat) -> RecordEnd {
     match format {
         _ if convert.has_quotes() => RecordEnd::CsvRow,
@@ -242,7 +242,7 @@ fn producer_config(args: &Args) -> ProducerConfig {
     }
 }
 
-/// Where records are read from.
+/// The source of records.
 struct Input {
     reader: Box<dyn AsyncRead + Send + Unpin>,
     /// Its name in messages.

@@ -1,4 +1,4 @@
-//! Where the roll-ups of measurements are stored, and the flags that help after an error; shared by their commands.
+//! The storage of roll-ups, and advice on flags after an error; shared by their commands.
 
 use super::CommandError;
 use super::storage::StorageArg;
@@ -8,7 +8,7 @@ use rawline_measure::query::QueryError;
 use rawline_measure::select::{Beyond, Selector, SelectorError};
 use rawline_measure::{MeasureError, Storage};
 
-/// Where roll-ups are stored.
+/// The storage of roll-ups.
 #[derive(Debug, Clone, Args)]
 pub struct RollupArgs {
     /// Storage of the broker and the roll-ups: a directory or s3://BUCKET/PREFIX

@@ -5,7 +5,7 @@ use std::ops::Range;
 /// Size of one read in bytes; a longer record is gathered from several reads.
 pub const READ_BYTES: usize = 1 << 20;
 
-/// Where a record ends.
+/// The end of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordEnd {
     /// At each newline.
@@ -32,7 +32,7 @@ pub struct Splitter {
     skips_mark: bool,
 }
 
-/// Where the search of a row of CSV is.
+/// The state of the search for the end of a CSV row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Row {
     Unquoted,

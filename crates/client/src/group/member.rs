@@ -33,7 +33,7 @@ pub(super) enum Event {
     Failed(ClientError),
 }
 
-/// When the caller last requested records.
+/// Time of the caller's last request for records.
 #[derive(Debug)]
 pub(super) struct Polls {
     /// Since when the caller has been processing records; none while it waits for them.

@@ -68,7 +68,7 @@ impl Link {
         self.written = 0;
     }
 
-    /// Where to put the next requests, when nothing is being written.
+    /// The buffer for the next requests, when nothing is being written.
     pub(super) fn next_to_write(&mut self) -> &mut Vec<u8> {
         assert!(!self.is_writing(), "{} of {} bytes are written", self.written, self.writing.len());
         self.stop_writing();

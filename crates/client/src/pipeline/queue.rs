@@ -96,7 +96,7 @@ impl<T> Queue<T> {
         assert!(written <= queued, "{written} bytes of requests of {queued} were written");
     }
 
-    /// Who gets the response that has arrived. `None` if no request was written for it.
+    /// The request of the received response. `None` if no request was written for it.
     pub(super) fn answered(&mut self, is_closing: bool) -> Option<T> {
         let written = self.written_bytes;
         let first = self.entries.pop_front_if(|first| first.begin < written)?;

@@ -25,7 +25,7 @@ pub(crate) struct Response {
 #[derive(Debug, Default)]
 pub(super) struct Responses {
     received: Vec<u8>,
-    /// Where the next response begins in them.
+    /// Position of the next response in them.
     position: usize,
     /// Whether the other side sends nothing more.
     is_ended: bool,
@@ -40,7 +40,7 @@ struct Head {
     framing: Framing,
 }
 
-/// Where a response's body ends.
+/// The end of a response's body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Framing {
     Length(usize),
@@ -53,7 +53,7 @@ enum Framing {
 type Body = (Vec<u8>, usize);
 
 impl Responses {
-    /// Where to receive the next bytes.
+    /// The buffer for the next bytes.
     pub(super) fn room(&mut self) -> &mut Vec<u8> {
         self.received.drain(..self.position);
         self.position = 0;
@@ -136,7 +136,7 @@ fn closes(version: Version, headers: &[httparse::Header<'_>]) -> bool {
     has(b"close") || version == Version::HTTP_10 && !has(b"keep-alive")
 }
 
-/// Where the body ends. A response to an append isn't one to `HEAD`.
+/// The end of the body. A response to an append isn't one to `HEAD`.
 fn framing(status: StatusCode, headers: &[httparse::Header<'_>]) -> Result<Framing, String> {
     if status.is_informational() || [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED].contains(&status) {
         return Ok(Framing::Length(0));

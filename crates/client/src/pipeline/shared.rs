@@ -26,7 +26,7 @@ pub(crate) struct Shared {
     requests: Mutex<Requests>,
     /// Locked by the one that moves the bytes.
     link: Mutex<Link>,
-    /// Where it leads, once it is open.
+    /// The peer, once it is open.
     peer: OnceLock<Peer>,
     /// The connections of which this is one.
     pipelines: Weak<Pipelines>,
@@ -40,7 +40,7 @@ struct Requests {
     driver: Driver,
 }
 
-/// Who moves the bytes.
+/// The task that moves the bytes.
 enum Driver {
     /// Nothing is in flight.
     Idle,

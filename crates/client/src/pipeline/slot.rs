@@ -1,4 +1,4 @@
-//! Where a caller finds the result of its request.
+//! The slot in which a caller finds the result of its request.
 
 use super::response::Response;
 use crate::ClientError;

@@ -32,7 +32,7 @@ impl Receipt {
     }
 }
 
-/// Where a record is stored.
+/// The position of a stored record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
     /// The partition.

@@ -116,7 +116,7 @@ impl Route {
         (moves && !is_idle) || self.is_new
     }
 
-    /// Where the next request goes.
+    /// The target of the next request.
     fn begin(&mut self) -> Option<Owner> {
         self.has_begun = true;
         self.owner.clone()

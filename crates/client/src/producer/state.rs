@@ -63,7 +63,7 @@ struct Known {
     is_guess: bool,
 }
 
-/// Where a record goes.
+/// The target of a record.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Target<'a> {
     /// To any partition.

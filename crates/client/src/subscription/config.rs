@@ -34,7 +34,8 @@ pub struct SubscriptionConfig {
     /// The first record of each partition. An offset needs exactly one topic and one partition. Topics and partitions
     /// that come later begin with their first record.
     pub start: Start,
-    /// Where an earlier subscription was ([`Subscription::cursor`](super::Subscription::cursor)); wins over `start`.
+    /// Position of an earlier subscription ([`Subscription::cursor`](super::Subscription::cursor)); takes precedence
+    /// over `start`.
     pub cursor: Option<String>,
     /// Delivers only records with a field of this value, such as `id.resp_p=53/udp`, of topics with structured values.
     pub filter: Option<String>,
@@ -75,7 +76,7 @@ impl SubscriptionConfig {
         SubscriptionConfig { prefixes: vec![prefix.into()], ..SubscriptionConfig::default() }
     }
 
-    /// Where it begins, if a cursor says so.
+    /// The start, if a cursor sets it.
     pub(super) fn cursor(&self) -> Result<Option<Cursor>, ClientError> {
         let cursor = self.cursor.as_deref().map(str::parse).transpose();
         cursor.map_err(|error| ClientError::Config { reason: format!("{error}; use a cursor that `cursor` returned") })

@@ -91,7 +91,7 @@ struct Open {
     /// The message that is being received.
     message: Option<Message>,
     since: Instant,
-    /// When the broker was heard, or the caller began to wait if that is later.
+    /// Time of the broker's last message, or of the caller's wait if that is later.
     heard_at: Instant,
     /// Whether the caller waits since then.
     is_waiting: bool,
@@ -130,7 +130,7 @@ impl Subscription {
         })
     }
 
-    /// Where it is, after everything that [`Subscription::next`] has returned. As [`SubscriptionConfig::cursor`],
+    /// The position after everything that [`Subscription::next`] has returned. As [`SubscriptionConfig::cursor`],
     /// another subscription continues there, also one of a later process.
     pub fn cursor(&self) -> String {
         self.positions.cursor().to_string()

@@ -18,7 +18,7 @@ use tungstenite::handshake::derive_accept_key;
 pub(super) struct Opened {
     pub socket: Socket,
     pub peer: Peer,
-    /// Where it begins.
+    /// The start.
     pub cursor: Cursor,
     /// Its topics that don't exist any more.
     pub gone: Vec<String>,

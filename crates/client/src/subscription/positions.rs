@@ -1,11 +1,11 @@
-//! Where a subscription is: a state machine without I/O.
+//! The position of a subscription: a state machine without I/O.
 
 use rawline_contract::subscription::{Cursor, InTopic, ShortId};
 
 /// The positions of a subscription's partitions.
 #[derive(Debug, Default)]
 pub(super) struct Positions {
-    /// From where another connection continues.
+    /// The position at which another connection continues.
     cursor: Cursor,
     /// The positions after the records that the caller got, against which messages are checked. The broker's cursors
     /// leave out partitions without records since their time; these don't.

@@ -41,7 +41,7 @@ pub enum ControlMessage<'a> {
         #[serde(borrow)]
         topic: Cow<'a, str>,
     },
-    /// Where the subscription is now.
+    /// The current position of the subscription.
     Cursor {
         /// A [`Cursor`](super::Cursor) as text.
         #[serde(borrow)]

@@ -47,7 +47,7 @@ pub struct ConsumerGroup {
     revision: u64,
 }
 
-/// Where a member that gives a sign belongs.
+/// The identity of a member that sends a heartbeat.
 enum Place {
     New,
     Known,

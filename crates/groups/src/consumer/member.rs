@@ -29,7 +29,7 @@ pub enum Step {
 pub struct ConsumerMember {
     /// The instance under which it returns after a restart.
     pub instance: Option<Arc<str>>,
-    /// Where it runs.
+    /// The address of its client.
     pub rack: Option<Arc<str>>,
     /// How others see it.
     pub identity: Identity,
@@ -57,7 +57,7 @@ pub struct ConsumerMember {
     pub target: Partitions,
     /// Whether it has left for a while, and keeps its share.
     pub is_away: bool,
-    /// When it is gone, unless it gives a sign before.
+    /// When it is removed, unless it sends a heartbeat before.
     pub gone_at: Duration,
 }
 

@@ -43,7 +43,7 @@ pub struct ConsumerHeartbeat {
     pub member: Arc<str>,
     /// The instance under which it returns after a restart, if it has one.
     pub instance: Option<Arc<str>>,
-    /// Where it runs. `None` in this and the next fields: as before.
+    /// The address of its client. `None` in this and the next fields: as before.
     pub rack: Option<Arc<str>>,
     /// How others see it.
     pub identity: Identity,
@@ -172,7 +172,7 @@ impl<T: Copy> Groups<T> {
         found.leave(member, instance, leaving)
     }
 
-    /// When [`Groups::tick`] has something to do for this group.
+    /// When [`Groups::tick`] is due for this group.
     pub fn consumers_due_at(&self, group: &str) -> Option<Duration> {
         self.consumer.get(group)?.due_at()
     }

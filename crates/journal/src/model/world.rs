@@ -114,7 +114,7 @@ pub struct World {
     objects: BTreeMap<u64, Object>,
     /// The newest snapshot, with its contents and its time.
     snapshot: (State, Log, u64),
-    /// Where the records are by that snapshot.
+    /// The locations of records in that snapshot.
     snapshot_places: Places,
     requests: Vec<Request>,
     sites: Vec<Site>,
@@ -133,7 +133,7 @@ pub struct World {
     pub merging: Merging,
     /// The next requests to writers, because of a response.
     pub later: Vec<(usize, Ticket, Control)>,
-    /// Whose creation is part of the chain.
+    /// The topic whose creation is part of the chain.
     creators: Vec<Ticket>,
     pub acknowledged: BTreeMap<Ticket, u64>,
     /// The ids that writers gave for the new topic.
@@ -295,7 +295,7 @@ impl World {
         entries.find(|(_, entry)| (entry.partition, entry.first_offset) == key).map(|(ticket, _)| *ticket)
     }
 
-    /// Where a writer knows records to be.
+    /// A writer's locations of records.
     pub fn places_of(&self, at: usize) -> &Places {
         let Some(site) = self.sites.get(at) else { unreachable!("writer {at}") };
         &site.places

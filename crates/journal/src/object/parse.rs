@@ -41,7 +41,7 @@ pub struct Header {
 /// The batches of one partition in an object. A merged object may have several ranges of a partition's offsets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Section {
-    /// Where they belong.
+    /// Their partition.
     pub partition: PartitionId,
     /// Offset of the first record.
     pub first_offset: u64,

@@ -152,7 +152,7 @@ impl<T: Copy> Flight<T> {
         self.link.id
     }
 
-    /// When its PUT goes out again.
+    /// When its PUT is retried.
     pub fn wake_at(&self) -> Option<Duration> {
         match self.put {
             Put::Retry { at } => Some(at),

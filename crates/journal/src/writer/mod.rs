@@ -40,7 +40,7 @@ use std::time::Duration;
 pub struct Append<T> {
     /// Identifies the append to the driver. The rules only copy it.
     pub ticket: T,
-    /// Where it belongs.
+    /// Its partition.
     pub partition: PartitionId,
     /// Its records.
     pub content: Content,
@@ -205,7 +205,7 @@ pub enum Outcome {
     Unknown,
 }
 
-/// Where an append is stored.
+/// The offsets of a stored append.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Answer {
     /// Offset of its first record.
@@ -399,7 +399,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         self.check();
     }
 
-    /// When to report [`Event::Tick`], if nothing else happens before.
+    /// When to report [`Event::Tick`], without an earlier event.
     pub fn wake_at(&self) -> Option<Duration> {
         let due_at = match self.phase {
             Phase::Loading { at } | Phase::Following { at } => at,
@@ -413,7 +413,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         due_at.into_iter().chain(self.fail_at()).min()
     }
 
-    /// When those that wait get an answer in any case.
+    /// When pending requests get a response in any case.
     fn fail_at(&self) -> Option<Duration> {
         let since = self.awaited_since?;
         Some(self.stalled_since.map_or(since, |stalled| stalled.min(since)) + self.limits.wait_max)

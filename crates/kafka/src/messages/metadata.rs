@@ -100,7 +100,7 @@ structures! {
         topics: Vec<DescribeTopicPartitionsTopic> [0..],
         /// Maximum number of partitions in the response.
         response_partition_limit: i32 [0..] = 2000,
-        /// Where the page begins; `None`: at the beginning.
+        /// The start of the page; `None` for the beginning.
         cursor: Option<TopicPartitionsCursor> [0..],
     }
 
@@ -109,7 +109,7 @@ structures! {
         name: String [0..],
     }
 
-    /// Where a page begins.
+    /// The start of a page.
     struct TopicPartitionsCursor {
         topic_name: String [0..],
         partition_index: i32 [0..],
@@ -119,7 +119,7 @@ structures! {
     struct DescribeTopicPartitionsResponse {
         throttle_time_ms: i32 [0..],
         topics: Vec<DescribeTopicPartitionsResponseTopic> [0..],
-        /// Where the next page begins, if there is more.
+        /// The start of the next page, if there is one.
         next_cursor: Option<TopicPartitionsCursor> [0..],
     }
 

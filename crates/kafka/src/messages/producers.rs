@@ -113,7 +113,7 @@ structures! {
         topics: Vec<DescribedTransactionTopic> [0..],
     }
 
-    /// Where it writes in one topic.
+    /// Its partitions in one topic.
     struct DescribedTransactionTopic {
         topic: String [0..],
         partitions: Vec<i32> [0..],

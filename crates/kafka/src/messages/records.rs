@@ -71,7 +71,7 @@ structures! {
         leader_epoch: i32 [0..],
     }
 
-    /// Where the epochs ended.
+    /// The ends of the epochs.
     struct OffsetForLeaderEpochResponse {
         throttle_time_ms: i32 [2..],
         topics: Vec<OffsetForLeaderTopicResult> [0..],
@@ -83,7 +83,7 @@ structures! {
         partitions: Vec<EpochEndOffset> [0..],
     }
 
-    /// Where an epoch ended in one partition.
+    /// The end of an epoch in one partition.
     struct EpochEndOffset {
         error_code: i16 [0..],
         partition: i32 [0..],

@@ -1,4 +1,4 @@
-//! Where partitions are stored.
+//! The storage of partitions.
 
 use super::structure::*;
 

@@ -19,7 +19,7 @@ pub struct Vector {
     pub is_request: bool,
     /// How the fields were chosen.
     pub fill: String,
-    /// In which the bytes are the same.
+    /// The versions with the same bytes.
     pub versions: Vec<i16>,
     /// The body.
     pub bytes: Vec<u8>,

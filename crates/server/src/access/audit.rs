@@ -22,7 +22,7 @@ pub(crate) struct Event<'a> {
     pub protocol: &'static str,
     /// The name of the key.
     pub key: Option<&'a str>,
-    /// Where the client connects from.
+    /// The client's address.
     pub peer: Option<IpAddr>,
     /// The broker that has forwarded the client's request.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,7 +48,7 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// Where events go.
+/// The output of events.
 enum Sink {
     /// The broker's own log.
     Log,

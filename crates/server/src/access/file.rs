@@ -24,7 +24,7 @@ pub enum FileError {
     Text {
         /// The file.
         path: PathBuf,
-        /// Where and why.
+        /// The place and the reason.
         error: KeyFileError,
     },
     /// The requested change is impossible.

@@ -92,7 +92,7 @@ impl Access {
         !self.0.needs_key
     }
 
-    /// Where refusals and changes are noted.
+    /// The audit log for refusals and changes.
     pub fn audit(&self) -> &Audit {
         &self.0.audit
     }

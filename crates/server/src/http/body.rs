@@ -42,7 +42,7 @@ pub(crate) struct BodyReader {
     pool: Arc<Pool>,
     crowd: Arc<Crowd>,
     pool_wait: Duration,
-    /// Whose quota the bytes count for.
+    /// The caller whose quota the bytes count for.
     caller: Option<Arc<Caller>>,
     /// Received and not yet returned.
     first: VecDeque<Bytes>,

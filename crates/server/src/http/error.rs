@@ -45,7 +45,7 @@ impl ApiError {
         ApiError::new(code::UNPACK_FAILED, message).with(name, HeaderValue::from(next_offset))
     }
 
-    /// Where a reader continues after a batch that it can't read.
+    /// The offset at which a reader continues after an unreadable batch.
     pub fn next_offset(&self) -> Option<u64> {
         let (name, value) = self.header.as_ref()?;
         let text = value.to_str().ok().filter(|_| name == rawline_contract::header::RESUME_OFFSET)?;

@@ -102,7 +102,7 @@ pub struct HttpConfig {
     pub shutdown_wait: Duration,
     /// TLS of all connections; plain HTTP if this is `None`.
     pub tls: Option<Tls>,
-    /// Where small appends are served; in the current runtime if this is `None`.
+    /// The runtime of small appends; `None` for the current one.
     pub commit_thread: Option<CommitThread>,
     /// The measurements in the broker's storage, if the binary can query them.
     pub measurements: Option<Arc<dyn Measurements>>,

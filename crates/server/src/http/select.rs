@@ -76,7 +76,7 @@ pub(crate) struct Part {
     pub first_offset: u64,
     /// The numbers of the selected records in the batch.
     numbers: Range<u32>,
-    /// Where they lie in the batch's decompressed data.
+    /// Their range in the batch's decompressed data.
     range: Range<usize>,
     /// The source of a converted batch, and the number of the batch's first record there.
     source: Option<(Arc<Unpacked>, u32)>,
@@ -255,12 +255,12 @@ impl Part {
         self.source.as_ref().map(|(source, first)| source.records_from(first + start).take((end - start) as usize))
     }
 
-    /// Where the selected records lie in the decompressed data, together.
+    /// The range of all selected records in the decompressed data.
     pub fn range(&self) -> &Range<usize> {
         &self.range
     }
 
-    /// Where each selected record lies in the decompressed data.
+    /// The range of each selected record in the decompressed data.
     pub fn ranges(&self) -> Result<impl Iterator<Item = Range<usize>>, ApiError> {
         let (first, count) = (self.numbers.start as usize, self.numbers.len());
         let sizes = parse(&self.batch)?.sizes().iter().skip(first).take(count);

@@ -33,7 +33,7 @@ const LAST_RESPONSES_WAIT: Duration = Duration::from_secs(1);
 /// that sends both stays where it is.
 const SMALL_BEFORE_MOVE: u32 = 4;
 
-/// Where requests are served. Each move waits until no request is in flight.
+/// The runtime that serves requests. Each move waits until no request is in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Spot {
     /// On the runtime's threads.

@@ -28,7 +28,7 @@ const READ_COMMITTED: i8 = 1;
 /// makes up headers sends them.
 const UNPACKED_MAX: usize = 10;
 
-/// Where a time is found: the offset, and a time if one is known, in milliseconds since the Unix epoch.
+/// The result of a search by time: the offset, and its time if it is known, in milliseconds since the Unix epoch.
 struct At {
     offset: i64,
     timestamp_ms: i64,

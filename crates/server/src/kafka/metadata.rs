@@ -91,7 +91,7 @@ pub(super) async fn respond(
 }
 
 impl Client {
-    /// Where clients connect to.
+    /// The address for clients.
     pub(super) fn advertised(&self) -> (String, u16) {
         match &self.kafka.config.advertise {
             Some(advertise) => advertise.clone(),

@@ -121,7 +121,7 @@ impl Lobby {
         }
     }
 
-    /// When the first connection is refused that has sent enough for a place.
+    /// When the first connection that has sent enough for a place is refused.
     pub fn refused_at(&self) -> Option<Instant> {
         let first = |queue: &VecDeque<Guest>| queue.front().map(|guest| guest.refused_at);
         [first(&self.whole), first(&self.full)].into_iter().flatten().min()

@@ -46,7 +46,7 @@ pub(crate) struct Peer {
     stream: SharedStream,
     /// The account of its network address.
     pub holder: Arc<Holder>,
-    /// Where it connects from.
+    /// The client's address.
     pub address: IpAddr,
 }
 

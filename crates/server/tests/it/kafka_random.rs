@@ -16,7 +16,7 @@ use rawline_testkit::served::Served;
 const TEXTS: [&str; 10] =
     ["", "t", "u", "g", "p", "1", "__consumer_offsets", "compact,delete", "retention.ms", "\u{e9}\u{0} /"];
 
-/// Where the fields of a request come from.
+/// The source of a request's fields.
 struct Random<'a>(&'a mut Rng);
 
 /// A number: small, at a border, or any.

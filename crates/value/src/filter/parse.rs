@@ -20,13 +20,13 @@ pub enum FilterError {
     /// A condition without a field.
     #[error("{text:?} names no field; write a condition as FIELD=VALUE, such as id.resp_p=53/udp")]
     NoField {
-        /// From where on.
+        /// The position.
         text: String,
     },
     /// A condition without an operator.
     #[error("{text:?} has no operator after the field; write one of = != < <= > >=, such as id.resp_p=53/udp")]
     NoOperator {
-        /// From where on.
+        /// The position.
         text: String,
     },
     /// A field's name without quotation marks that has spaces, as in `not a=1`.

@@ -43,7 +43,7 @@ fn gzip(section: &[u8], to: &mut Output<'_>) -> Result<(), RecordError> {
     })
 }
 
-/// Where unpacked bytes go.
+/// The output of decompression.
 struct Output<'b> {
     /// The decompressed bytes.
     bytes: &'b mut Vec<u8>,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, sleep_until};
 
-/// When the others have read a card that has changed: they do so every three seconds, and with answers to questions
+/// Time until the others have read a changed card: they do so every three seconds, and with answers to questions
 /// for changes.
 const KNOWN_AFTER: Duration = Duration::from_secs(4);
 

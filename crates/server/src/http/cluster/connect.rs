@@ -147,7 +147,7 @@ async fn begin<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(stream: S) ->
     Ok(sender)
 }
 
-/// Where a broker is.
+/// The address of a broker.
 struct Address {
     host: String,
     port: u16,

@@ -43,7 +43,7 @@ pub(crate) enum Asker {
 /// A client whose request is forwarded.
 pub(crate) struct Client {
     pub caller: Arc<Caller>,
-    /// Where it connects from.
+    /// The client's address.
     pub address: IpAddr,
     /// The key that it has sent, for a broker that can't authenticate.
     pub authorization: Option<HeaderValue>,

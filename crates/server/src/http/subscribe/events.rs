@@ -72,7 +72,7 @@ struct Events {
     stopping: watch::Receiver<bool>,
     pieces: VecDeque<Bytes>,
     silent_at: Instant,
-    /// When the client learns where it is, if records were passed over since it did.
+    /// When to send the position, if records were skipped since it was last sent.
     cursor_at: Option<Instant>,
     is_over: bool,
     _permit: OwnedSemaphorePermit,

@@ -30,7 +30,7 @@ const SILENCE_MAX: Duration = Duration::from_secs(15);
 
 /// The settings of a subscription.
 struct Wanted {
-    /// Whose grants and quota count.
+    /// The caller, with its grants and quota.
     caller: Arc<Caller>,
     subscription: Subscription,
     /// Which values of the topics; other topics are left out.

@@ -158,7 +158,7 @@ fn resumed(query: &Query<'_>, headers: &HeaderMap) -> Result<Option<Cursor>, Api
     query.text("resume").map(|text| parse("resume", &text)).transpose()
 }
 
-/// Where to begin without a cursor.
+/// The start without a cursor.
 async fn from(api: &Api, query: &Query<'_>, request: &mut Subscribe) -> Result<(), ApiError> {
     match query.text("from").as_deref() {
         None | Some("end") => {}

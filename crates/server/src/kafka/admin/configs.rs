@@ -148,7 +148,7 @@ fn described(setting: Described, with_synonyms: bool) -> DescribeConfigsResource
     }
 }
 
-/// Where the value could come from, first where it comes from.
+/// The possible sources of the value, the actual one first.
 fn synonyms(setting: &Described) -> Vec<DescribeConfigsSynonym> {
     let synonym = |name: &str, value: &str, source: Source| DescribeConfigsSynonym {
         name: name.to_owned(),

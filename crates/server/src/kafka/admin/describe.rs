@@ -58,7 +58,7 @@ struct Page {
     topics: Vec<DescribeTopicPartitionsResponseTopic>,
     /// How many more partitions may be in it.
     left: u32,
-    /// Where the next one begins, if this one is full and there is more.
+    /// The start of the next one, if this one is full and isn't the last.
     next: Option<TopicPartitionsCursor>,
 }
 

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 /// The topic's setting with its number of partitions.
 pub(super) const PARTITIONS: &str = "partitions";
 
-/// Where a value comes from. The numbers are Kafka's.
+/// The source of a value. The numbers are Kafka's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(i8)]
 pub(super) enum Source {

@@ -219,7 +219,7 @@ fn random() -> [u8; RANDOM_BYTES] {
     rand::random()
 }
 
-/// Whose key is in the only message of PLAIN.
+/// The caller of the key in PLAIN's only message.
 fn plain(access: &Access, message: &[u8]) -> Result<Arc<Caller>, ScramError> {
     let PlainMessage { authorization, user, password } = PlainMessage::read(message)?;
     if !authorization.is_empty() && authorization != user {

@@ -10,7 +10,7 @@ use rustls::server::WebPkiClientVerifier;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Where the certificates are, in PEM.
+/// The files of certificates, in PEM.
 #[derive(Debug, Clone)]
 pub struct TlsFiles {
     /// The broker's certificate, followed by those between it and its authority, if there are any.

@@ -31,12 +31,12 @@ final class Appends {
         this.owners = owners;
     }
 
-    /** Where appends to a topic go now. */
+    /** The current target of appends to a topic. */
     Endpoint endpoint(String topic) {
         return owners.of(Settings.notNull("topic", topic));
     }
 
-    /** Where they go while the owner isn't known. */
+    /** Their target while the owner isn't known. */
     Endpoint configured() {
         return configured;
     }

@@ -116,7 +116,7 @@ public final class Consumer implements Iterable<ConsumedRecord>, AutoCloseable {
     }
 
     /**
-     * Where to continue: the offset of the next record of each partition. It is empty until the first call of
+     * The offsets at which to continue: the next record of each partition. It is empty until the first call of
      * {@link #next()} if the start is an offset.
      *
      * @return by partition, in order

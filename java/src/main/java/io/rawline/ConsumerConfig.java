@@ -75,7 +75,7 @@ public final class ConsumerConfig {
     }
 
     /**
-     * Where it starts in each partition; at the oldest record by default. A partition that is added later is always
+     * The start in each partition; the oldest record by default. A partition that is added later is always
      * read from its oldest record on.
      *
      * @param start such as {@code Start.latest()}
@@ -87,7 +87,7 @@ public final class ConsumerConfig {
     }
 
     /**
-     * Where it starts in one partition, such as at the offset at which an earlier consumer was.
+     * The start in one partition, such as the position of an earlier consumer.
      *
      * @param partition its number, from 0
      * @param start such as {@code Start.offset(1000)}

@@ -5,7 +5,7 @@ import java.util.OptionalLong;
 import java.util.TreeMap;
 
 /**
- * Where a subscription is: the offset of the next record of partitions, and a time for all others. As text:
+ * The position of a subscription: the offset of the next record of partitions, and a time for all others. As text:
  * {@code T0;TOPIC~ID/PARTITION=NEXT,PARTITION=NEXT;TOPIC~ID/PARTITION=NEXT…}. The ids, which may be left out, tell
  * apart topics that have the same name one after the other. Not thread-safe.
  */

@@ -3,10 +3,10 @@ package io.rawline;
 import io.rawline.http.Http;
 
 /**
- * Where an append can be sent.
+ * A target of appends.
  *
  * @param url one URL, or those that a client was given
  * @param http the connections there
- * @param responses how what it responds is read
+ * @param responses the reader of its responses
  */
 record Endpoint(String url, Http http, Responses responses) {}

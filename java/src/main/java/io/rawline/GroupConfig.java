@@ -41,7 +41,7 @@ public final class GroupConfig {
     }
 
     /**
-     * Where it starts in partitions in which the group has committed no offset; at the oldest record by default.
+     * The start in partitions without a committed offset; the oldest record by default.
      *
      * @param start such as {@code Start.latest()}
      * @return this

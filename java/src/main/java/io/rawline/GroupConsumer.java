@@ -138,7 +138,7 @@ public final class GroupConsumer implements Iterable<ConsumedRecord>, AutoClosea
     }
 
     /**
-     * Where it is in the partitions that it reads: the offset of the next record of each.
+     * The position in its partitions: the offset of the next record of each.
      *
      * @return by partition, in order; empty until it has joined
      */
@@ -492,7 +492,7 @@ public final class GroupConsumer implements Iterable<ConsumedRecord>, AutoClosea
         return new Assignment(joined, positions);
     }
 
-    /** Where a partition begins that the member didn't have before. */
+    /** The start of a partition that the member didn't have before. */
     private Position begin(Call call, TopicPartition partition, OptionalLong committed, Map<String, TopicInfo> topics) {
         if (committed.isPresent()) {
             return Position.committed(committed.getAsLong());

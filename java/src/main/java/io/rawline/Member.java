@@ -59,7 +59,7 @@ final class Member {
     private Membership membership;
     /** Whether a join is in flight, during which the broker needs no heartbeats. */
     private boolean isJoining;
-    /** When the broker last heard of the member, at the earliest. */
+    /** The earliest time at which the broker may have received the last heartbeat. */
     private long heardNs;
     /** Whether the caller waits for records, and otherwise since when it doesn't. */
     private boolean isAsked;

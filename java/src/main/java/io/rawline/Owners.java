@@ -59,7 +59,7 @@ final class Owners {
         this.clock = clock;
     }
 
-    /** Where appends to a topic go: to the owner of its journal, or, while that isn't known, to any broker. */
+    /** The target of appends to a topic: the owner of its journal, or, while that isn't known, to any broker. */
     Endpoint of(String topic) {
         return ofTopics.getOrDefault(topic, configured);
     }

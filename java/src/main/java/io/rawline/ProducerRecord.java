@@ -148,7 +148,7 @@ public final class ProducerRecord {
         return (int) bytes;
     }
 
-    /** Where it goes: the route given, unless that is any and there is a key. */
+    /** Its target: the given route, unless that is any and the record has a key. */
     Route route(Route given) {
         return given instanceof Route.Any && key != null ? Route.key(key) : given;
     }

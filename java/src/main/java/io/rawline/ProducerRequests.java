@@ -20,7 +20,7 @@ final class ProducerRequests {
     /** Whether small ones share a connection. */
     private final boolean areQueued;
 
-    /** Where requests begin. */
+    /** The start of requests. */
     private Endpoint endpoint;
     /** Whether requests there need not be alone. */
     private boolean hasConnected = true;

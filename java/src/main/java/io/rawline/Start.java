@@ -2,7 +2,7 @@ package io.rawline;
 
 import java.time.Instant;
 
-/** Where a consumer starts in a partition. */
+/** The start of a consumer in a partition. */
 public sealed interface Start {
     /**
      * At an offset of the partition.

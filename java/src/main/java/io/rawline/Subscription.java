@@ -42,7 +42,7 @@ public final class Subscription implements Iterable<ConsumedRecord>, AutoCloseab
     private Fetched spare = new Fetched();
     private boolean isReceiving;
     private long skipped;
-    /** Where the loop is within the result that it holds; -1 at its end. */
+    /** The loop's position in its current result; -1 at its end. */
     private long loopOffset = -1;
 
     /**
@@ -62,7 +62,7 @@ public final class Subscription implements Iterable<ConsumedRecord>, AutoCloseab
     }
 
     /**
-     * Where it is, after everything that {@link #next()} or the loop has returned.
+     * The position after everything that {@link #next()} or the loop has returned.
      *
      * @return a text for {@link SubscriptionConfig#cursor}, also in another process
      */

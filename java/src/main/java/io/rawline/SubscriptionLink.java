@@ -37,7 +37,7 @@ final class SubscriptionLink {
     private final Messages messages;
     /** The topics that are left. */
     private final Set<String> topics;
-    /** From where another connection continues; null before the first. */
+    /** The position at which another connection continues; null before the first. */
     private Cursor cursor;
     /**
      * The positions after received messages, against which messages are checked. The broker's cursors leave out
@@ -59,7 +59,7 @@ final class SubscriptionLink {
     /** Something other than records. */
     record Noticed(Notice notice) implements Event {}
 
-    /** Where the subscription is after everything before. */
+    /** The position of the subscription after everything before. */
     record At(Cursor cursor) implements Event {}
 
     /** The records that follow are of the topic with this id. If it isn't the one of before, it begins. */

@@ -17,7 +17,7 @@ public final class Batch implements StoredBatch {
     private final ByteBuffer buffer;
 
     private final int position;
-    /** Where each record starts in {@link #unpacked}; created by the first call. */
+    /** The start of each record in {@link #unpacked}; created by the first call. */
     private int[] starts;
 
     private ByteBuffer unpacked;
@@ -143,7 +143,7 @@ public final class Batch implements StoredBatch {
     }
 
     /**
-     * Where a record starts in {@link #unpacked()}, by its index; the first call allocates a table.
+     * The start of a record in {@link #unpacked()}, by its index; the first call allocates a table.
      *
      * @param index 0 to {@link #count()} - 1
      * @return bytes
@@ -208,7 +208,7 @@ public final class Batch implements StoredBatch {
         return buffer;
     }
 
-    /** Where its sizes start in {@link #buffer()}. */
+    /** The start of its sizes in {@link #buffer()}. */
     int sizesPosition() {
         return position + BatchHeader.BYTES;
     }
