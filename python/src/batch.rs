@@ -105,7 +105,7 @@ impl Batch {
         slice(self.data_view(py)?, start, end)
     }
 
-    /// A record as one of Kafka's batches has it, if it is from one.
+    /// A record as a Kafka batch has it, if it is from one.
     pub fn kafka_record(&self, index: usize) -> Option<record_batch::Record<'_>> {
         self.stored.kafka()?.record(self.start + index)
     }
@@ -187,7 +187,7 @@ impl Batch {
         BatchIterator::of_messages(batch.unbind())
     }
 
-    /// Whether it is one of Kafka's batches, whose records have keys, headers and times.
+    /// Whether it is a Kafka batch, whose records have keys, headers and times.
     #[getter]
     fn is_kafka(&self) -> bool {
         self.stored.kafka().is_some()
@@ -203,7 +203,7 @@ impl Batch {
 
     /// Time at which the producer made the batch, in microseconds since 1970 by its clock.
     ///
-    /// Of one of Kafka's batches, the latest time of its records.
+    /// Of a Kafka batch, the latest time of its records.
     #[getter]
     fn created_us(&self) -> u64 {
         self.stored.header().created_us

@@ -110,7 +110,7 @@ fn bytes_of(object: &Bound<'_, PyAny>) -> PyResult<Bytes> {
     Held::new(object).map(Bytes::from_owner)
 }
 
-/// One of Kafka's batches: records with the same key, headers and time. The time is `created_us` if they have none.
+/// A Kafka batch: records with the same key, headers and time. The time is `created_us` if they have none.
 fn record_batch<'a>(
     records: impl Iterator<Item = &'a [u8]>,
     fields: &Fields,

@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// Position of the number of Kafka's message format, which is 2.
 const FORMAT_POSITION: usize = 16;
 
-/// Records of one of Kafka's batches, unpacked and checked: all of them, or in a compacted topic those up to the next
+/// Records of a Kafka batch, unpacked and checked: all of them, or in a compacted topic those up to the next
 /// gap.
 pub struct KafkaBatch {
     source: Source,
@@ -41,7 +41,7 @@ pub struct Run {
 }
 
 impl KafkaBatch {
-    /// Whether bytes begin with one of Kafka's batches rather than with one of ours.
+    /// Whether bytes begin with a Kafka batch rather than with one of ours.
     pub fn is_kafkas(bytes: &[u8]) -> bool {
         !bytes.starts_with(&MAGIC) && bytes.get(FORMAT_POSITION) == Some(&2)
     }

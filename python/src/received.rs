@@ -178,7 +178,7 @@ impl Stored {
         Ok(Stored { source, position, header, unpacked, offsets: OnceLock::new(), kafka: None })
     }
 
-    /// One of Kafka's batches: its values are the records.
+    /// A Kafka batch: its values are the records.
     fn of_kafka(Run { batch: kafka, values, .. }: Run) -> Result<Stored, ClientError> {
         let made = Arc::new(values);
         let (batch, _) = Batch::parse_prefix_trusted(&made, &Limits::FORMAT)?;
@@ -199,7 +199,7 @@ impl Stored {
         Ok(Stored::new(source, position, &batch)?)
     }
 
-    /// The header's fields; of one of Kafka's batches those of its values.
+    /// The header's fields; of a Kafka batch those of its values.
     pub fn header(&self) -> &Header {
         &self.header
     }

@@ -92,7 +92,7 @@ impl Checked {
         }
     }
 
-    /// The offset that one of Kafka's batches says it has, and the one that it has in a response that begins at
+    /// The offset that a Kafka batch says it has, and the one that it has in a response that begins at
     /// `first_offset`: of the first batch where they differ.
     pub(crate) fn misplaced(&self, first_offset: u64) -> Option<(i64, u64)> {
         let Checked::Kafka(batches) = self else { return None };

@@ -92,7 +92,7 @@ pub enum ClientError {
     /// A batch, received or to be sent, is damaged.
     #[error("bad batch: {0}")]
     Batch(#[from] BatchError),
-    /// One of Kafka's batches is damaged.
+    /// A Kafka batch is damaged.
     #[error("bad batch: {0}")]
     RecordBatch(#[from] RecordBatchError),
     /// The records of a Kafka batch can't be read or encoded.

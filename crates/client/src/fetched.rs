@@ -297,7 +297,7 @@ impl<'a> Record<'a> {
         self.kafka.as_ref().map_or(Some(self.bytes), |record| record.value)
     }
 
-    /// The record as one of Kafka's batches has it.
+    /// The record as a Kafka batch has it.
     pub fn kafka(&self) -> Option<&record_batch::Record<'a>> {
         self.kafka.as_ref()
     }
@@ -442,7 +442,7 @@ mod tests {
         fetched.end(offsets.start, offsets.end, checker.finish().unwrap());
     }
 
-    /// One of Kafka's batches of records `first_offset..first_offset + 10`, as a broker stores it.
+    /// A Kafka batch of records `first_offset..first_offset + 10`, as a broker stores it.
     fn record_batch(codec: RecordCodec, first_offset: u64) -> Vec<u8> {
         let mut builder = RecordBatchBuilder::new(codec, Limits::default());
         for offset in first_offset..first_offset + 10 {

@@ -18,7 +18,7 @@ pub fn batch(codec: Codec, records: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-/// One of Kafka's batches with these many records, whose bytes only a consumer looks into.
+/// A Kafka batch with these many records, whose bytes only a consumer looks into.
 pub fn record_batch(records: u32, bytes: &[u8], producer: Option<RecordProducer>) -> Vec<u8> {
     // No codec, last offset, base and greatest time.
     let mut covered = 0_i16.to_be_bytes().to_vec();
@@ -42,7 +42,7 @@ pub fn record_batch(records: u32, bytes: &[u8], producer: Option<RecordProducer>
     batch
 }
 
-/// One of Kafka's batches with these records: keys, and values or tombstones.
+/// A Kafka batch with these records: keys, and values or tombstones.
 pub fn keyed_batch(codec: RecordCodec, records: &[(Vec<u8>, Option<Vec<u8>>)]) -> Vec<u8> {
     let mut builder = RecordBatchBuilder::new(codec, Limits::FORMAT);
     for (number, (key, value)) in records.iter().enumerate() {
@@ -52,7 +52,7 @@ pub fn keyed_batch(codec: RecordCodec, records: &[(Vec<u8>, Option<Vec<u8>>)]) -
     builder.finish(None).unwrap().to_vec()
 }
 
-/// One of Kafka's batches as it is stored.
+/// A Kafka batch as it is stored.
 pub fn stamped(batch: &[u8], first_offset: u64) -> Vec<u8> {
     [&stamp(first_offset, batch.len() as u32)[..], &batch[STAMPED_BYTES..]].concat()
 }

@@ -41,11 +41,11 @@ class Batch:
     def created_us(self) -> int:
         """Time at which the producer made the batch, in microseconds since 1970 by its clock.
 
-        Of one of Kafka's batches, the latest time of its records.
+        Of a Kafka batch, the latest time of its records.
         """
     @property
     def is_kafka(self) -> bool:
-        """Whether it is one of Kafka's batches, whose records have keys, headers and times."""
+        """Whether it is a Kafka batch, whose records have keys, headers and times."""
     @property
     def codec(self) -> Literal["none", "lz4", "zstd", "gzip", "snappy"]:
         """Compression of the batch as received: `none`, `lz4` or `zstd`; one of Kafka's can have `gzip` or `snappy`."""

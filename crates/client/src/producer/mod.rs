@@ -91,7 +91,7 @@ impl Producer {
     /// with [`Producer::send_with_key`].
     ///
     /// Records without these fields are smaller and cheaper with [`Producer::send`]. A partition
-    /// keeps the order of both; a record of `send` joins one of Kafka's batches if one is open in its partition.
+    /// keeps the order of both; a record of `send` joins a Kafka batch if one is open in its partition.
     pub async fn send_message(&self, message: Message<'_>) -> Result<Receipt, ClientError> {
         let target = match (message.partition, message.key) {
             (Some(partition), _) => Target::Partition(partition),

@@ -38,7 +38,7 @@ pub(super) enum Open {
         data: Vec<u8>,
     },
     Packed(Box<Builder>),
-    /// For one of Kafka's batches.
+    /// For a Kafka batch.
     Messages(Box<RecordBatchBuilder>),
 }
 
@@ -176,7 +176,7 @@ fn record_producer(instance: ProducerInstance, sequence: u64) -> Result<Option<R
         return Err(ClientError::Config { reason });
     }
     let Ok(base_sequence) = u32::try_from(sequence) else {
-        unreachable!("sequence {sequence} in one of Kafka's batches")
+        unreachable!("sequence {sequence} in a Kafka batch")
     };
     Ok((id > 0).then_some(RecordProducer { id, epoch, base_sequence }))
 }

@@ -236,7 +236,7 @@ fn a_request_has_batches_of_one_kind_and_the_sequence_continues() {
         }
     }
     seal(&shared);
-    // Plain records join one of Kafka's batches that is open, and begin one of ours.
+    // Plain records join a Kafka batch that is open, and begin one of ours.
     assert_eq!(receipts.iter().map(|receipt| receipt.index).collect::<Vec<_>>(), [0, 1, 0, 1, 2, 3, 4, 0, 1, 0, 1, 2]);
     let expected =
         [(BatchKind::Rawline, 0, 2), (BatchKind::Kafka, 2, 5), (BatchKind::Rawline, 7, 2), (BatchKind::Kafka, 9, 3)];

@@ -17,7 +17,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 /// Maximum number of batches that are made for one response: of a compacted topic, each may have one record.
 const CONVERTED_MAX: usize = 2048;
 
-/// One of Kafka's batches, unpacked. All its records are checked before it is passed on.
+/// A Kafka batch, unpacked. All its records are checked before it is passed on.
 #[derive(Debug)]
 pub(crate) struct Unpacked {
     pub(super) header: RecordBatchHeader,
@@ -113,7 +113,7 @@ fn convert_all(read: ReadAnswer, from: u64, bytes_max: u64, limit: u32) -> Resul
     Ok(all)
 }
 
-/// One of Kafka's batches with its first offset and its header.
+/// A Kafka batch with its first offset and its header.
 type Placed = (u64, RecordBatchHeader, Bytes);
 
 /// The batches of a read, the first of which has this offset.
@@ -123,7 +123,7 @@ fn batches(
 ) -> impl Iterator<Item = Result<Placed, RecordBatchError>> {
     let whole = |piece| match piece {
         Piece::Whole(bytes) => bytes,
-        Piece::Slice { .. } => unreachable!("a part of one of Kafka's batches"),
+        Piece::Slice { .. } => unreachable!("a part of a Kafka batch"),
     };
     let split_all = |mut left: Bytes| std::iter::from_fn(move || (!left.is_empty()).then(|| split(&mut left)));
     pieces.into_iter().map(whole).flat_map(split_all).map(move |split| {

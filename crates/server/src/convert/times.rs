@@ -1,4 +1,4 @@
-//! The times of records in one of Kafka's batches.
+//! The times of records in a Kafka batch.
 
 use super::ConvertError;
 use super::batches::{Unpacked, split};

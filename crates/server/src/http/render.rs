@@ -94,7 +94,7 @@ pub(crate) struct RecordJson<'a> {
     pub time: &'a str,
     pub bytes: &'a [u8],
     pub payload: Payload,
-    /// The record with all its fields, if it is of one of Kafka's batches.
+    /// The record with all its fields, if it is of a Kafka batch.
     pub fields: Option<Record<'a>>,
 }
 

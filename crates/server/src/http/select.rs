@@ -249,7 +249,7 @@ impl Part {
         self.header.codec != Codec::None || self.source.is_some()
     }
 
-    /// The selected records with all their fields, if they are of one of Kafka's batches.
+    /// The selected records with all their fields, if they are of a Kafka batch.
     pub fn fields(&self) -> Option<impl Iterator<Item = Record<'_>>> {
         let Range { start, end } = self.numbers;
         self.source.as_ref().map(|(source, first)| source.records_from(first + start).take((end - start) as usize))

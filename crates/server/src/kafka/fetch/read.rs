@@ -123,6 +123,6 @@ async fn in_range(partition: &Partition, offset: i64) -> Result<u64, Refusal> {
 fn whole(piece: Piece) -> Bytes {
     match piece {
         Piece::Whole(bytes) => bytes,
-        Piece::Slice { .. } => unreachable!("a part of one of Kafka's batches"),
+        Piece::Slice { .. } => unreachable!("a part of a Kafka batch"),
     }
 }

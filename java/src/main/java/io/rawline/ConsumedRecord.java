@@ -74,9 +74,9 @@ public final class ConsumedRecord {
     }
 
     /**
-     * When the producer made the record's batch, by its clock; of one of Kafka's batches, the record's own time.
+     * When the producer made the record's batch, by its clock; of a Kafka batch, the record's own time.
      *
-     * @return microseconds since the Unix epoch; 0 if a record of one of Kafka's batches has no time
+     * @return microseconds since the Unix epoch; 0 if a record of a Kafka batch has no time
      */
     public long createdUs() {
         return createdUs;

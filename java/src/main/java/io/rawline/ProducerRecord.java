@@ -16,7 +16,7 @@ import java.util.OptionalLong;
  * producer.send(ProducerRecord.of("logged in").key("user-17").header("source", "web"));
  * }</pre>
  *
- * <p>A record that has any of them is sent in one of Kafka's batches. A record
+ * <p>A record that has any of them is sent in a Kafka batch. A record
  * without any is sent as {@link Producer#send(byte[])} sends it. Not thread-safe.
  */
 public final class ProducerRecord {

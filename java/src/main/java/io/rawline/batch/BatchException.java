@@ -54,7 +54,7 @@ public final class BatchException extends RawlineException {
                         found, expected));
     }
 
-    /** One of Kafka's batches that can't be read. */
+    /** A Kafka batch that can't be read. */
     static BatchException recordBatch(String reason) {
         return new BatchException(
                 "record_batch_invalid", "Kafka's batch can't be read: " + reason + "; its producer must send another");

@@ -4,7 +4,7 @@ import java.nio.ByteBuffer;
 import java.util.List;
 
 /**
- * A checked view of the contiguous bytes of one of Kafka's batches; nothing is copied. Its records are checked when
+ * A checked view of the contiguous bytes of a Kafka batch; nothing is copied. Its records are checked when
  * they are read.
  *
  * <p>As a {@link Batch}, it is invalid once the memory of its bytes is reused. Not thread-safe.

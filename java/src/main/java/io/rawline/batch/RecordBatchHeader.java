@@ -5,7 +5,7 @@ import java.nio.ByteOrder;
 import java.util.zip.CRC32C;
 
 /**
- * The first 61 bytes of one of Kafka's batches, a RecordBatch of version 2.
+ * The first 61 bytes of a Kafka batch, a RecordBatch of version 2.
  *
  * <pre>
  *  0            8            12           16       17        21         23                27

@@ -1,6 +1,6 @@
 package io.rawline.batch;
 
-/** How the records of one of Kafka's batches are compressed. */
+/** How the records of a Kafka batch are compressed. */
 public enum RecordCodec {
     /** Uncompressed. */
     NONE,

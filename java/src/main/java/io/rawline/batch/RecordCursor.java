@@ -6,7 +6,7 @@ import java.util.Collections;
 import java.util.List;
 
 /**
- * A cursor over the records of one of Kafka's batches.
+ * A cursor over the records of a Kafka batch.
  *
  * <pre>
  * record: length │ attributes i8, unused │ time i64, from the batch's │ offset, from the batch's

@@ -3,7 +3,7 @@ package io.rawline.batch;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
-/** Reads the fields of a record in one of Kafka's batches, each of which is checked. */
+/** Reads the fields of a record in a Kafka batch, each of which is checked. */
 final class RecordFields {
     private final ByteBuffer bytes;
     /** The record's number, for errors. */

@@ -126,9 +126,9 @@ public final class Records {
     }
 
     /**
-     * When the producer made the record's batch, by its clock; of one of Kafka's batches, the record's own time.
+     * When the producer made the record's batch, by its clock; of a Kafka batch, the record's own time.
      *
-     * @return microseconds since the Unix epoch; 0 if a record of one of Kafka's batches has no time
+     * @return microseconds since the Unix epoch; 0 if a record of a Kafka batch has no time
      */
     public long createdUs() {
         return createdUs;
@@ -171,7 +171,7 @@ public final class Records {
     }
 
     /**
-     * Whether the record is in one of Kafka's batches, whose records can have a key, headers and a time.
+     * Whether the record is in a Kafka batch, whose records can have a key, headers and a time.
      *
      * @return false for records of our own batches
      */
@@ -307,7 +307,7 @@ public final class Records {
         }
     }
 
-    /** Goes to before the first record of one of Kafka's batches; {@link #next()} passes over unwanted ones. */
+    /** Goes to before the first record of a Kafka batch; {@link #next()} passes over unwanted ones. */
     private void enter(RecordBatch batch, long first) {
         ByteBuffer section = scratch == null ? batch.unpack(null) : scratch.unpack(batch);
         data = section.asReadOnlyBuffer();

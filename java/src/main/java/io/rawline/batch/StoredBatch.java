@@ -7,7 +7,7 @@ public sealed interface StoredBatch permits Batch, RecordBatch, Selection {
     /**
      * Number of records.
      *
-     * @return at least 1; in a compacted topic, one of Kafka's batches can have none
+     * @return at least 1; in a compacted topic, a Kafka batch can have none
      */
     int count();
 
