@@ -24,7 +24,7 @@ case "${1:-}" in
 esac
 cd "$(dirname "$0")/.."
 
-# What is published is built with link-time optimization; a quick run is not.
+# Published figures are built with link-time optimization; a quick run is not.
 if [ "$1" = full ]; then profile=measured; else profile=release; fi
 binaries=target/$profile
 for built in "$binaries/lab-rust" "$binaries/lab-report" lab/java/target/lab-java.jar lab/.venv/bin/python; do

@@ -30,7 +30,7 @@ fn main() {
     println!("cargo:rustc-env=RAWLINE_PROFILE={}", std::env::var("PROFILE").unwrap_or_default());
 }
 
-/// What the program prints, if it succeeds.
+/// The program's output, if it succeeds.
 fn output(program: &str, args: &[&str]) -> Option<String> {
     let output = Command::new(program).args(args).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())

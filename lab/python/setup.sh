@@ -1,5 +1,5 @@
 #!/bin/sh
-# Creates lab/.venv with what the Python side of the laboratory needs, including this repository's rawline package.
+# Creates lab/.venv with the requirements of the laboratory's Python side, including this repository's rawline package.
 #
 #   lab/python/setup.sh [PYTHON]       PYTHON is the interpreter to measure (3.11 or newer), python3 by default
 #   lab/python/setup.sh --libraries    only the pinned libraries and tools, without the rawline package

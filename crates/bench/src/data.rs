@@ -89,8 +89,8 @@ impl Workload {
     }
 }
 
-/// What one batch adds to a run's check value. It binds the bytes to the offset that the broker returned. The values of
-/// all batches are summed, so their order doesn't matter.
+/// The part of one batch in a run's check value. It binds the bytes to the offset that the broker returned. The values
+/// of all batches are summed, so their order doesn't matter.
 pub fn check_value(first_offset: u64, data_crc: u32) -> u64 {
     mix(mix(first_offset) ^ u64::from(data_crc))
 }

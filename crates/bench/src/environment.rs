@@ -1,4 +1,4 @@
-//! What a benchmark runs in: the build of Rawline, the machine, the process's environment.
+//! The environment of a benchmark: the build of Rawline, the machine, the process's environment.
 
 // The one place of this crate that reads the process's environment.
 #![allow(clippy::disallowed_methods)]
@@ -31,7 +31,7 @@ pub struct Environment {
     pub memory_bytes: u64,
     /// Memory available without swapping when the benchmark began, in bytes.
     pub memory_available_bytes: u64,
-    /// Load average of the last minute when the benchmark began: what else the machine was doing.
+    /// Load average of the last minute when the benchmark began, from other work of the machine.
     pub load_average: f32,
     /// Directory in which the local broker's directory or the file of the disk test is created.
     pub storage: Option<String>,

@@ -10,7 +10,7 @@ use rawline_client::BucketUsage;
 use serde::Serialize;
 use std::time::{Duration, Instant};
 
-/// What one run moved.
+/// The amounts of one run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Moved {
     /// Requests that succeeded.
@@ -66,7 +66,7 @@ impl<'a> Stopwatch<'a> {
     }
 }
 
-/// What the timed part of a run took.
+/// The cost of the timed part of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Elapsed {
     seconds: f64,
@@ -122,7 +122,7 @@ pub struct Run {
     pub broker_memory: Option<Memory>,
     /// Check value of the sent records, and equally of those read back.
     pub checksum: String,
-    /// What the broker sent to its bucket in the timed part, if it has one.
+    /// The broker's requests to its bucket in the timed part, if it has one.
     pub bucket: Option<BucketFigures>,
     /// What plain sendfile moved right before this run, if it was measured.
     pub limit: Option<LoopbackFigure>,
@@ -130,7 +130,7 @@ pub struct Run {
     pub limit_ratio: Option<f64>,
 }
 
-/// What a broker sent to its bucket in a run.
+/// A broker's requests to its bucket in a run.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct BucketFigures {
     /// PUT requests.
@@ -193,7 +193,7 @@ impl Run {
         }
     }
 
-    /// Adds what the broker sent to its bucket; nothing if it has none. `batch_wait` is the broker's `--batch-wait`.
+    /// Adds the broker's requests to its bucket, if it has one. `batch_wait` is the broker's `--batch-wait`.
     pub fn with_bucket(mut self, used: Option<BucketUsage>, batch_wait: Option<Duration>) -> Run {
         let waits = batch_wait.filter(|wait| !wait.is_zero()).map(|wait| self.seconds / wait.as_secs_f64());
         self.bucket = used.filter(|used| used.requests() > 0).map(|used| BucketFigures {
@@ -208,7 +208,7 @@ impl Run {
         self
     }
 
-    /// Adds what the machine itself achieved right before this run.
+    /// Adds the machine's own performance right before this run.
     pub fn with_limit(mut self, limit: Option<LoopbackFigure>) -> Run {
         self.limit_ratio = limit.as_ref().map(|limit| self.mb_per_second / 1e3 / limit.gb_per_second);
         self.limit = limit;

@@ -1,4 +1,4 @@
-//! Means, spreads and quantiles of what was measured.
+//! Means, spreads and quantiles of measurements.
 
 use super::history::MainFigures;
 use hdrhistogram::Histogram;

@@ -13,7 +13,7 @@ const CONSUMERS: &str = "consumer";
 /// How far the division of a group's partitions is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GroupState {
-    /// There are no members.
+    /// The group has no members.
     Empty,
     /// Members join, for the first time or again.
     Joining,
@@ -71,22 +71,22 @@ pub struct GroupStatus {
 pub struct MemberStatus {
     /// Its id.
     pub id: Arc<str>,
-    /// The name under which it comes back after a restart.
+    /// The instance under which it returns after a restart.
     pub instance: Option<Arc<str>>,
-    /// What its client calls itself.
+    /// The name of its client.
     pub client: Arc<str>,
     /// Where it connects from.
     pub host: Arc<str>,
-    /// What it says about itself, and its share.
+    /// Its metadata, and its share.
     pub share: MemberShare,
 }
 
-/// What a member wants and has.
+/// A member's topics and partitions.
 #[derive(Debug, Clone)]
 pub enum MemberShare {
     /// Where the members divide the partitions: both in the form that they have agreed on.
     Classic {
-        /// What it says about itself.
+        /// Its metadata.
         says: Bytes,
         /// Its share.
         assignment: Bytes,
@@ -95,7 +95,7 @@ pub enum MemberShare {
     Consumer(ConsumerShare),
 }
 
-/// What a member of a consumer group wants and has.
+/// The topics and partitions of a consumer group's member.
 #[derive(Debug, Clone)]
 pub struct ConsumerShare {
     /// The epoch of the share that it has; `None` while it has left for a while.
@@ -106,9 +106,9 @@ pub struct ConsumerShare {
     pub names: BTreeSet<Arc<str>>,
     /// It wants also topics with names like this.
     pub regex: Option<Arc<str>>,
-    /// What it may read.
+    /// The partitions that it may read.
     pub assigned: Vec<TopicShare>,
-    /// What it is to have.
+    /// Its next share.
     pub target: Vec<TopicShare>,
 }
 

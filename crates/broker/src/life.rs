@@ -6,7 +6,7 @@ use tokio::sync::watch;
 /// The life of one topic. A topic that is created later under the same name has its own.
 pub(crate) struct Life {
     ended: watch::Sender<bool>,
-    /// The same for reads, which ask for it often.
+    /// The same for reads, which check it often.
     is_deleted: AtomicBool,
 }
 

@@ -101,7 +101,7 @@ def _write(source: Source, top: Record, record: Record) -> None:
 
 
 def _offset(source: Source, top: Record, of: str, field: Field) -> str | None:
-    """The expression that writes what a table refers to; None for a scalar."""
+    """The expression that writes a table's referenced value; None for a scalar."""
     inner, value = record_of(field), f"m.{field.name}"
     match kind(field):
         case "string":

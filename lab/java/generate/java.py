@@ -1,4 +1,4 @@
-"""What the generators share: Java's names for a case's records and fields, and indented lines of source."""
+"""Helpers of the generators: Java's names for a case's records and fields, and indented lines of source."""
 
 from collections.abc import Callable
 

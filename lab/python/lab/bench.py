@@ -36,7 +36,7 @@ TIME_MIN_S = 0.015
 
 @dataclass(frozen=True)
 class Job:
-    """Tasks of one row and case that one process sees to, one after the other."""
+    """Tasks of one row and case that one process runs in order."""
 
     row: Row
     tasks: tuple[Task, ...]
@@ -93,7 +93,7 @@ def bench(quick: bool, pattern: str, cores: list[int]) -> int:
 
 
 class _Gathered:
-    """What all times gave for each row and task."""
+    """The results of all times for each row and task."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -139,7 +139,7 @@ def _run_all(planned: list[Job], cores: list[int], folder: Path, gathered: _Gath
             for done in [pool.submit(run_on_a_core, job) for job in side_by_side]:
                 done.result()
         except BaseException:
-            # Ctrl-C too: what has not begun is not begun.
+            # Ctrl-C too: no further task is begun.
             pool.shutdown(cancel_futures=True)
             raise
     for job in planned:

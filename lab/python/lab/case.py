@@ -1,4 +1,4 @@
-"""The cases: what a message is made of, read from lab/cases/*.json, and the messages, read from lab/out/cases."""
+"""The cases: descriptions of messages, read from lab/cases/*.json, and the messages, read from lab/out/cases."""
 
 import json
 import struct

@@ -1,4 +1,4 @@
-"""Whether what is written is read back equal, by every row and between languages, before anything is timed."""
+"""Checks before any timing that written messages are read back equal, by every row and between languages."""
 
 import json
 import re
@@ -26,7 +26,7 @@ def write(pattern: str = "") -> int:
         folder = WIRE / LANGUAGE / row.name
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{row.format}.{case_here.name}.{size}.bin"
-        # What an earlier run left must not be taken for this run's.
+        # Files of an earlier run must not be mistaken for this run's.
         path.unlink(missing_ok=True)
         try:
             codec = row.bind(case_here)
@@ -84,7 +84,7 @@ def _read(row_id: str, pattern: str, wire: Path) -> list[dict[str, Any]]:
 
 
 def check(codec: Codec, case_here: Case, path: Path, messages: list[dict[str, Any]]) -> str:
-    """What is wrong with a file of messages, read by that codec; empty if nothing is."""
+    """The error in a file of messages, read by that codec; empty without an error."""
     type = Type("record", record=case_here.record)
     count = 0
     for count, data in enumerate(frames(path.read_bytes()), 1):
@@ -128,7 +128,7 @@ def _selected(pattern: str, row_id: str = "") -> Iterator[tuple[Row, Case, str]]
 
 
 def _meant_for(row: Row, writer: dict[str, str]) -> bool:
-    """Whether a row reads what that writer wrote: of its own language only its own, and packed bytes only if it
+    """Whether a row reads that writer's messages: of its own language only its own, and packed bytes only if it
     packs."""
     if ("packed" in writer["variant"]) != ("packed" in row.variant):
         return False

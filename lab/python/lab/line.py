@@ -1,4 +1,4 @@
-"""The lines of lab/out/results.jsonl: what was measured, with where, when and with what."""
+"""The lines of lab/out/results.jsonl: each measurement, with its place, time and versions."""
 
 import json
 import os

@@ -21,7 +21,7 @@ from lab.team import Team
 
 
 class _Timed:
-    """A task's function and what it is called with, made only in the processes that come to call it."""
+    """A task's function and its argument, made only in the processes that come to call it."""
 
     def __init__(self, row_id: str, task: Task, folder: Path) -> None:
         self.row_id, self.task, self.folder = row_id, task, folder
@@ -55,7 +55,7 @@ class _Timed:
         return max(1, round(loops * time_min_s / taken))
 
     def wrong(self) -> str | None:
-        """What is wrong with the first message, read back: what does not give back what it was given is not timed."""
+        """The error in the first message, read back: a row that fails the round trip is not timed."""
         here = case(self.task.case)
         message = here.messages(self.task.size)[0]
         data = bytes(self.codec.encode(self.codec.native(message)))
@@ -96,7 +96,7 @@ def _measured(runner: pyperf.Runner, task: Task) -> dict[str, Any]:
 
 
 def _known(runner: pyperf.Runner, task: Task, timed: _Timed) -> dict[str, Any]:
-    """What is found out once for all times: that the row is right, how many loops it takes, and the bytes held."""
+    """Checks done once for all times: that the row is right, how many loops it takes, and the bytes held."""
     from lab import memory
 
     if error := timed.wrong():

@@ -1,4 +1,4 @@
-"""The laboratory's paths: what is read, and what is written under lab/out."""
+"""The laboratory's paths: inputs, and outputs under lab/out."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a row is: one library, used in one way, for one wire format. Conformance and timing use only this."""
+"""A row: one library, used in one way, for one wire format. Conformance and timing use only this."""
 
 import importlib
 import sys
@@ -45,9 +45,9 @@ class Row:
     library: str
     bind: Callable[[Case], Codec]
     variant: str = ""
-    """Empty as documented; otherwise what was changed, in a word or two."""
+    """Empty as documented; otherwise the change, in a word or two."""
     note: str = ""
-    """What a reader of the figures should know."""
+    """A note for readers of the figures."""
     distribution: str | None = None
     """The installed package whose version counts; None for the standard library."""
     heap_seen: bool = True

@@ -69,7 +69,7 @@ def _narrowed(record: Record, path: tuple[str, ...], keep_before: bool) -> Recor
 
 
 def _positional(message: Message, record: Record) -> list[Any]:
-    """The message as lists of its fields in their order, None for what is absent."""
+    """The message as lists of its fields in their order, None for absent fields."""
     return [_positional_value(message.get(field.name), field.type) for field in record.fields]
 
 

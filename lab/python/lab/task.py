@@ -1,4 +1,4 @@
-"""What is timed: one operation of a row, on the messages of one case and size."""
+"""A timed task: one operation of a row, on the messages of one case and size."""
 
 import itertools
 import time
@@ -35,7 +35,7 @@ class Task:
 
 
 def inputs(task: Task, codec: Codec, folder: Path) -> list[Any]:
-    """What the operation is called with: owned objects for encode, bytes for all others, which are made once in
+    """The operation's argument: owned objects for encode, bytes for all others, which are made once in
     `folder`."""
     if task.operation == "encode":
         made = [codec.native(message) for message in case(task.case).messages(task.size)]

@@ -1,5 +1,5 @@
-"""Several processes that do the same at once, one a core: what all cores give. Threads would take turns under the
-GIL."""
+"""Several processes that do the same at once, one per core: the throughput of all cores. Threads would take turns under
+the GIL."""
 
 import os
 import struct

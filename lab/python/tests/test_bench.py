@@ -1,4 +1,4 @@
-"""The bench goes through under pyperf and appends what the report reads."""
+"""The bench goes through under pyperf and appends the lines that the report reads."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Conformance finds what is wrong, and takes no damaged file for a good one."""
+"""Conformance finds errors, and accepts no damaged file."""
 
 import json
 

@@ -1,4 +1,4 @@
-//! Plain sockets for clients that behave badly: the client library sends as fast as it can and reads what it asked for.
+//! Plain sockets for clients that behave badly: the client library sends as fast as it can and reads all responses.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};

@@ -15,7 +15,7 @@ pub struct Sample {
     pub memory: Memory,
     /// Buffers of its pool that requests hold, if it said so in time.
     pub pool_used_bytes: Option<u64>,
-    /// What its clients have seen.
+    /// The counts of its clients.
     #[serde(flatten)]
     pub counts: Counts,
 }

@@ -13,10 +13,10 @@ use tokio::net::tcp::OwnedWriteHalf;
 /// Time between two pieces of a body.
 const STEP: Duration = Duration::from_millis(250);
 
-/// What is sent at once: the broker reserves no buffer for a body before.
+/// Size of the first write: the broker reserves no buffer for a body before.
 const FIRST_BYTES: usize = 33 << 10;
 
-/// Time after a response until the next body, as the broker asks for with `Retry-After`.
+/// Time after a response until the next body, by the broker's `Retry-After`.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 /// The topic that slow senders append to.

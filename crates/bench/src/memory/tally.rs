@@ -1,4 +1,4 @@
-//! What the clients of the benchmark have seen so far, counted by all of them.
+//! Counts of the benchmark's clients so far, shared by all of them.
 
 use serde::Serialize;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,7 +27,7 @@ pub struct Tally {
     pub slow_408: AtomicU64,
     pub slow_cut: AtomicU64,
     pub slow_other: AtomicU64,
-    /// Responses that readers who never read were sent, and those that got 503 instead.
+    /// Responses to readers that never read, and 503 responses to them.
     pub stuck_200: AtomicU64,
     pub stuck_503: AtomicU64,
     pub stuck_other: AtomicU64,

@@ -1,4 +1,4 @@
-//! What the disk itself allows: a loop that appends what is due to one file, and syncs it, without any server.
+//! The limit of the disk itself: a loop that appends due records to one file, and syncs it, without a server.
 
 use super::load::{End, Outcome, Plan};
 use super::timer::Timer;
@@ -38,7 +38,7 @@ impl Bare {
         Ok(bare)
     }
 
-    /// Appends as the plan says.
+    /// Appends by the plan.
     pub fn run(&mut self, plan: Plan) -> io::Result<Outcome> {
         let mut poll = Poll::new()?;
         let mut timer = Timer::new(poll.registry())?;

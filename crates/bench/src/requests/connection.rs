@@ -1,4 +1,4 @@
-//! One connection of the load program: sends copies of one request, and matches replies with what was sent.
+//! One connection of the load program: sends copies of one request, and matches replies with requests.
 
 use super::reply::{Protocol, Reply};
 use mio::net::TcpStream;
@@ -14,7 +14,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The response to a server that asks whether the client is alive.
 const PONG: &[u8] = b"PONG\r\n";
 
-/// What one connection sends.
+/// The requests of one connection.
 #[derive(Debug, Clone)]
 pub struct Script {
     /// How the server replies.
@@ -112,7 +112,7 @@ impl Connection {
         assert!(self.unsent <= self.copies.len(), "{} bytes of requests, {} fit", self.unsent, self.copies.len());
     }
 
-    /// Sends what was begun, as far as the socket takes it.
+    /// Sends begun requests, as far as the socket accepts them.
     pub fn flush(&mut self) -> io::Result<()> {
         loop {
             // The rest of a request that was sent in part comes first, since all requests are alike.
@@ -137,7 +137,7 @@ impl Connection {
         }
     }
 
-    /// Receives what has arrived. Fails if the server has closed the connection, or sent something that is no reply.
+    /// Receives the available bytes. Fails if the server has closed the connection, or sent bytes that aren't a reply.
     pub fn receive(&mut self, found: &mut Received) -> io::Result<()> {
         loop {
             let free = self.received.get_mut(self.received_bytes..).unwrap_or_default();
@@ -155,7 +155,7 @@ impl Connection {
             };
             self.received_bytes += count;
             self.parse(found)?;
-            // What arrives later is a new event of the poll.
+            // Later bytes are a new event of the poll.
             if count < room {
                 return Ok(());
             }
@@ -204,7 +204,7 @@ impl Connection {
     }
 }
 
-/// Receives until the bytes contain `welcome`; returns what follows it.
+/// Receives until the bytes contain `welcome`; returns the rest.
 fn wait_for(stream: &mut impl Read, welcome: &[u8]) -> io::Result<Vec<u8>> {
     let mut received = Vec::new();
     let mut buffer = [0; 4096];

@@ -14,7 +14,7 @@ const GRACE: Duration = Duration::from_secs(1);
 /// Maximum time without any reply while requests are in flight.
 const SILENCE_MAX: Duration = Duration::from_secs(30);
 
-/// What to send.
+/// The load.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan {
     /// Number of requests in flight on a connection, at most.
@@ -34,7 +34,7 @@ pub enum End {
     Requests(u64),
 }
 
-/// What was sent and how long it took.
+/// The sent requests and their times.
 pub struct Outcome {
     /// Requests whose replies have all arrived.
     pub requests: u64,
@@ -89,7 +89,7 @@ impl Load {
         Ok(Load { groups: groups.collect::<io::Result<_>>()? })
     }
 
-    /// Sends what the plan says and waits for every reply.
+    /// Sends the requests of the plan and waits for every reply.
     pub fn run(&mut self, plan: Plan) -> io::Result<Outcome> {
         let groups = self.groups.len() as u64;
         let start = Instant::now();
@@ -207,7 +207,7 @@ impl<'a> Run<'a> {
         Ok(self.outcome)
     }
 
-    /// Receives from one connection and sends what follows. Returns the time if a request has got its replies.
+    /// Receives from one connection and sends the next requests. Returns the time if a request has got its replies.
     fn serve(&mut self, number: usize) -> io::Result<Option<Instant>> {
         let Some(connection) = self.group.connections.get_mut(number) else { return Ok(None) };
         let received = connection.receive(&mut self.found);

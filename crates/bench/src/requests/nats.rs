@@ -8,10 +8,10 @@ use std::time::Duration;
 
 /// Maximum time until a response arrives.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// What a client sends first. A request that no stream takes gets a message with a status.
+/// The first bytes of a client. A request that no stream takes gets a message with a status.
 const CONNECT: &str =
     "CONNECT {\"verbose\":false,\"pedantic\":false,\"headers\":true,\"no_responders\":true,\"protocol\":1}\r\n";
-/// What the server sends when it has handled everything before.
+/// The server's reply when it has handled all earlier messages.
 pub const WELCOME: &[u8] = b"PONG\r\n";
 
 /// A connection for single requests.
@@ -45,7 +45,7 @@ impl Nats {
         }
     }
 
-    /// The server's version. A client can't ask for `sync_interval`.
+    /// The server's version. A client can't query `sync_interval`.
     pub fn about(&self) -> String {
         format!("NATS {}, JetStream, file storage", self.version)
     }

@@ -1,4 +1,4 @@
-//! What the bytes that a server has sent so far begin with, in the protocol of each side.
+//! Parses the first reply in a server's bytes, in the protocol of each side.
 
 /// The protocol of a side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub enum Protocol {
     Nats,
 }
 
-/// The beginning of what was received.
+/// The beginning of the received bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Reply {
     /// More bytes are needed.
@@ -25,7 +25,7 @@ pub enum Reply {
     Refused {
         /// Its length.
         bytes: usize,
-        /// What it says.
+        /// Its message.
         text: String,
     },
     /// The server asks whether the client is alive.
@@ -139,7 +139,7 @@ fn parse_nats(received: &[u8]) -> Result<Reply, String> {
     }
 }
 
-/// The first part of what was received, and the rest. `None` if the part isn't whole yet.
+/// The first part of the received bytes, and the rest. `None` if the part isn't whole yet.
 pub type First<'a, T> = Result<Option<(T, &'a [u8])>, String>;
 
 /// The first line without its end.

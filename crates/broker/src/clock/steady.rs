@@ -2,7 +2,7 @@
 //! before.
 //!
 //! A directory has no clock of its own to compare with, but time passes at one speed. A clock that was wrong for one
-//! commit leaves no trace; one that is set for good is followed after [`CLOCK_JUMP_HOLD`].
+//! commit leaves no trace; one that is changed permanently is followed after [`CLOCK_JUMP_HOLD`].
 
 use super::{Clock, seconds_after};
 use crate::limits::{CLOCK_JUMP_HOLD, CLOCK_JUMP_MAX};
@@ -48,7 +48,7 @@ impl<C: Clock> Clock for SteadyClock<C> {
     }
 }
 
-/// What to tell humans.
+/// A notice for the log.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Notice {
     Jumped,
@@ -60,7 +60,7 @@ enum Notice {
 #[derive(Debug, Clone, Copy)]
 struct Jump {
     since: Duration,
-    /// What the clock has said then, if it had been set to that time and gone on.
+    /// The clock's value then, if it had been set to that time.
     offset_us: i128,
 }
 
@@ -78,7 +78,7 @@ impl Steady {
         Steady { clock_us, at: Duration::ZERO, jump: None }
     }
 
-    /// The time at a moment at which the clock says `clock_us`.
+    /// The time at a moment at which the clock's value is `clock_us`.
     fn time(&mut self, at: Duration, clock_us: u64) -> (u64, Option<Notice>) {
         let expected_us = self.clock_us.saturating_add(at.saturating_sub(self.at).as_micros() as u64);
         let offset_us = i128::from(clock_us) - i128::from(expected_us);

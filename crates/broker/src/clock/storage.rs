@@ -47,14 +47,14 @@ impl Clock for StorageClock {
     }
 }
 
-/// What to tell humans.
+/// A notice for the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Notice {
     Off,
     Agrees,
 }
 
-/// What the store's dates say.
+/// The store's time, from its dates.
 #[derive(Debug, Default)]
 struct Dates {
     /// A date in microseconds, and when it arrived.
@@ -63,7 +63,7 @@ struct Dates {
 }
 
 impl Dates {
-    /// The store's time by what it said last, and the time that has passed since.
+    /// The store's time, from its last date and the time that has passed since.
     fn expected_us(&self, at: Duration) -> Option<u64> {
         let (date_us, then) = self.newest?;
         Some(date_us.saturating_add(at.saturating_sub(then).as_micros() as u64))
@@ -80,7 +80,7 @@ impl Dates {
         }
     }
 
-    /// The time at a moment at which this machine's clock says `clock_us`.
+    /// The time at a moment at which this machine's clock is `clock_us`.
     fn time(&mut self, at: Duration, clock_us: u64) -> (u64, Option<Notice>) {
         let Some(store_us) = self.expected_us(at) else { return (clock_us, None) };
         let is_off = u128::from(clock_us.abs_diff(store_us)) > CLOCK_AHEAD_MAX.as_micros();

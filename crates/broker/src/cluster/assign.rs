@@ -1,4 +1,4 @@
-//! Which of the live brokers owns which journal. No I/O, no clock: what all see the same of, all decide alike.
+//! Which of the live brokers owns which journal. No I/O, no clock: brokers with the same view compute the same owners.
 //!
 //! Each broker has a score for each journal, a hash of both (rendezvous hashing). Alone, the highest score would often
 //! give two of three journals to one of three brokers. So each broker gets its share, `N / M` rounded down, and as many
@@ -14,11 +14,11 @@ use rawline_journal::mix;
 /// A live broker that can own.
 pub(super) struct Candidate<'a> {
     pub id: BrokerId,
-    /// The journals that it owns already, as it says.
+    /// The journals that its card names.
     pub owns: &'a [u32],
 }
 
-/// The owner of each journal; none if there is no candidate.
+/// The owner of each journal; none without candidates.
 pub(super) fn assign(journals: u32, candidates: &[Candidate<'_>]) -> Vec<Option<BrokerId>> {
     if journals == 1 || candidates.is_empty() {
         return (0..journals).map(|journal| best(journal, candidates)).collect();
@@ -63,7 +63,7 @@ fn pairs(journals: u32, candidates: &[Candidate<'_>]) -> Vec<Pair> {
     pairs
 }
 
-/// What has been given to whom.
+/// The assignment so far.
 struct Shares {
     owners: Vec<Option<usize>>,
     /// Number of journals by candidate.
@@ -107,7 +107,7 @@ mod tests {
 
     type Owned = BTreeMap<BrokerId, Vec<u32>>;
 
-    /// Who owns what, of brokers that own this already.
+    /// The owners, for brokers that already own these journals.
     fn assigned(journals: u32, before: &Owned) -> Owned {
         let candidates: Vec<Candidate<'_>> = before.iter().map(|(id, owns)| Candidate { id: *id, owns }).collect();
         let mut after: Owned = before.keys().map(|id| (*id, Vec::new())).collect();

@@ -64,7 +64,7 @@ impl Cluster {
                 _ = brokers.wait_for(|brokers| !brokers.card(brokers.me).is_some_and(is_same)) => {}
             }
         };
-        // An answer without a change says that this broker is alive.
+        // A response without a change shows that this broker is alive.
         let _ = timeout(CHANGE_WAIT, changed).await;
         self.me()
     }

@@ -20,7 +20,7 @@ pub enum Sent<Q, R> {
     Lost(String),
 }
 
-/// What became of a request.
+/// The outcome of a request.
 #[derive(Debug)]
 pub enum Forwarded<Q, R> {
     /// The owner's response, and the owner.

@@ -1,4 +1,4 @@
-//! Who is there, and who owns which journal, as one broker sees it. No I/O, no clock: time is passed in.
+//! The live brokers, and the owners of journals, in one broker's view. No I/O, no clock: time is passed in.
 //!
 //! A broker is live if its card was stored less than a lease ago, by the store's clock, and if it responds. The owners
 //! are live brokers that can own. Which of them owns which journal, `assign.rs` decides: all who see the same brokers
@@ -14,7 +14,7 @@ use std::time::Duration;
 /// Another broker, or this one, as this one sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
-    /// What it says of itself.
+    /// Its card.
     pub card: Card,
     /// Whether it is live.
     pub state: MemberState,
@@ -101,7 +101,7 @@ impl Other {
     }
 }
 
-/// What one broker knows of all.
+/// One broker's view of all brokers.
 pub(super) struct Members {
     me: Card,
     lease: Duration,

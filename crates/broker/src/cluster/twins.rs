@@ -26,7 +26,7 @@ struct Twin {
     runs: bool,
 }
 
-/// What is known of them. Times are those of [`super::members::Members`], with a fixed `start` of this broker.
+/// Their known state. Times are those of [`super::members::Members`], with a fixed `start` of this broker.
 pub(super) struct Twins {
     start: Duration,
     all: BTreeMap<BrokerId, Twin>,

@@ -18,13 +18,13 @@ use tokio::sync::oneshot;
 /// an earlier coordinator has in flight names the version before, and has no effect from then on.
 const UNCLAIMED: u64 = u64::MAX;
 
-/// What is known of a group in the journal.
+/// A group's state in the journal.
 pub(super) struct Record {
     /// The journal's number.
     journal: u32,
-    /// Distinguishes this from what was known when the group was read before.
+    /// Distinguishes this from the state when the group was read before.
     load: u64,
-    /// The newest version that was submitted, and its stamp: what the next one follows.
+    /// The newest submitted version, and its stamp, which the next one follows.
     version: u64,
     stamp: u64,
     /// The stamp of the newest version that is certain to be stored.
@@ -157,7 +157,7 @@ impl State {
         }
     }
 
-    /// Stores what has changed in a group, unless a version is being stored. Returns the version to wait for, if
+    /// Stores a group's changes, unless a version is being stored. Returns the version to wait for, if
     /// anything isn't stored.
     fn settle(&mut self, journal: Option<&Journal>, group: &str, now: Duration) -> Result<Option<u64>, GroupError> {
         let (Some(journal), Some(record)) = (journal, self.records.get(group)) else { return Ok(None) };
@@ -173,7 +173,7 @@ impl State {
         })
     }
 
-    /// Submits what has changed in a group, if anything has.
+    /// Submits a group's changes, if there are any.
     fn flush(&mut self, journal: &Journal, group: &str, now: Duration) -> Result<(), GroupError> {
         let revision = self.groups.revision(group);
         let Some((name, record)) = self.records.get_key_value(group) else { return Ok(()) };
@@ -285,7 +285,7 @@ impl State {
         }
     }
 
-    /// Forgets a group, which is read again when it is asked for. All that wait for it get the reason.
+    /// Drops a group from memory; the next request reads it again. Pending requests fail with the reason.
     pub fn drop_group(&mut self, group: &str, error: &GroupError) {
         let waiting = self.records.remove(group).map(|record| record.waiting).unwrap_or_default();
         for (_, waiting) in waiting {

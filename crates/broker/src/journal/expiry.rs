@@ -1,4 +1,4 @@
-//! Which transactions take too long: those that this broker has seen open for their timeout, whatever any clock says.
+//! Which transactions have timed out: those that this broker has seen open for their timeout, independent of clocks.
 
 use rawline_journal::{Expired, State};
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! What the broker counts: atomics of the process, which `/metrics` and `/stats` read.
+//! The broker's metrics: atomics of the process, which `/metrics` and `/stats` read.
 
 mod bucket;
 mod kinds;
@@ -41,7 +41,7 @@ pub static METRICS: Metrics = Metrics {
     bucket: BucketMetrics::new(),
 };
 
-/// What all brokers of a process count together.
+/// The metrics of all brokers of a process together.
 pub struct Metrics {
     /// Topics that take no appends until a restart, because of an internal error.
     pub(crate) failed_topics: Gauge,
@@ -75,7 +75,7 @@ pub(crate) struct TrimMetrics {
     pub bytes: Counter,
 }
 
-/// What becomes of a journal's objects.
+/// Merges and deletions of a journal's objects.
 pub(crate) struct MergeMetrics {
     merges: Counter,
     bytes: Counter,
@@ -85,7 +85,7 @@ pub(crate) struct MergeMetrics {
 }
 
 impl MergeMetrics {
-    /// A merge has ended, whose object has so many bytes.
+    /// A merge has ended; its object has this size in bytes.
     pub fn merged(&self, bytes: u64) {
         self.merges.add(1);
         self.bytes.add(bytes);

@@ -17,7 +17,7 @@ static TOPICS: Mutex<BTreeMap<String, Weak<Commits>>> = Mutex::new(BTreeMap::new
 /// The counts of all other topics.
 static OTHER_TOPICS: OnceLock<Arc<Commits>> = OnceLock::new();
 
-/// What is counted of a topic's commits.
+/// The metrics of a topic's commits.
 #[derive(Debug, Default)]
 struct Commits {
     records: Counter,
@@ -25,7 +25,7 @@ struct Commits {
     failures: Counter,
 }
 
-/// What a topic has committed since this process opened it.
+/// A topic's commits since this process opened it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommitCounts {
     /// The topic's name, or `(other)` for the sum of those without their own counts.

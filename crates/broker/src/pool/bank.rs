@@ -25,9 +25,9 @@ pub(super) struct Bank {
     /// Blocks that are neither held nor granted.
     free: usize,
     bodies: Slab<Body>,
-    /// What all bodies hold.
+    /// The blocks that all bodies hold.
     held: usize,
-    /// What all bodies may still need.
+    /// The blocks that all bodies may still need.
     needs: usize,
     holders: Slab<Account>,
     holder_of: HashMap<IpAddr, usize>,
@@ -41,13 +41,13 @@ pub(super) struct Bank {
 struct Body {
     /// Blocks that it was granted.
     held: usize,
-    /// Blocks that it may still ask for.
+    /// Blocks that it may still request.
     need: usize,
     /// Reservations that share it.
     parts: usize,
 }
 
-/// What a peer holds.
+/// The blocks that a peer holds.
 struct Account {
     address: IpAddr,
     /// Blocks granted to it and not returned, whatever for.
@@ -235,7 +235,7 @@ impl Bank {
         }
     }
 
-    /// Grants blocks to those who wait, as long as some fit.
+    /// Grants blocks to waiting requests, as long as some fit.
     fn serve(&mut self) {
         while self.free > 0 && !self.queue.is_empty() {
             let Some(waiter) = self.next().and_then(|place| self.queue.remove(place)) else { return };

@@ -236,7 +236,7 @@ impl Place<'_> {
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
-        // The caller was dropped while it waited. What it was granted in the same moment goes back.
+        // The caller was dropped while it waited. Blocks granted in the same moment are returned.
         if !self.is_over && self.leave() {
             self.pool.lock().bank.revoke(self.request);
         }

@@ -50,7 +50,7 @@ mod tests {
     fn a_lock_is_released_though_a_copy_of_its_file_is_still_open() {
         let dir = tempfile::tempdir().unwrap();
         let lock = DirLock::acquire(dir.path()).unwrap();
-        // What a child process holds between fork and exec.
+        // File descriptors of a child process between fork and exec.
         let copy = lock.0.try_clone().unwrap();
         assert!(DirLock::acquire(dir.path()).is_err(), "the directory has two owners");
         drop(lock);

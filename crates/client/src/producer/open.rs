@@ -175,8 +175,6 @@ fn record_producer(instance: ProducerInstance, sequence: u64) -> Result<Option<R
         );
         return Err(ClientError::Config { reason });
     }
-    let Ok(base_sequence) = u32::try_from(sequence) else {
-        unreachable!("sequence {sequence} in a Kafka batch")
-    };
+    let Ok(base_sequence) = u32::try_from(sequence) else { unreachable!("sequence {sequence} in a Kafka batch") };
     Ok((id > 0).then_some(RecordProducer { id, epoch, base_sequence }))
 }

@@ -20,7 +20,7 @@ def _camel(name: str) -> str:
 
 
 class _TableStyle(Style):
-    """flatc's accessors: a method a field, an index an element, bytes for a string, None for what is absent."""
+    """flatc's accessors: a method a field, an index an element, bytes for a string, None for absent fields."""
 
     def value(self, owner, field):
         return "found" if field.optional else f"{owner}.{_camel(field.name)}()"
@@ -79,7 +79,7 @@ def _write(record: Record, numpy: bool) -> str:
 
 
 def _written_before(record: Record, field: Field, value: str, numpy: bool) -> list[str]:
-    """Lines that write what the field points to, and keep its position in `FIELD_at`; no lines for a number."""
+    """Lines that write the field's target, and keep its position in `FIELD_at`; no lines for a number."""
     at, type = f"{field.name}_at", field.type
     if type.kind == "string":
         return [f"{at} = builder.CreateString({value})"]

@@ -71,7 +71,7 @@ def _with_plain_integers(message: Message) -> Message:
 
 
 def _lists(case: Case) -> Codec:
-    """Lists of the fields in the case's order, None for what is absent."""
+    """Lists of the fields in the case's order, None for absent fields."""
     with_names = compiled(build(case, _ListStyle(case)), "build")
     return Codec(
         native=lambda message: _positional(_with_integers(message), Type("record", record=case.record)),

@@ -16,7 +16,7 @@ pub trait Format {
     /// The message's bytes.
     fn write<W: Shape>(message: &W) -> Result<Vec<u8>, String>;
 
-    /// What a reader gets from bytes that a writer of `W` wrote. Only Avro's reader knows `W`.
+    /// The reader's result for bytes that a writer of `W` wrote. Only Avro's reader knows `W`.
     fn read<W: Shape, R: Shape>(bytes: &[u8]) -> Result<R, String>;
 }
 

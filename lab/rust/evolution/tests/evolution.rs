@@ -73,7 +73,7 @@ const BY_INDEX: &[Note] = &[
     ("enum symbol added, new bytes, old schema", "unless the reader has a catch-all symbol"),
 ];
 
-/// For formats whose bytes are only the values, one after the other.
+/// For formats whose bytes are only the concatenated values.
 const BY_ORDER: &[Note] = &[
     ("field added, with a default, old bytes, new schema", "the bytes end too soon"),
     ("field added, with a default, new bytes, old schema", "at the end of the message, where the rest is ignored"),

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::sums::sums;
 
-/// What was read of a message, as one number that doesn't depend on the order of reading. Every timed function returns
-/// one, so that the compiler can't drop the reads, and every row must return the same one.
+/// The read fields of a message, as one number that doesn't depend on the order of reading. Every timed function
+/// returns one, so that the compiler can't drop the reads, and every row must return the same one.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Sum(pub u64);
 

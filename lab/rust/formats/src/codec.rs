@@ -1,10 +1,10 @@
-//! What a row is: a library used in one way, and what it can do with a message.
+//! A row: a library used in one way, and its operations on a message.
 
 use anyhow::Result;
 
 use crate::cases::Message;
 
-/// What is measured.
+/// The measured quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operation {
     /// From the owned message to bytes.

@@ -1,4 +1,4 @@
-//! Conformance: what one language writes, the others read to equal messages. It runs before any measurement.
+//! Conformance: messages of one language are read equal by the others. It runs before any measurement.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};

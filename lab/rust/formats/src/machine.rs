@@ -1,11 +1,11 @@
-//! What the figures were measured on.
+//! The machine of the figures.
 
 use std::fs;
 use std::thread::available_parallelism;
 
 use serde_json::{Value, json};
 
-/// The machine, as in results. What the system doesn't report is empty.
+/// The machine, as in results. Unknown fields are empty.
 pub fn describe() -> Value {
     let cpu = value_in("/proc/cpuinfo", "model name", ':').unwrap_or_default();
     let os = value_in("/etc/os-release", "PRETTY_NAME", '=').unwrap_or_else(|| std::env::consts::OS.to_owned());

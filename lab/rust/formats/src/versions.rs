@@ -1,4 +1,4 @@
-//! What the rows were built from.
+//! The versions of the rows' libraries.
 
 include!(concat!(env!("OUT_DIR"), "/versions.rs"));
 

@@ -4,7 +4,7 @@ use crate::measure::Operation;
 use lab_report::Row;
 use std::hint::black_box;
 
-/// What a round of measuring needs from a row.
+/// The interface of a row to a round of measurements.
 pub trait Candidate {
     /// The encoded messages.
     fn wire(&self) -> &[Vec<u8>];
@@ -24,7 +24,7 @@ pub struct Attempt {
     pub candidate: Result<Box<dyn Candidate>, String>,
 }
 
-/// How to use a library. `N` is what it writes, `D` what it reads.
+/// The use of a library. `N` is the type that it writes, `D` the one that it reads.
 pub struct Library<N, E, R, F> {
     /// The messages in its own form.
     pub native: Vec<N>,

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 /// Messages to inspect.
 const MESSAGES_MAX: usize = 100;
 
-/// A note that names the options, if no type was asked for and any field looks like one.
+/// A note that names the options, if no type was requested and any field looks like one.
 pub fn of(sample: &Sample, types: &[FieldHint]) -> Option<String> {
     let Shape::Record(slots) = &sample.shape else { return None };
     if !types.is_empty() {

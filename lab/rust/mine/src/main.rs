@@ -173,11 +173,11 @@ fn schema_files(args: &Args) -> Result<SchemaFiles, LabError> {
     Ok(files)
 }
 
-/// Shows what is being done in one line of stderr, if that is a terminal; an empty text clears the line.
+/// Shows the progress in one line of stderr, if that is a terminal; an empty text clears the line.
 fn show(text: &str) {
     let mut stderr = std::io::stderr();
     if stderr.is_terminal() {
-        // Progress that can't be shown is no reason to stop.
+        // Failing to show progress is not a reason to stop.
         let _ = write!(stderr, "\r\x1b[2K{text}").and_then(|()| stderr.flush());
     }
 }

@@ -4,7 +4,7 @@
 use crate::candidate::Candidate;
 use std::time::{Duration, Instant};
 
-/// What is timed.
+/// The timed operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
     /// Message to bytes.
@@ -57,7 +57,7 @@ struct Task {
     samples: Vec<f64>,
 }
 
-/// Times every operation of every candidate in about `budget`. `told` hears how many rounds are done. Gives each
+/// Times every operation of every candidate in about `budget`. `told` gets the number of completed rounds. Gives each
 /// candidate's timings in the order of [`Operation::ALL`].
 pub fn measure(candidates: &mut [Box<dyn Candidate>], budget: Duration, mut told: impl FnMut(u64)) -> Vec<Vec<Timing>> {
     let tasks_count = candidates.len() * Operation::ALL.len();

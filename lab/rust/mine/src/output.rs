@@ -13,7 +13,7 @@ use lab_report::{Check, Line, Machine, Report, Row, formats, page, text};
 pub struct Outcome {
     rows: Vec<Measured>,
     refused: Vec<(Row, String)>,
-    /// What the user should know.
+    /// A note for the user.
     pub notes: Vec<String>,
 }
 

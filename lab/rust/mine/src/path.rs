@@ -99,7 +99,7 @@ impl FieldPath {
     }
 }
 
-/// What follows the key and its dot, if the text begins with the key.
+/// The rest after the key and its dot, if the text begins with the key.
 fn after<'t>(text: &'t str, key: &str) -> Option<&'t str> {
     let rest = text.strip_prefix(key)?;
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix('.').filter(|rest| !rest.is_empty()) }

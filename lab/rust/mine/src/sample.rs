@@ -22,16 +22,16 @@ pub struct Bounds {
     pub messages_max: usize,
 }
 
-/// Messages to measure, and what all inspected messages have in common.
+/// Messages to measure, and the common properties of all inspected messages.
 #[derive(Debug)]
 pub struct Sample {
     /// The measured messages.
     pub messages: Vec<Message>,
     /// Number of inspected messages.
     pub looked_at: u64,
-    /// What they have in common.
+    /// Their common properties.
     pub shape: Shape,
-    /// What the user should know about the sampling.
+    /// A note for the user on the sampling.
     pub notes: Vec<String>,
 }
 

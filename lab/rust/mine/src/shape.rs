@@ -10,7 +10,7 @@ const ALIKE_FIELDS_MAX: usize = 256;
 /// An object with more keys than this is a map, whatever its values are: schemas aren't that long.
 const RECORD_FIELDS_MAX: usize = 4096;
 
-/// What was seen at one path of all messages.
+/// The values seen at one path of all messages.
 #[derive(Debug, Clone, Default)]
 pub struct Seen {
     nulls: u64,

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use std::path::Path;
 
-/// What was published, and how it was run.
+/// The published figures, and how they were measured.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct Article {
     /// Where it comes from.
@@ -40,7 +40,7 @@ pub struct ArticleRow {
 }
 
 impl Article {
-    /// The file's figures; none if there is no file.
+    /// The file's figures; none without the file.
     pub fn read(path: &Path) -> Result<Article, String> {
         match std::fs::read(path) {
             Ok(json) => serde_json::from_slice(&json).map_err(|error| format!("{}: {error}", path.display())),

@@ -24,7 +24,7 @@ pub enum DocsError {
     Marker {
         /// Counted from 1.
         line: usize,
-        /// What is wrong.
+        /// The error.
         why: String,
     },
 }

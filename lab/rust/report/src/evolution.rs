@@ -1,4 +1,4 @@
-//! Outcomes of schema changes: a table of what the evolution tests expect.
+//! Outcomes of schema changes: a table of the evolution tests' expectations.
 
 use crate::formats;
 use serde::Deserialize;
@@ -10,9 +10,9 @@ use std::path::Path;
 pub struct Evolution {
     /// The columns' names.
     pub changes: Vec<String>,
-    /// A format and its cell for each change: what a new reader gets from old bytes / an old reader from new bytes.
+    /// A format and its cell for each change: the result of a new reader of old bytes / an old reader from new bytes.
     pub rows: Vec<(String, Vec<String>)>,
-    /// What the words in the cells mean.
+    /// The meaning of the words in the cells.
     pub meanings: Vec<(String, Value)>,
     /// A format and its notes.
     pub notes: Vec<(String, Vec<String>)>,

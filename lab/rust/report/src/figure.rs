@@ -43,7 +43,7 @@ impl Row {
     }
 }
 
-/// What is measured.
+/// The measured quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Operation {
@@ -105,7 +105,7 @@ impl Operation {
     }
 }
 
-/// What a figure was measured on.
+/// The machine of a figure.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct Setting {
     /// Which messages.
@@ -141,7 +141,7 @@ pub struct Figure {
     pub quick: bool,
 }
 
-/// The figures that a line holds: one for a timed operation, up to four for sizes. The error says what is wrong with
+/// The figures that a line holds: one for a timed operation, up to four for sizes. The error describes the problem with
 /// the line.
 pub fn figures_of(line: &Line) -> Result<Vec<Figure>, String> {
     for (what, text) in

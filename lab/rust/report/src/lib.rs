@@ -1,6 +1,6 @@
 //! Turns the laboratory's result lines into a page, charts and tables.
 //!
-//! - [`Line`] and [`Check`] are what the drivers write; [`read`] reads the files they append to.
+//! - [`Line`] and [`Check`] are the drivers' output; [`read`] reads the files they append to.
 //! - [`Report`] is what may be shown of them: one run, each figure once, and only with passed conformance checks.
 //! - [`svg`] draws every chart, for the page and for the documentation.
 //! - [`page`] is the self-contained HTML page; [`docs`] fills the tables of the documentation.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What was measured, where, and how: nanoseconds for a timed operation, bytes for operation `size`.
+/// A measurement with its machine and method: nanoseconds for a timed operation, bytes for operation `size`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Line {
@@ -26,7 +26,7 @@ pub struct Line {
     pub library: String,
     /// Its exact version.
     pub version: String,
-    /// Empty if used as documented, otherwise what was changed.
+    /// Empty if used as documented, otherwise the change.
     pub variant: String,
     /// Which messages.
     pub case: String,

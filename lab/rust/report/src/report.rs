@@ -20,7 +20,7 @@ pub struct Report {
     pub figures: Vec<Figure>,
     /// Rows that have no figure, and why.
     pub refused: Vec<Refused>,
-    /// Which languages read what the others wrote.
+    /// Which languages read the messages of the others.
     pub conformance: Conformance,
     /// Where the figures come from, one entry per run and language.
     pub sources: Vec<Source>,

@@ -27,7 +27,7 @@ pub struct Sizes {
     pub zstd_dictionary: Option<f64>,
 }
 
-/// Measures messages; returns None if there are no messages.
+/// Measures messages; returns None without messages.
 pub fn measure<'m>(messages: impl Iterator<Item = &'m [u8]> + Clone) -> std::io::Result<Option<Sizes>> {
     let count = messages.clone().count();
     if count == 0 {

@@ -22,9 +22,9 @@ pub struct BenchLine {
     pub machine: Value,
     /// `write`, `read`, ...
     pub benchmark: String,
-    /// What it ran with. Runs with different settings are different series.
+    /// Its settings. Runs with different settings are different series.
     pub settings: Value,
-    /// What it measured. Values that aren't numbers are ignored.
+    /// Its figures. Values that aren't numbers are ignored.
     pub figures: Map<String, Value>,
 }
 
@@ -36,7 +36,7 @@ struct Point {
     value: f64,
 }
 
-/// What must be equal for two runs to be points of one line: benchmark, figure, settings and machine.
+/// The key of a line: runs with equal values are points of one line: benchmark, figure, settings and machine.
 type Series = (String, String, String, String);
 
 /// Which figures are drawn.
@@ -48,7 +48,7 @@ pub struct Selection {
     pub runs_min: usize,
 }
 
-/// What a run notes of the state of its machine, which differs from run to run.
+/// A run's notes on the state of its machine, which differ from run to run.
 const STATE: [&str; 2] = ["load_average", "memory_available_bytes"];
 
 const WIDTH: f64 = 720.0;

@@ -1,4 +1,4 @@
-//! The binary on a small made-up laboratory: what is shown, what is refused, and what page and documentation say.
+//! The binary on a small made-up laboratory: the page, refused input, and the texts of page and documentation.
 
 #![allow(clippy::unwrap_used)]
 

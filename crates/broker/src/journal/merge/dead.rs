@@ -1,10 +1,10 @@
-//! What the collector has found that a merge makes room of.
+//! The collector's findings: garbage that only a merge can free.
 
 use rawline_journal::SparseFile;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What a merge makes room of.
+/// Garbage that only a merge can free.
 #[derive(Debug, Clone, Default)]
 pub(in crate::journal) struct Dead {
     /// The numbers of the objects in mostly dead files, in ascending order.
@@ -14,7 +14,7 @@ pub(in crate::journal) struct Dead {
 }
 
 impl Dead {
-    /// Notes what is found now: files to which nothing is appended any more, and perhaps objects that are files of
+    /// Records the current findings: files to which nothing is appended any more, and perhaps objects that are files of
     /// their own. Returns whether it is worth a look.
     pub fn note(&mut self, sparse: &[SparseFile], has_objects: bool) -> bool {
         // Those of which nothing is needed are deleted without a merge.

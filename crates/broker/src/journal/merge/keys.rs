@@ -21,7 +21,7 @@ impl Keys {
         Keys { newest: HashMap::with_capacity(keys_max), hashers, keys_max }
     }
 
-    /// Notes a record. False if there is no room for another key. Records come in order.
+    /// Adds a record. False if another key doesn't fit. Records come in order.
     pub fn note(&mut self, key: &[u8], offset: u64) -> bool {
         let hash = self.hash(key);
         let is_full = self.newest.len() >= self.keys_max;

@@ -1,5 +1,5 @@
-//! When a journal's task takes snapshots, and what it makes of what its watch notices: a snapshot is stored only while
-//! everything that it stands for is there.
+//! When a journal's task stores snapshots, and how it handles the watch's notices: a snapshot is stored only while
+//! all objects that it covers exist.
 
 use super::{Progress, Task};
 use crate::journal::look::{Checked, Known, Lists, check};
@@ -25,7 +25,7 @@ impl Task {
         !self.watch.is_checking() && self.writer.is_end_known() && self.config.tidies.load(Ordering::Relaxed)
     }
 
-    /// What the rules make of what was noticed in the storage.
+    /// The rules' reaction to a notice about the storage.
     pub(super) fn noticed(&mut self, noticed: Noticed) -> Event<usize> {
         let result = match noticed {
             Noticed::End => None,
@@ -67,7 +67,7 @@ impl Task {
             }
             Noticed::Referred => return Event::Tick,
             Noticed::Missing(error) => {
-                // The next start knows by it what is missing, and which offsets were given out.
+                // From it, the next start knows the missing objects and the assigned offsets.
                 let snapshot = self.build_snapshot();
                 self.store_snapshot(Some(snapshot));
                 self.watch.lost = Some(error);
@@ -112,7 +112,7 @@ impl Task {
         }
     }
 
-    /// What is known to be stored.
+    /// The objects known to be stored.
     pub(super) fn known(&self) -> Known {
         let next = self.writer.state().chain().next();
         Known { from: self.snapshots.stored.next, next, newest: self.newest }
@@ -160,7 +160,7 @@ impl Task {
             Ok(Checked::Changed(error)) | Err(error) => {
                 return tracing::warn!(next, %error, "the journal's last snapshot was not stored");
             }
-            // The next start knows by it what is missing.
+            // From it, the next start knows the missing objects.
             Ok(Checked::Missing(error)) => tracing::error!(%error, "the storage has lost what it had confirmed"),
             Ok(Checked::Whole | Checked::NewestDeleted | Checked::NoSnapshot) => {}
         }

@@ -85,7 +85,7 @@ impl Files {
         let path = self.path(name).with_extension(format!("{number}.tmp"));
         let topic = self.objects.join(&name.topic);
         if !topic.is_dir() {
-            // Not its parents: a cache that was deleted while it is open must not come back bit by bit.
+            // Not its parents: a cache that was deleted while it is open must not be recreated piece by piece.
             fs::create_dir(topic).or_else(|error| match error.kind() {
                 io::ErrorKind::AlreadyExists => Ok(()),
                 _ => Err(error),

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 /// Resolves when the flight has landed; to `None` if the task that flew it died.
 pub(super) type Flight<T> = Shared<BoxFuture<'static, Option<T>>>;
 
-/// What is being obtained right now.
+/// The flights in progress.
 pub(super) struct Flights<K, T> {
     in_flight: Mutex<HashMap<K, Flight<T>>>,
 }

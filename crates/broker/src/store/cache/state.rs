@@ -1,4 +1,4 @@
-//! What a cache holds: copies on disk, mappings of them, and objects in memory.
+//! The contents of a cache: copies on disk, mappings of them, and objects in memory.
 
 use super::CopyName;
 use super::room::Room;

@@ -1,5 +1,5 @@
-//! The calls that change segments and a journal's other files, so that a test can make them fail, or lose what was not
-//! synced.
+//! The calls that change segments and a journal's other files, so that a test can make them fail, or lose data that
+//! was not synced.
 
 use super::sys;
 use crate::tasks;
@@ -14,7 +14,7 @@ use std::path::Path;
 /// Work that blocks.
 pub type Work = Box<dyn FnOnce() + Send>;
 
-/// What changes files. Each method does what the system does, unless a test replaces it.
+/// The calls that change files. Each method calls the system, unless a test replaces it.
 pub trait Device: Send + Sync + 'static {
     /// Creates a file, which can be read and written. Fails if the name exists.
     fn create(&self, path: &Path) -> io::Result<File> {
@@ -31,12 +31,12 @@ pub trait Device: Send + Sync + 'static {
         Ok(rustix::fs::fallocate(file, FallocateFlags::empty(), range.start, range.end - range.start)?)
     }
 
-    /// Writes the parts one after the other, from `position` on.
+    /// Writes the parts in order, from `position` on.
     fn write(&self, file: &File, parts: &[Bytes], position: u64) -> io::Result<()> {
         sys::write_at(file, parts, position)
     }
 
-    /// Begins to write a part of a file to the disk, and waits until it is there, though it may not be durable.
+    /// Begins to write a part of a file to the disk, and waits until it is written, though it may not be durable.
     fn write_back(&self, file: &File, range: Range<u64>) -> io::Result<()> {
         sys::write_back(file, range)
     }

@@ -65,7 +65,7 @@ impl Room {
         Ok(())
     }
 
-    /// Removes what a failed write left from `position` on, so that it doesn't follow a shorter object.
+    /// Removes the remains of a failed write from `position` on, so that it doesn't follow a shorter object.
     pub(super) fn discard(&mut self, device: &dyn Device, file: &File, position: u64) -> io::Result<()> {
         self.allocated = self.allocated.min(position);
         device.set_len(file, position)?;

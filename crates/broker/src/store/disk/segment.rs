@@ -134,7 +134,7 @@ impl Segment {
         Ok(slice)
     }
 
-    /// Bytes that are not published may be written again, or cut off.
+    /// Bytes that are not published may be overwritten or truncated.
     fn check(&self, range: &Range<usize>) {
         let bytes = self.bytes();
         assert!(range.end as u64 <= bytes, "{}: {range:?} of {bytes} bytes that readers see", self.path.display());

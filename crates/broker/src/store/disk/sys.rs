@@ -75,7 +75,7 @@ fn pages(slice: &[u8]) -> Option<Range<usize>> {
     (!slice.is_empty()).then(|| start - start % page_bytes..start + slice.len())
 }
 
-/// Writes the pieces one after the other, with as few calls as the kernel allows.
+/// Writes the pieces in order, with as few calls as the kernel allows.
 pub(super) fn write_at(file: &File, parts: &[Bytes], mut position: u64) -> io::Result<()> {
     let mut slices: Vec<IoSlice<'_>> = parts.iter().map(|part| IoSlice::new(part)).collect();
     let end = position + slices.iter().map(|slice| slice.len() as u64).sum::<u64>();
@@ -98,7 +98,7 @@ pub(super) fn write_at(file: &File, parts: &[Bytes], mut position: u64) -> io::R
     Ok(())
 }
 
-/// Begins to write a part of a file to the disk, and waits until it is there, though it may not be durable.
+/// Begins to write a part of a file to the disk, and waits until it is written, though it may not be durable.
 pub(super) fn write_back(file: &File, range: Range<u64>) -> io::Result<()> {
     let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
     let (position, bytes) = (range.start as i64, (range.end - range.start) as i64);
@@ -126,7 +126,7 @@ pub(super) fn sync_dir(dir: &Path) -> Result<(), StoreError> {
 /// Makes later reads of the file come from the disk. After a sync that failed, an earlier run's included, the page
 /// cache may hold bytes that never reached the disk, and the kernel takes them for clean.
 pub(super) fn drop_cached(file: &File) -> io::Result<()> {
-    // Only what is clean can be dropped.
+    // Only clean pages can be dropped.
     sync(file)?;
     Ok(rustix::fs::fadvise(file, 0, None, Advice::DontNeed)?)
 }

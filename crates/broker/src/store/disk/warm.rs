@@ -104,7 +104,7 @@ mod tests {
         assert!(is_there(&one, 0..2 * MIB, 0..0) && asked.get() == 0);
         tokio::time::advance(Duration::from_millis(1)).await;
         assert!(is_there(&one, 0..2 * MIB, all.clone()) && asked.get() == 1);
-        // Only a part of a chunk is there.
+        // Only a part of a chunk is cached.
         assert!(is_there(&two, 100..200, 50..300) && asked.get() == 2);
         assert!(is_there(&two, 100..200, 50..300) && asked.get() == 2);
         assert!(is_there(&one, 0..2 * MIB, 0..0) && asked.get() == 0);

@@ -24,7 +24,7 @@ impl Service {
         Service::ALL.into_iter().find(|service| url.strip_prefix(service.scheme()).is_some_and(is_after_scheme))
     }
 
-    /// What its addresses begin with, before `://`.
+    /// The scheme of its addresses, before `://`.
     pub fn scheme(self) -> &'static str {
         match self {
             Service::S3 => "s3",
@@ -41,7 +41,7 @@ fn is_after_scheme(rest: &str) -> bool {
 /// A place in a bucket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
-    /// Who has the bucket.
+    /// The service of the bucket.
     pub service: Service,
     /// The bucket's name.
     pub bucket: String,

@@ -10,7 +10,7 @@ use object_store::path::Path;
 const NO_BUCKET: [&str; 2] = ["NoSuchBucket", "ContainerNotFound"];
 
 impl Bucket {
-    /// Says what failed, why, and what to do.
+    /// Explains what failed, why, and what to do.
     pub(super) fn explain(&self, verb: &str, path: &Path, failed: &Failed) -> StoreError {
         let (endpoint, bucket) = (&self.endpoint, &self.address.bucket);
         let failure = format!("can't {verb} {} at {endpoint}", self.url(path));

@@ -145,7 +145,7 @@ impl Bucket {
     }
 }
 
-/// What happened to one writer of the probe.
+/// The result of one writer of the probe.
 enum Raced {
     Won,
     Lost,

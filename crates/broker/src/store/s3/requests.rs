@@ -1,4 +1,4 @@
-//! Counts the requests to a bucket, because they are what it costs: each page of a listing, each retry. Notes the dates
+//! Counts the requests to a bucket, because these are billed: each page of a listing, each retry. Notes the dates
 //! of its responses.
 
 use super::date::{self, DateSlot};

@@ -89,7 +89,7 @@ fn panels(chart: &Chart) -> String {
 fn data(report: &Report, settings: &[Setting], charts: Map<String, Value>) -> Value {
     let place = |setting: &Setting| settings.iter().position(|other| other == setting);
     let round = |value: f64| (value * 100.0).round() / 100.0;
-    // What the table shows next to a time; a figure in bytes has nothing next to it.
+    // The table's note next to a time; a figure in bytes has nothing next to it.
     let sizes = |figure: &Figure| -> Option<Vec<Option<f64>>> {
         let Setting { case, size, operation, .. } = &figure.setting;
         let kinds = [Operation::Bytes, Operation::BytesZstd, Operation::BytesZstdBatch];

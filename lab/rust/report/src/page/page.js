@@ -236,7 +236,7 @@
     document.querySelector("#best tbody").replaceChildren(...lines);
   };
 
-  // What is shown, in words: for screen readers, and to explain an empty selection.
+  // A description of the view: for screen readers, and to explain an empty selection.
   const tell = ({ chosen, languages, formats }) => {
     const said = (part) => form.elements[part].selectedOptions[0]?.textContent ?? "";
     const settings = new Set(fitting(chosen));

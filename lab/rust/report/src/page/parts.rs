@@ -162,7 +162,7 @@ fn evolution(report: &Report) -> String {
     for (format, cells) in &evolution.rows {
         html.push_str(&format!("<tr><th scope=\"row\">{}</th>", escape(formats::name(format))));
         for cell in cells {
-            // Readers look for what goes wrong without an error.
+            // Readers look for wrong results without an error.
             let marked = escape(cell).replace("wrong", "<b>wrong</b>").replace("lost", "<b>lost</b>");
             html.push_str(&format!("<td>{marked}</td>"));
         }

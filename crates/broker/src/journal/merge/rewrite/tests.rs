@@ -1,4 +1,4 @@
-//! Random pieces, rewritten: what is left, and what a reader knows who keeps the newest value of each key.
+//! Random pieces, rewritten: the remaining records, and the view of a reader that keeps the newest value of each key.
 
 use super::*;
 use bytes::Bytes;
@@ -86,7 +86,7 @@ fn read(groups: &[Group]) -> Kept {
     kept
 }
 
-/// What a reader knows who keeps the newest value of each key.
+/// The view of a reader that keeps the newest value of each key.
 fn folded(kept: &Kept) -> BTreeMap<Vec<u8>, Vec<u8>> {
     let mut values = BTreeMap::new();
     for (_, key, value, _) in kept.values() {
@@ -104,7 +104,7 @@ fn as_group(made: Made) -> Group {
     vec![piece(made.first_offset, made.batches, bytes)]
 }
 
-/// Passes with room for so many keys, up to the end of all groups.
+/// Passes with space for this many keys, up to the end of all groups.
 fn compact(groups: &mut [Group], keys_max: usize, now_ms: i64, age_ms: i64) {
     let end_offset = groups.last().unwrap().last().unwrap().0.2;
     let mut from = 0;

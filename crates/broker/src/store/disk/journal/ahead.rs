@@ -33,7 +33,7 @@ pub(super) struct Ahead {
 }
 
 struct State {
-    /// Where the objects end that are written or being written. What follows is unused.
+    /// The end of the objects that are written or being written. The rest is unused.
     claimed: u64,
     /// Blocks are allocated up to here.
     allocated: u64,
@@ -58,7 +58,7 @@ impl Ahead {
         (state.claimed, state.allocated) = (end, allocated);
     }
 
-    /// Does `work`, which removes what a failed write left from `position` on.
+    /// Does `work`, which removes the remains of a failed write from `position` on.
     pub fn discard(&self, position: u64, work: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
         let mut state = self.state();
         assert!(position <= state.claimed, "discarding from {position} after {}", state.claimed);

@@ -1,4 +1,4 @@
-//! Whether others have changed the directory of a running broker, and what they and a person do to its files.
+//! Changes of a running broker's directory by other programs, and an operator's names for its files.
 
 use super::Inner;
 use super::files::ACCEPT;
@@ -12,18 +12,18 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-/// The number by which the file system knows what has this name now.
+/// The inode number of the file that has this name now.
 pub(super) fn inode(path: &Path) -> io::Result<u64> {
     std::fs::metadata(path).map(|found| found.ino())
 }
 
-/// The file next to a journal's directory that says how the storage is laid out, if it is there.
+/// The file `storage.json` next to a journal's directory, if it exists.
 pub(super) fn storage_of(dir: &Path) -> Option<PathBuf> {
     dir.parent().map(|parent| parent.join(STORAGE)).filter(|storage| storage.exists())
 }
 
 impl Inner {
-    /// What others have changed: a missing, shorter or replaced file, if there is any.
+    /// Changes of other programs: a missing, truncated or replaced file, if there is any.
     pub(super) fn changed(&self) -> Option<StoreError> {
         let why = self.changed_file()?;
         Some(StoreError::human(format!(
@@ -70,7 +70,7 @@ impl Inner {
         }
     }
 
-    /// What a person knows an object by: a merged one by its file, another by the segment that it would be in.
+    /// An operator's name for an object: a merged one's file, or the segment that would have it.
     pub(super) fn name_of(&self, source: Source) -> String {
         match source {
             Source::Journal(number) => {
@@ -83,7 +83,7 @@ impl Inner {
         }
     }
 
-    /// What a person has given up.
+    /// Objects that an operator has given up.
     pub(super) fn given_up(&self) -> Result<Vec<Source>, StoreError> {
         let objects = given_up_in(&self.dir)?.into_iter().map(Source::Journal);
         Ok(objects.chain(given_up_in(&self.merged_dir)?.into_iter().map(Source::Merged)).collect())

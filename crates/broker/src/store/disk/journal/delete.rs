@@ -10,10 +10,10 @@ use crate::store_error::StoreError;
 use rawline_journal::{Garbage, Key, Listing};
 
 impl Inner {
-    /// Lists what can be deleted if it is unreferenced.
+    /// Lists the files that can be deleted if they are unreferenced.
     pub(super) fn list(&self) -> Result<Listing, StoreError> {
         let key = |number| Key { number, created: DATE };
-        // Before the others: what is listed is in a snapshot or in none.
+        // Before the others: a listed object is in a snapshot or in none.
         let snapshots = numbers_in(&self.snapshots_dir, SNAPSHOT)?.into_iter().map(key).collect();
         let objects = self.segments().values().flat_map(|stored| stored.deletable()).map(key).collect();
         let merged = self.merged_mut().keys().copied().map(key).collect();
@@ -23,7 +23,7 @@ impl Inner {
     /// Deletes dead objects. Bytes that readers hold stay readable. Returns the number of objects whose files are
     /// gone.
     pub(super) fn delete(&self, garbage: &Garbage) -> Result<u64, StoreError> {
-        // What the garbage was found by may not be durable.
+        // The snapshot by which garbage was found may not be durable.
         if let Some(failed) = self.failed.get() {
             return Err(failed.clone());
         }

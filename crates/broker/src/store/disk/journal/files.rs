@@ -1,5 +1,5 @@
 //! The files of a journal that hold one thing each: merged objects and snapshots. They are written under another name,
-//! synced, and renamed: a name stands for a whole file.
+//! synced, and renamed: a name guarantees a complete file.
 
 use super::recover::whole_file;
 use super::reserve::{RESERVE, is_full};
@@ -159,7 +159,7 @@ pub(super) fn delete_drafts(device: &dyn Device, dir: &Path) -> Result<(), Store
     for entry in std::fs::read_dir(dir).map_err(error)? {
         let entry = entry.map_err(error)?;
         if entry.file_name().as_encoded_bytes().starts_with(DRAFT.as_bytes()) {
-            // What can't be deleted takes up room and nothing else.
+            // Files that can't be deleted only take up space.
             let _ = device.remove(&entry.path());
         }
     }

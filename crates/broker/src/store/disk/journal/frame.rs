@@ -1,4 +1,4 @@
-//! The bytes before each object of a journal's segment. They say what was synced when the object was written: so a
+//! The bytes before each object of a journal's segment. They have the synced length when the object was written: so a
 //! start can tell a write that was interrupted from acknowledged records that the disk has lost.
 //!
 //! ```text
@@ -8,7 +8,7 @@
 //! └────────┴────────┴────────────────┴──────────┴────────┴──────────────┴───────┘
 //! ```
 //!
-//! All numbers are little-endian and unsigned. `position` is that of the frame in the segment, `synced` the length of
+//! All numbers are little-endian and unsigned. `position` is the frame's in the segment, `synced` the length of
 //! the segment's synced objects, `run` the writer's random number, which the object's id has too. The checksum covers
 //! all bytes after it. The object follows, then zeros up to a multiple of 8 bytes.
 
@@ -40,14 +40,14 @@ struct Raw {
 const _: () = assert!(size_of::<Raw>() == FRAME_BYTES as usize);
 const _: () = assert!(std::mem::offset_of!(Raw, run) == CHECKED_FROM);
 
-/// What a frame says.
+/// The content of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Frame {
     /// The writer's random number.
     pub run: u64,
     /// Where the frame begins in its segment.
     pub position: u32,
-    /// Length of what was synced of the segment before the frame was written.
+    /// Length of the segment's synced part before the frame was written.
     pub synced: u32,
     /// Size of the object that follows.
     pub object_bytes: u32,

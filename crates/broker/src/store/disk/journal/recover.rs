@@ -1,4 +1,4 @@
-//! Finds out what a journal's directory holds, and seals what an earlier run left open.
+//! Scans a journal's directory, and seals the segment that an earlier run left open.
 //!
 //! A segment of an earlier run is never appended to: its end is fixed here, and the next object begins a new one. So
 //! bytes that a crash left after an end can never become visible.
@@ -58,7 +58,7 @@ pub(super) fn recover(
     let kept = check(dir, covered, durability, &found)?;
     let lost = found.split_off(kept);
     if !lost.is_empty() {
-        // The newest first: what is left is as it was.
+        // The newest first: the remaining ones are unchanged.
         lost.iter().rev().try_for_each(|lost| lost.set_aside(&**files.device()))?;
         sync_dir(&**files.device(), dir)?;
     }
@@ -82,7 +82,7 @@ pub(super) fn recover(
 /// Looks at all segments.
 fn find(dir: &Path, durability: Durability, files: &Arc<OpenFiles>) -> Result<Vec<Found>, StoreError> {
     let mut found: Vec<Found> = Vec::new();
-    // The newest first: what a segment says of the one before.
+    // The newest first: a segment has information about the previous one.
     for first_number in numbers_in(dir, "seg")?.into_iter().rev() {
         let next_run = found.last().map(|next| next.seal.run);
         found.push(Found::open(&**files.device(), dir, first_number, next_run, durability)?);
@@ -179,7 +179,7 @@ impl Found {
         self.path.file_name().unwrap_or_default().to_string_lossy()
     }
 
-    /// Logs what isn't as a clean shutdown leaves it.
+    /// Logs every difference from a graceful shutdown.
     fn report(&self) {
         let Some(Torn { position, why, .. }) = &self.torn else { return };
         tracing::warn!(
@@ -231,7 +231,7 @@ impl Found {
         let segment = Segment::of_earlier_run(dir, first_number, segment_bytes, files);
         let file =
             File::options().write(true).open(&self.path).map_err(|error| io_error("open", &self.path, &error))?;
-        // Bytes that are no object are kept for a person to look at; no reader goes past the seal's end.
+        // Bytes that aren't an object are kept for inspection; no reader goes past the seal's end.
         if self.torn.is_none() {
             segment.cut(&file, segment_bytes)?;
         }

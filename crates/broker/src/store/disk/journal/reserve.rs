@@ -1,9 +1,9 @@
-//! Room on the disk for what makes room: a file that holds nothing but blocks, which are given up for a moment when the
-//! disk is full.
+//! Reserved disk space for changes that free space: a file that only has blocks, which are released temporarily when
+//! the disk is full.
 //!
-//! Deleting records takes room itself: the change is appended to the journal, a snapshot covers it, and what is left in
-//! a file that is mostly garbage is merged. Appends of records never use the reserve, and while it isn't whole they
-//! take no more blocks: the first room that is free again is the reserve's.
+//! Deleting records needs space: the change is appended to the journal, a snapshot covers it, and the remaining
+//! records in a file that is mostly garbage is merged. Appends of records never use the reserve, and while it isn't
+//! whole they take no more blocks: the first room that is free again is the reserve's.
 
 use crate::limits::{ROOM_RESERVE_BYTES_MAX, ROOM_RESERVE_BYTES_MIN, ROOM_RESERVE_PART};
 use crate::store::disk::io_error;
@@ -21,7 +21,7 @@ pub(super) const RESERVE: &str = "reserve";
 /// The smallest part of the reserve that is allocated: a block of most file systems.
 const BLOCK_BYTES: u64 = 4096;
 
-/// Room on the disk for what makes room.
+/// Reserved disk space for changes that free space.
 pub(super) struct Reserve {
     files: Arc<OpenFiles>,
     /// Without the part for snapshots.
@@ -72,7 +72,7 @@ impl Reserve {
         self.allocate(&mut state);
     }
 
-    /// Does `work`, which makes room or leads to it, again with the room of the reserve if there is no other.
+    /// Does `work`, which frees space or leads to it; again with the reserve if the disk is full.
     pub fn lend<T, E>(&self, mut work: impl FnMut() -> Result<T, E>, is_full: impl Fn(&E) -> bool) -> Result<T, E> {
         match work() {
             Err(error) if is_full(&error) => {}
@@ -129,7 +129,7 @@ impl Reserve {
     }
 }
 
-/// Whether there is no room left.
+/// Whether the disk is full.
 pub(super) fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }

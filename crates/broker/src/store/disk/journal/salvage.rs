@@ -28,8 +28,8 @@ struct Later {
     range: Option<Range<u64>>,
 }
 
-/// Copies what is whole after the damage of `found[at]`, at `position`, to a new segment. Segments that can't follow it
-/// are set aside.
+/// Copies intact objects after the damage of `found[at]`, at `position`, to a new segment. Segments that can't follow
+/// it are set aside.
 pub(super) fn salvage(
     device: &dyn Device,
     dir: &Path,
@@ -207,7 +207,7 @@ impl Copy {
         let seal = Seal { first_number, run, segment_bytes: end, entries };
         let write = || {
             device.sync(&file)?;
-            // A start would take what is in the place of lost records for a torn write.
+            // A start would mistake the replacement of lost records for a torn write.
             let index = path.with_extension("idx");
             remove(device, &index)?;
             let index = device.create(&index)?;

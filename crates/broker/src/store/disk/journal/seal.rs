@@ -68,14 +68,14 @@ pub(super) struct Seal {
     pub first_number: u64,
     /// The random number of the writer that wrote it.
     pub run: u64,
-    /// Length of its objects in bytes. What follows them in the file is not a part of the segment.
+    /// Length of its objects in bytes. Bytes after them in the file are not a part of the segment.
     pub segment_bytes: u64,
     /// Its objects, in order.
     pub entries: Vec<Entry>,
 }
 
 impl Seal {
-    /// The number after that of its last object.
+    /// The number after its last object's.
     pub(super) fn next_number(&self) -> u64 {
         self.first_number + self.entries.len() as u64
     }

@@ -1,4 +1,4 @@
-//! Creates journal objects: appends them to the newest segment, and syncs what has arrived at once.
+//! Creates journal objects: appends them to the newest segment, and syncs all pending ones at once.
 //!
 //! Objects are created in the order of their numbers only. So after a failure nothing is stored that the failed object
 //! comes before, and the numbers of the objects in the segments have no hole.
@@ -46,7 +46,7 @@ pub(super) type Ended = (oneshot::Sender<PutResult>, PutResult);
 /// How blocks are allocated.
 type Allocate = fn(&mut Room, &dyn Device, &File, u64) -> std::io::Result<()>;
 
-/// What an object needs of the disk.
+/// The disk space that an object needs.
 #[derive(Clone, Copy)]
 struct Need {
     /// Bytes that stay for objects that settle failures.
@@ -134,14 +134,14 @@ impl Inner {
 
     fn write(&self, writer: &mut Writer, header: &Header, parts: Vec<Bytes>) -> Result<Written, PutResult> {
         let number = header.link.number;
-        // After a failed sync it is unknown what is there.
+        // After a failed sync, the file's state is unknown.
         if number > writer.next_number || self.failed.get().is_some() {
             return Err(PutResult::Unknown);
         }
         if number < writer.next_number {
             return Err(PutResult::Exists);
         }
-        // An object without content settles what became of another: it is no sign that there is room again.
+        // An empty object resolves the outcome of another: it doesn't show that there is space again.
         let is_empty = header.batches == 0 && header.control_bytes == 0;
         let need = Need {
             reserve: if is_empty { 0 } else { JOURNAL_RESERVE_BYTES },
@@ -149,7 +149,7 @@ impl Inner {
         };
         let written = match self.make_room(writer, header, need) {
             Ok(()) => self.try_write(writer, header, parts, need).map_err(|error| (error, PutResult::Unknown)),
-            // What a sync has left is unknown; without one, nothing is in the file.
+            // The state after a sync is unknown; without a sync, the file has none of it.
             Err(error) if self.failed.get().is_some() => Err((error, PutResult::Unknown)),
             Err(error) => Err((error, PutResult::NotStored)),
         };
@@ -169,7 +169,7 @@ impl Inner {
         }
     }
 
-    /// Allocates blocks for an object in a segment. On a full disk, only what makes room gets any.
+    /// Allocates blocks for an object in a segment. On a full disk, only changes that free space get any.
     fn make_room(&self, writer: &mut Writer, header: &Header, need: Need) -> Result<(), StoreError> {
         if writer.active.as_ref().is_some_and(|active| active.has_room_for(header, need.reserve)) {
             return Ok(());
@@ -283,7 +283,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Makes what was written durable, and lets readers see it. While the disk does that, more may be written.
+    /// Makes written objects durable, and visible to readers. Meanwhile, more may be written.
     fn confirm(&self, written: &Written) -> Result<(), StoreError> {
         let segment = &written.stored.segment;
         if segment.bytes() >= written.end {
@@ -306,7 +306,7 @@ impl Inner {
     }
 
     /// Seals a segment without delaying the current commit, after those before it. The directory's lock doesn't wait
-    /// for it: the next start would seal the segment in the same way. Only what makes the file shorter is done at once,
+    /// for it: the next start would seal the segment in the same way. Only truncation is done at once,
     /// under that lock.
     fn seal_later(&self, full: Active) {
         full.stored.end();
@@ -318,7 +318,7 @@ impl Inner {
         let (failed, seals, dir) = (self.failed.clone(), self.seals.clone(), self.dir.clone());
         let seal = move || {
             if failed.get().is_some() {
-                // A sync that succeeds now says nothing of the segment's bytes.
+                // A sync that succeeds now doesn't prove that the segment's bytes are stored.
                 return;
             }
             let seal = |()| full.seal(&dir, is_synced);
@@ -460,7 +460,7 @@ fn makes_room(header: &Header, parts: &[Bytes]) -> bool {
     index.controls().iter().all(Control::makes_room)
 }
 
-/// After a failed sync the kernel takes the pages for clean: what a later sync confirms may not be there. Returns why
+/// After a failed sync the kernel marks the pages as clean: data that a later sync confirms may be missing. Returns why
 /// nothing more is written.
 pub(super) fn stop(failed: &OnceLock<StoreError>, error: &StoreError) -> StoreError {
     let why = || {

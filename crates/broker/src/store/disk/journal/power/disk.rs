@@ -1,4 +1,5 @@
-//! A disk that fails as a seed says: files are real, and what would survive a power failure is kept next to them.
+//! A disk that fails as a seed determines: files are real, and the state that would survive a power failure is kept
+//! next to them.
 //!
 //! Each call is one event. The machine goes down at one of them: from then on every call fails. What a power failure
 //! leaves is an image: of what was not synced, each write, each of its sectors, each change of a length and each change
@@ -183,7 +184,7 @@ impl Disk {
         self.state().seen
     }
 
-    /// What happened.
+    /// The events so far.
     pub fn take_trace(&self) -> Vec<String> {
         std::mem::take(&mut self.state().trace)
     }
@@ -229,7 +230,7 @@ impl Disk {
         assert!(self.is_dead());
     }
 
-    /// The power failed: of what was not synced, anything may be there.
+    /// The power failed: any part of the unsynced data may be there.
     pub fn lose_power(&self) {
         self.note(|| "the power failed".to_owned());
         let mut state = self.state();
@@ -417,7 +418,7 @@ impl Device for Handle {
         let mut state = self.disk.state();
         let id = state.of(file);
         if state.data[id].is_pending() {
-            // Only what is clean is dropped.
+            // Only clean pages are dropped.
             return Ok(());
         }
         let found = state.names.iter().find_map(|(dir, names)| Some(dir.join(names.name_of(id)?)));

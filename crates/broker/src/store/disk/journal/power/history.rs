@@ -1,4 +1,4 @@
-//! The responses that producers and readers got, and what must not have happened.
+//! The responses that producers and readers got, and violations of guarantees.
 
 use rawline_journal::PartitionId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,18 +10,18 @@ pub type Text = String;
 /// The records that a broker has, each at its offset.
 pub type Records = BTreeMap<(PartitionId, u64), Text>;
 
-/// What must not happen.
+/// A violation of a guarantee.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Violation {
     /// A record that was acknowledged or read isn't at its offset.
     Lost { text: Text, partition: PartitionId, offset: u64, found: Option<Text> },
     /// A record that was reported as not stored is stored.
     Denied { text: Text },
-    /// A record is stored twice.
+    /// A record is duplicate.
     Duplicate { text: Text },
-    /// A record is there that was never appended.
+    /// A record exists that was never appended.
     Invented { text: Text },
-    /// What a broker has can't be read.
+    /// A broker's records can't be read.
     Unreadable { partition: PartitionId, offset: u64, reason: String },
     /// A broker doesn't start, although the disk works.
     Refused { reason: String },
@@ -31,10 +31,10 @@ pub enum Violation {
     Stuck { what: String },
 }
 
-/// What happened in a world.
+/// The history of a world.
 #[derive(Default)]
 pub struct History {
-    /// Whether a power failure may lose what was acknowledged.
+    /// Whether a power failure may lose acknowledged records.
     pub may_lose: bool,
     /// Whether it may have, since the last look.
     pub may_have_lost: bool,
@@ -69,7 +69,7 @@ impl History {
         self.violations.push(violation);
     }
 
-    /// Compares what a broker has with what was known. `ends`: the offsets of each partition's records.
+    /// Compares a broker's records with the known ones. `ends`: the offsets of each partition's records.
     pub fn compare(&mut self, found: &Records, ends: &BTreeMap<PartitionId, Range<u64>>) {
         let mut violations = Vec::new();
         let may_lose = std::mem::take(&mut self.may_have_lost);

@@ -1,11 +1,11 @@
-//! What a disk has of a file and of a directory, and what it may lose of them.
+//! The contents of a file and of a directory on a disk, and the changes that it may lose.
 
 use std::collections::BTreeMap;
 
-/// What a disk writes at once.
+/// The unit that a disk writes atomically.
 const SECTOR_BYTES: usize = 512;
 
-/// What of the changes that were not synced is there after a power failure.
+/// Which unsynced changes survive a power failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
     All,
@@ -41,7 +41,7 @@ impl Data {
         self.pending.push(change);
     }
 
-    /// What a machine finds that has lost its memory.
+    /// The state after a machine has lost its memory.
     pub fn durable(&self) -> &[u8] {
         &self.durable
     }

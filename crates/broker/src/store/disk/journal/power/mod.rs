@@ -1,4 +1,4 @@
-//! The journal's own code in simulated worlds with a disk that fails, becomes full and loses what was not synced:
+//! The journal's own code in simulated worlds with a disk that fails, becomes full and loses unsynced data:
 //! virtual time, one thread, real files. The same seed gives the same history.
 //!
 //! `RAWLINE_SIM_SEEDS=FIRST..END` runs other seeds; `make sim` runs many.

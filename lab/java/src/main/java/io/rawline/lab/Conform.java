@@ -132,7 +132,7 @@ final class Conform {
         }
     }
 
-    /** What is wrong with the file, or "". Whatever a reader throws at foreign bytes is an error, not a crash. */
+    /** The error in the file, or "". Whatever a reader throws at foreign bytes is an error, not a crash. */
     private static String error(RowKind kind, Case kase, Path file, List<Message> expected) {
         try {
             Row<Object, Object> row = kind.open(kase);

@@ -12,7 +12,7 @@ final class Machine {
 
     private Machine() {}
 
-    /** As in results; what the system doesn't report is empty. */
+    /** As in results; unknown fields are empty. */
     static ObjectNode described() {
         ObjectNode machine = JsonNodeFactory.instance.objectNode();
         machine.put("cpu", value("/proc/cpuinfo", "model name", ":")).put("cores",

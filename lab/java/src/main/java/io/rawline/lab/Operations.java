@@ -19,7 +19,7 @@ import org.openjdk.jmh.annotations.TearDown;
  */
 @State(Scope.Thread)
 public class Operations {
-    /** What this process measures; set before JMH is started. */
+    /** The measurements of this process; set before JMH is started. */
     static volatile RowKind kind;
 
     static volatile Case kase;

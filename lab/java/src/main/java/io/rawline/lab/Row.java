@@ -4,15 +4,15 @@ package io.rawline.lab;
 /**
  * A row opened for a case. One thread at a time: it may own buffers and reuse them.
  *
- * @param <E> what is encoded: the case's plain object, or the library's own if that is an object an application would
+ * @param <E> the encoded type: the case's plain object, or the library's own if that is an object an application would
  * hold and change
- * @param <D> what is decoded to: an object that owns all of its memory
+ * @param <D> the decoded type: an object that owns all of its memory
  */
 public interface Row<E, D> {
     /** The object to encode, from the case's message; never timed. */
     E prepare(Object message);
 
-    /** The case's message from what was decoded; never timed. */
+    /** The case's message from the decoded object; never timed. */
     Object restore(D decoded);
 
     /** Timed. Returns what keeps the bytes alive: the bytes themselves, or the reused buffer that holds them. */

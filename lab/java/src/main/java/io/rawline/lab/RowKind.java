@@ -8,7 +8,7 @@ import java.util.function.Function;
  * @param format the wire format
  * @param library the library, under its usual name
  * @param version exact
- * @param variant "" as documented; otherwise what was changed, without spaces
+ * @param variant "" as documented; otherwise the change, without spaces
  * @param operations the measured ones: a variant may differ in some only
  */
 public record RowKind(

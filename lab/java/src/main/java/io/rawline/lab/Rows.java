@@ -25,7 +25,7 @@ public final class Rows {
                 Values.rows(), Jdk.rows(), Xml.rows()).flatMap(List::stream).toList();
     }
 
-    /** @throws IllegalArgumentException if there is no such row */
+    /** @throws IllegalArgumentException if the row doesn't exist */
     public static RowKind of(String id) {
         return all().stream().filter(row -> row.id().equals(id)).findFirst()
                 .orElseThrow(() ->

@@ -36,7 +36,7 @@ public final class MsgPack {
                         kase -> new JacksonArray(new MessagePackMapper(), kase)));
     }
 
-    /** Fields by position: Jackson's arrays of a class's fields, with null for what is absent. */
+    /** Fields by position: Jackson's arrays of a class's fields, with null for absent fields. */
     private static final class JacksonArray implements PlainRow<Message> {
         private final MessagePackMapper mapper;
         private final Case kase;
