@@ -352,7 +352,8 @@ final class Member {
 
     /**
      * Leaves the group, unless the caller requests records after all. A member with an instance only stops its
-     * heartbeats: the group keeps its place until the session is over. /
+     * heartbeats: the group keeps its place until the session is over.
+     */
     private void leaveUnasked(Membership of) {
         host.leaves();
         lock.lock();
