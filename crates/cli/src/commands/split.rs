@@ -134,7 +134,7 @@ impl Splitter {
         Ok(self.held.get(start + record.start..end))
     }
 
-    /// Goes on after this many bytes.
+    /// Continues after this many bytes.
     fn skip(&mut self, bytes: usize) {
         self.start += bytes;
         self.searched = self.start;

@@ -27,7 +27,7 @@ Examples:
   # Skip records that it is too slow for; their number is reported on stderr
   rawline subscribe dns --slow skip --max-lag 1000
 
-  # Go on where the command stopped
+  # Continue where the command stopped
   rawline subscribe dns --cursor-file dns.cursor
 
 `rawline consume` reads one topic up to its end, in parallel, and as a member of a group.

@@ -97,7 +97,7 @@ public final class SubscriptionConfig {
     }
 
     /**
-     * Goes on where an earlier subscription was, whatever the start is.
+     * Continues where an earlier subscription was, independent of the start.
      *
      * @param cursor what {@link Subscription#cursor()} has returned; null for none
      * @return this
