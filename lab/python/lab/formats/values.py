@@ -21,7 +21,7 @@ def _tables_of_dicts(case: Case) -> Codec:
 
 def _tables_of_classes(case: Case) -> Codec:
     """NamedTuples as a user would write them, made from the case's description; records inside are dicts. Fields are
-    in the order of the class, so the one field comes before what grows."""
+    in the order of the class, so the case's single field comes before the growing ones."""
     fields = [(field.name, _annotation(field.type, field.optional)) for field in case.record.fields]
     whole = NamedTuple(case.record.name, fields)  # type: ignore[misc]
     record, style = value.Record(whole, order="fields"), _ClassStyle(case)

@@ -6,7 +6,7 @@
 //! never cut below it. Data that must come from the disk is first requested with `MADV_POPULATE_READ`, where a broken
 //! disk is an error instead of a signal. What remains is a disk that breaks within seconds after its data was found in
 //! the page cache and dropped from it, and another program that cuts the file: the lock keeps brokers away, and a
-//! person who does it gets a dead broker, not wrong data.
+//! person who does it gets a crashed broker, not wrong data.
 
 use super::device::Device;
 use super::io_error;

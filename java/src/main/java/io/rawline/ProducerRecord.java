@@ -16,8 +16,8 @@ import java.util.OptionalLong;
  * producer.send(ProducerRecord.of("logged in").key("user-17").header("source", "web"));
  * }</pre>
  *
- * <p>A record that has any of them is sent in a Kafka batch. A record
- * without any is sent as {@link Producer#send(byte[])} sends it. Not thread-safe.
+ * <p>A record that has any of them is sent in a Kafka batch. A record without any is sent as
+ * {@link Producer#send(byte[])} sends it. Not thread-safe.
  */
 public final class ProducerRecord {
     /** Null for a record without a value. */

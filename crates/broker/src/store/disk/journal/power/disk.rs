@@ -1,9 +1,9 @@
 //! A disk that fails as a seed determines: files are real, and the state that would survive a power failure is kept
 //! next to them.
 //!
-//! Each call is one event. The machine goes down at one of them: from then on every call fails. What a power failure
-//! leaves is an image: of what was not synced, each write, each of its sectors, each change of a length and each change
-//! of a name is there or not.
+//! Each call is one event. The machine goes down at one of them: from then on every call fails. The state after a power
+//! failure is an image: of the unsynced changes, each write, each of its sectors, each change of a length and each
+//! change of a name is either kept or lost.
 
 use super::image::{Change, Data, Keep, Names};
 use crate::store::disk::{Device, System, Work};

@@ -26,7 +26,7 @@ final class Bench {
     // Measured at every size; of the others, enough to see how a cost grows.
     private static final Set<Case> EVERY_SIZE = Set.of(Case.PINGPONG, Case.ZEEK, Case.ORDER);
     private static final int CORES = Runtime.getRuntime().availableProcessors();
-    // The measurements share what the processes' starts leave of the run's budget.
+    // The measurements share the run's budget, minus the starts of the processes.
     private static final int START_MILLISECONDS = 700;
     private static final int SECONDS_FULL = 1300;
     private static final int SECONDS_QUICK = 42;
