@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 use tokio::task::JoinSet;
 
-/// What to append.
+/// The work of an append.
 pub struct Appends {
     /// Label of the progress bar.
     pub what: String,
@@ -119,7 +119,8 @@ pub fn check_dense(appended: &mut [Appended], records_per_batch: u64) -> Result<
     Ok(())
 }
 
-/// Sum of the check values of these batches of the workload: of what was sent, by the offsets that the broker returned.
+/// Sum of the check values of these batches of the workload: of the sent records, by the offsets that the broker
+/// returned.
 pub fn check_value_of(appended: &[Appended], workload: &Workload) -> u64 {
     appended
         .iter()

@@ -1,4 +1,4 @@
-//! `rawline bench limits --storage URL`: what a bucket achieves without a broker.
+//! `rawline bench limits --storage URL`: the performance of a bucket without a broker.
 
 use super::BenchError;
 use super::bucket::{BucketFolder, failed};
@@ -11,18 +11,18 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 use std::time::Instant;
 
-/// Size of a large object: what one commit of a busy broker stores.
+/// Size of a large object: one commit of a busy broker.
 const LARGE_BYTES: usize = 8 << 20;
 /// Size of a small object: a lone append.
 const SMALL_BYTES: usize = 1 << 10;
 
-/// What the figures are the limits of.
+/// The subject of the limits.
 const COMPARE: &str = "\
 compare with the broker on the same bucket, in the same minutes
   PUT  8192 KiB  8 in flight   with MB/s of `rawline bench write` to one topic
   PUT     1 KiB  1 in flight   with p50 and p99 of `rawline bench latency --interval 1s`, which measures it again";
 
-/// What a bucket achieves.
+/// The performance of a bucket.
 #[derive(Debug, Serialize)]
 pub struct BucketLimits {
     /// One figure for each operation, size and number of requests in flight.
@@ -54,7 +54,7 @@ pub async fn measure(
     let bench = Bench { folder: BucketFolder::new(url, variables, "limits")?, count };
     println!("bucket, {count} objects for each figure");
     let measured = bench.all().await;
-    // What was stored is deleted even if something failed.
+    // The stored objects are deleted even after a failure.
     let deleted = bench.folder.delete().await;
     let requests = measured.map_err(failed)?;
     deleted.map_err(failed)?;

@@ -42,7 +42,7 @@ fn words(name: &str) -> String {
     words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("_")
 }
 
-/// What a benchmark found.
+/// The result of a benchmark.
 pub trait Measured {
     /// Its main figures.
     fn figures(&self) -> MainFigures;
@@ -100,7 +100,7 @@ impl History {
     ) -> Result<(), BenchError> {
         let mut settings = flags.clone();
         if let Some(settings) = settings.as_object_mut() {
-            // Output files are not a setting of what was measured.
+            // Output files are not a setting of the measurement.
             settings.retain(|name, _| name != "json" && name != "append");
         }
         let line = Line {

@@ -16,14 +16,14 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 
-/// What the broker prints before its address once it accepts connections.
+/// The broker's output before its address, once it accepts connections.
 const READY: &str = "listening on ";
 /// Maximum time until the broker listens. With an S3 bucket it sends requests to that first.
 const READY_WAIT_MAX: Duration = Duration::from_secs(30);
 /// Number of the broker's last log lines that are kept for a failure.
 const LAST_LINES: usize = 20;
 
-/// Settings of a local broker; those that are none have the broker's defaults.
+/// Settings of a local broker; `None` is the broker's default.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// A bucket's address, or the directory in which its directory is created; none for the system's directory for
@@ -41,7 +41,7 @@ pub struct Settings {
     pub connections_max: Option<u32>,
     /// The bucket's endpoint, instead of the one that this process's variables name.
     pub endpoint: Option<String>,
-    /// Directory of the control group that it runs in; none for that of this process.
+    /// Directory of its control group; `None` for that of this process.
     pub cgroup: Option<PathBuf>,
 }
 
@@ -141,7 +141,7 @@ fn command(settings: &Settings, place: &Place) -> Result<Command, BenchError> {
             command
         }
     };
-    // Settings of the user's own broker must not change what is measured. RUST_LOG and AWS_* are kept.
+    // Settings of the user's own broker must not change the measurement. RUST_LOG and AWS_* are kept.
     for name in broker_settings() {
         command.env_remove(name);
     }

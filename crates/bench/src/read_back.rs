@@ -18,7 +18,7 @@ const READ_BYTES: u64 = 8 << 20;
 /// Number of reads in flight: enough to keep every core of a small machine busy with checksums.
 const WORKERS: u64 = 8;
 
-/// What was sent to a topic.
+/// The records sent to a topic.
 pub struct Sent {
     /// The topic's name.
     pub topic: String,

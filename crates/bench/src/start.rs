@@ -282,7 +282,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Checks that every topic is there and ends after its records.
+    /// Checks that every topic exists and ends after its records.
     async fn check_topics(&self, client: &Client) -> Result<(), BenchError> {
         let mut listed = client.topics().await.map_err(|error| failed("listing the topics", error))?;
         listed.sort_unstable_by(|one, other| one.name.cmp(&other.name));

@@ -57,7 +57,7 @@ impl DelayArgs {
 
 /// A running proxy. Dropping it closes its connections.
 pub struct StoreDelay {
-    /// What clients use as the bucket's endpoint.
+    /// The bucket's endpoint for clients.
     pub endpoint: String,
     /// CPU time of its thread in nanoseconds, written whenever the thread has nothing to do.
     cpu_ns: Arc<AtomicU64>,
@@ -209,7 +209,7 @@ async fn forward(mut client: TcpStream, server: &str, delay: Duration) -> io::Re
     Ok(())
 }
 
-/// Copies until the end of the stream. `hold` is asked before each part is written how long to hold it back.
+/// Copies until the end of the stream. Before each part is written, `hold` returns its delay.
 async fn copy(mut from: ReadHalf<'_>, mut to: WriteHalf<'_>, hold: impl Fn() -> Option<Duration>) -> io::Result<()> {
     let mut buffer = vec![0; BUFFER_BYTES];
     loop {

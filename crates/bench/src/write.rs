@@ -23,7 +23,7 @@ const WARMUP_TOPIC: &str = "warm-up";
 /// directory for each run, so that runs are alike and the disk holds one run at a time; it is warmed up with
 /// --warmup-batches before the clock starts. Records exist before they are sent; the timed part includes the client's
 /// work of making each batch's header, sizes and checksum. Afterwards every topic is read back as a whole and compared
-/// with what was sent. On a bucket the PUT requests are counted: per GiB, per second, and in the time of one
+/// with the sent ones. On a bucket the PUT requests are counted: per GiB, per second, and in the time of one
 /// --batch-wait.
 #[derive(Debug, Clone, clap::Args, Serialize)]
 #[command(after_help = "Examples:

@@ -107,7 +107,7 @@ pub enum AppendError {
         /// The append's epoch.
         found: u16,
     },
-    /// It belongs to a transaction, and its producer can have none.
+    /// It belongs to a transaction, but its producer can't have transactions.
     #[error("producer {id} has no transactions; open it with a transactional id, and send the transaction again")]
     NoTransactions {
         /// The producer's id.
@@ -128,7 +128,7 @@ pub enum AppendError {
         /// Which limit is reached.
         reason: String,
     },
-    /// It was stored so long ago that its offsets aren't known any more.
+    /// It was stored too long ago: its offsets aren't known any more.
     #[error("sequence {found} of this producer was stored before its last appends; don't send it again")]
     Old {
         /// The append's sequence.
@@ -149,7 +149,7 @@ pub enum AppendError {
 }
 
 impl AppendError {
-    /// What a caller can do.
+    /// How a caller can handle it.
     pub fn kind(&self) -> Kind {
         match self {
             AppendError::TooLarge { .. }

@@ -39,27 +39,27 @@ pub const SEGMENT_DELETED_PART_MIN: u64 = 64;
 /// enough that a commit of 10 MiB is one `writev`.
 pub const BLOCK_BYTES: usize = 64 << 10;
 
-/// A journal on a directory keeps this much room in its segment for objects without content: they settle what became
+/// A journal on a directory keeps this much room in its segment for empty objects, which resolve the outcome
 /// of objects for which the disk had no room.
 pub const JOURNAL_RESERVE_BYTES: u64 = 4096;
 
-/// A journal on a directory reserves this part of a segment's length on the disk for what makes room when the disk is
-/// full: the deletion of a topic, the snapshot after it, and a merge of what is left.
+/// A journal on a directory reserves this part of a segment's length on the disk for changes that free space when the
+/// disk is full: the deletion of a topic, the snapshot after it, and a merge of the remaining records.
 pub const ROOM_RESERVE_PART: u64 = 64;
 
-/// At least so many bytes: one small object and one snapshot, each in blocks and with its own name.
+/// Minimum size of the reserve in bytes: one small object and one snapshot, each in blocks and with its own name.
 pub const ROOM_RESERVE_BYTES_MIN: u64 = 64 << 10;
 
 /// At most so many, besides two snapshots: a merge of a few records that are left is smaller. Larger ones have the room
 /// that files without any such records leave.
 pub const ROOM_RESERVE_BYTES_MAX: u64 = 1 << 20;
 
-/// An object of at most so many bytes is written and synced by the journal's task itself if the task runs on the commit
+/// Maximum size of an object that the journal's task writes and syncs itself if it runs on the commit
 /// thread, which may block.
 pub const DISK_INLINE_BYTES: u64 = 64 << 10;
 
-/// An object of at most so many bytes is written by the journal's task itself if it is not synced: a copy into the page
-/// cache takes less time than waking a thread, and what the producers sent is in this processor's cache.
+/// Maximum size of an object that the journal's task writes itself if it isn't synced: a copy into the page
+/// cache takes less time than waking a thread, and the received bytes are in this processor's cache.
 pub const DISK_INLINE_COPY_BYTES: u64 = 256 << 10;
 
 /// A journal on a directory writes so many bytes of zeros ahead of its objects: the disk writes them while a few dozen
@@ -70,8 +70,8 @@ pub const AHEAD_WINDOW_BYTES_MAX: u64 = 1 << 20;
 /// sync for as many bytes more.
 pub const AHEAD_PIECE_BYTES_MAX: u64 = 128 << 10;
 
-/// Zeros are written ahead while objects have at most so many bytes. The disk takes longer for larger ones than for
-/// what it is spared, and it would write each of their bytes twice.
+/// Maximum size of objects for which zeros are written ahead. The disk takes longer for larger ones than for
+/// the saved work, and it would write each byte two times.
 pub const AHEAD_OBJECT_BYTES_MAX: u64 = 64 << 10;
 
 /// A journal on a directory takes a snapshot after this many objects: a start reads as many indexes from the page
@@ -82,7 +82,7 @@ pub const DISK_SNAPSHOT_OBJECTS: u64 = 50_000;
 /// delete: trimmed records take up disk until then.
 pub const DISK_SNAPSHOT_INTERVAL: Duration = Duration::from_secs(30);
 
-/// An object of a journal on a directory is not merged if each of its pieces has so many bytes: reading a partition
+/// An object of a journal on a directory is not merged if each of its pieces has this many bytes: reading a partition
 /// then reads little of others, and a few busy partitions are written once.
 pub const DISK_KEEP_PIECE_BYTES: u64 = 64 << 10;
 
@@ -90,8 +90,8 @@ pub const DISK_KEEP_PIECE_BYTES: u64 = 64 << 10;
 /// merge's syncs delay the commits of some milliseconds; small objects can be read almost as fast as merged ones.
 pub const DISK_MERGE_OBJECTS: usize = 8192;
 
-/// While many appends arrive, a journal on a directory merges nothing before so many objects are not merged. Each takes
-/// about a hundred bytes of memory in the index.
+/// While many appends arrive, a journal on a directory merges nothing before this many objects are not merged. Each
+/// takes about a hundred bytes of memory in the index.
 pub const DISK_MERGE_WAIT_OBJECTS: u64 = 65_536;
 
 /// The same in bytes: deleted records next to others take up disk until a merge.
@@ -100,20 +100,20 @@ pub const DISK_MERGE_WAIT_BYTES: u64 = 4 << 30;
 /// How long a look at the appends takes before a merge.
 pub const MERGE_PAUSE: Duration = Duration::from_millis(250);
 
-/// Appends are many if so many objects are stored in that time, a thousand a second ...
+/// Appends are many if this many objects are stored in that time, a thousand a second ...
 pub const MERGE_BUSY_OBJECTS: u64 = 250;
 
-/// ... or so many bytes, 16 MiB a second.
+/// ... or this many bytes, 16 MiB a second.
 pub const MERGE_BUSY_BYTES: u64 = 4 << 20;
 
 /// The same of a journal in memory, where deleted records take up memory until then. Most of it is spent on a snapshot,
 /// a millisecond for 20,000 pieces.
 pub const MEMORY_SNAPSHOT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A merge in memory copies at most one of so many parts of what the memory may hold, in addition to that.
+/// A merge in memory copies at most this fraction of the memory's limit, in addition to it.
 pub const MEMORY_MERGE_PARTS: u64 = 16;
 
-/// Records in memory may take up so many bytes by default.
+/// Default limit of records in memory in bytes.
 pub const MEMORY_BYTES: u64 = 1 << 30;
 
 /// How long the requests of a journal on a directory wait while nothing can be written.
@@ -143,7 +143,7 @@ pub const CUT_CHECKSUMS_DATA_MIN: usize = 48 << 10;
 pub const READ_BYTES_MAX: u64 = 64 << 20;
 
 /// Maximum number of objects that one read visits: each costs time of a worker thread, so a read of tiny objects must
-/// end before other requests notice; and memory outside the pool for what is noted of it, 56 bytes while it is read and
+/// end before other requests notice; and memory outside the pool for its metadata, 56 bytes while it is read and
 /// 32 until the response is written. With 4,096 and 200 bytes, 800 clients that didn't read took a gigabyte. Below
 /// 1,024, so that the list of pieces, with parts of the first and the last object, doesn't grow to twice that.
 pub const READ_OBJECTS_MAX: usize = 1000;
@@ -254,10 +254,10 @@ const _: () = assert!(CONFIRMED_WITHIN.as_secs() > 2 * FOLLOW_INTERVAL.as_secs()
 /// How often a broker looks whether it coordinates groups that it doesn't know yet: sessions are 6 s and longer.
 pub const GROUPS_LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How long a broker waits for a change that another one has asked for.
+/// How long a broker waits for a change that another one has requested.
 pub const CHANGE_WAIT: Duration = Duration::from_secs(2);
 
-/// How long its answer may take: a broker that is stopped or cut off misses it.
+/// How long its answer may take: a broker that is stopped or disconnected misses it.
 pub const ANSWER_WAIT: Duration = Duration::from_secs(5);
 
 /// The pause after a broker didn't respond.
@@ -266,14 +266,14 @@ pub const ASK_RETRY_WAIT: Duration = Duration::from_millis(500);
 /// How long another broker may take to notice that this one leaves, and to take over: it is asking for changes.
 pub const HANDOVER_WAIT: Duration = Duration::from_millis(500);
 
-/// How long requests to the owner wait while it reads what was stored before it took over.
+/// How long requests to the owner wait while it reads the objects stored before it took over.
 pub const OWNER_WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// How often old records are deleted: soon enough for a limit in hours, and on S3 about five requests a minute for a
 /// topic that deletes something.
 pub const RETENTION_INTERVAL: Duration = Duration::from_secs(60);
 
-/// How long shutdown waits for deletions in flight. What is left of them is deleted after the next start.
+/// How long shutdown waits for deletions in flight. The rest is deleted after the next start.
 pub const RETENTION_STOP_MAX: Duration = Duration::from_secs(5);
 
 /// Topics from which old records are deleted at the same time: enough to hide an S3 request's latency.
@@ -307,7 +307,7 @@ pub const GARBAGE_INTERVAL: Duration = Duration::from_secs(600);
 /// `MergeLimits::objects_max` is found soon enough, and the walk over all pieces costs little for each object.
 pub const MERGE_LOOK_OBJECTS: u64 = 64;
 
-/// A merge that has been open for so long is abandoned: its broker has died. A merge takes seconds; one that is
+/// Age at which an open merge is abandoned: its broker has died. A merge takes seconds; one that is
 /// abandoned too early costs its bytes and nothing else.
 pub const MERGE_ABANDON_AFTER: Duration = Duration::from_secs(600);
 
@@ -331,26 +331,26 @@ pub const MERGE_NEWS_PARTS: u64 = 16;
 /// takes about 10 ns for each.
 pub const MERGE_PIECES_PER_OBJECT: u64 = 1024;
 
-/// A walk over the pieces of a partition holds its lock for so many at a time, less than a tenth of a millisecond.
+/// A walk over the pieces of a partition holds its lock for this many at a time, less than a tenth of a millisecond.
 pub const PIECES_PER_VISIT: usize = 4096;
 
 /// A walk over all pieces of a journal yields to other tasks after this many topics, about a tenth of a millisecond.
 pub const MERGE_TOPICS_PER_YIELD: usize = 32;
 
-/// A compaction of a partition keeps the newest offsets of so many keys at once, in 13 MiB. A partition with more keys
-/// takes several passes, each of which reads all before it once more.
+/// A compaction of a partition keeps the newest offsets of this many keys at once, in 13 MiB. A partition with more
+/// keys takes several passes, each of which rereads all before it.
 pub const COMPACT_KEYS_MAX: usize = 7 << 16;
 
-/// A partition is compacted once so many bytes were not. A small one costs its readers little.
+/// A partition is compacted once this many bytes are not. A small one costs its readers little.
 pub const COMPACT_DIRTY_BYTES_MIN: u64 = 1 << 20;
 
-/// A compaction stores what it has rewritten once it has so many bytes in memory.
+/// A compaction stores its result once it has this many bytes in memory.
 pub const COMPACT_HELD_BYTES: u64 = 8 << 20;
 
 /// Uncompressed size of the batches that a compaction makes, in bytes. A consumer gets several at a time by default.
 pub const COMPACT_BATCH_BYTES: u64 = 256 << 10;
 
-/// Maximum size of what a compaction unpacks of one batch: four times what producers may send by default.
+/// Maximum size of one batch that a compaction decompresses: four times what producers may send by default.
 pub const COMPACT_RAW_BYTES_MAX: u32 = 256 << 20;
 
 /// How long a tombstone stays in a compacted topic by default, once it is compacted: as in Kafka.

@@ -32,7 +32,7 @@ pub struct Partition {
     pub(crate) checksums: TopicChecksums,
 }
 
-/// What the partitions of a topic share.
+/// The shared state of a topic's partitions.
 pub(crate) struct Common {
     pub name: String,
     pub life: Arc<Life>,
@@ -43,7 +43,7 @@ pub(crate) struct Common {
     pub shared: Arc<Shared>,
 }
 
-/// What the topics of a broker share.
+/// The shared state of a broker's topics.
 pub(crate) struct Shared {
     pub store: Arc<dyn Store>,
     pub clock: Arc<dyn Clock>,
@@ -129,7 +129,7 @@ impl Partition {
         }
     }
 
-    /// What the journal calls it.
+    /// The journal's id for it.
     pub(crate) fn id(&self) -> PartitionId {
         self.end.id()
     }

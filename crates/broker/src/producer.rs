@@ -45,7 +45,7 @@ pub enum OpenProducerError {
 }
 
 impl OpenProducerError {
-    /// What a caller can do.
+    /// How a caller can handle it.
     pub fn kind(&self) -> Kind {
         match self {
             OpenProducerError::Name { .. } => Kind::FixRequest,

@@ -23,7 +23,7 @@ pub struct Received {
     pub(crate) is_transactional: bool,
 }
 
-/// What is known of batches of one kind, which follow each other in a request.
+/// Consecutive batches of one kind in a request.
 #[derive(Debug)]
 pub(crate) enum Checked {
     /// As `docs/format.md` specifies them.
@@ -215,14 +215,14 @@ impl Received {
         self.records
     }
 
-    /// What the journal recognizes it by if it has a producer and is sent again. An append has fewer than 2^32
+    /// The value by which the journal recognizes a retry, if it has a producer. An append has fewer than 2^32
     /// records.
     pub(crate) fn content(&self, has_producer: bool) -> Content {
         let Ok(records) = u32::try_from(self.records) else { unreachable!("{} records in one append", self.records) };
         let crc32c = match (&self.batches, has_producer) {
             (_, false) => 0,
             (Checked::Rawline(batches), true) => content_checksum(batches.iter().map(|batch| batch.crc32c)),
-            // It doesn't cover what the broker stamps.
+            // It doesn't cover the fields that the broker sets.
             (Checked::Kafka(batches), true) => {
                 content_checksum(batches.iter().map(|batch| describe_header(&batch.header).content_crc32c()))
             }

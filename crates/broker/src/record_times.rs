@@ -19,7 +19,7 @@ const AHEAD_MAX_US: u64 = RECORD_AHEAD_MAX.as_micros() as u64;
 /// A batch, or several of one time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DatedBatch {
-    /// Who defines its bytes.
+    /// The format of its bytes.
     pub kind: BatchKind,
     /// Offset of its first record.
     pub first_offset: u64,

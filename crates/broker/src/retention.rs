@@ -71,7 +71,8 @@ async fn apply(topic: &Topic, clock: &dyn Clock, is_stopped: &watch::Receiver<bo
     }
 }
 
-/// What each partition may keep so that all of them together have at most `bytes`: the largest ones give first.
+/// The maximum size of each partition so that all of them together have at most `bytes`: the largest ones are reduced
+/// first.
 fn share(bytes: u64, mut sizes: Vec<u64>) -> u64 {
     sizes.sort_unstable();
     let (mut bytes, mut others) = (bytes, sizes.len() as u64);
@@ -86,7 +87,7 @@ fn share(bytes: u64, mut sizes: Vec<u64>) -> u64 {
     u64::MAX
 }
 
-/// A step of a partition's part. A failure is for the log; the next pass tries it once more.
+/// A step of a partition's part. A failure is logged; the next pass retries it.
 async fn attempt(topic: &Topic, number: u32, step: impl Future<Output = Result<(), TrimError>>) {
     let name = &*topic.topic.name;
     match AssertUnwindSafe(step).catch_unwind().await {

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 impl Partition {
     /// The first offset whose record was appended at or after `time_us` (microseconds since the Unix epoch);
-    /// `next_offset` if there is no such record yet.
+    /// `next_offset` if the record doesn't exist yet.
     pub async fn offset_at(&self, time_us: u64) -> Result<u64, ReadError> {
         if self.topic.life.is_deleted() {
             return Err(self.deleted());

@@ -13,7 +13,7 @@ const RETAIN_HOURS: &str = "retain_hours";
 /// A partition's oldest records are deleted while its objects have more bytes than this.
 const RETAIN_BYTES: &str = "retain_bytes";
 
-/// What becomes of old records: [`DELETE`], which is the default, [`COMPACT`], or both, separated by a comma.
+/// The cleanup of old records: [`DELETE`], which is the default, [`COMPACT`], or both, separated by a comma.
 const CLEANUP_POLICY: &str = "cleanup_policy";
 
 /// Records beyond the limits are deleted.
@@ -28,7 +28,7 @@ const TOMBSTONE_HOURS: &str = "tombstone_hours";
 /// Maximum size of a batch in bytes, if it is lower than the broker's.
 const BATCH_BYTES_MAX: &str = "batch_bytes_max";
 
-/// Number of partitions: a member of requests, not of what is stored.
+/// Number of partitions: a member of requests, not of the stored settings.
 const PARTITIONS: &str = "partitions";
 
 /// The topic's id, if it was created with one.
@@ -77,7 +77,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Parses what is stored for `topic`. What can't be understood is reported in the log, and has no effect.
+    /// Parses the stored settings of `topic`. Invalid ones are logged, and have no effect.
     pub(crate) fn parse(topic: &str, stored: &[u8]) -> Result<Settings, StoreError> {
         let members = serde_json::from_slice(stored).map_err(|error| {
             StoreError::human(format!("the settings of topic {topic} are not a JSON object: {error}"))
@@ -90,7 +90,7 @@ impl Settings {
         self.members.get(name)
     }
 
-    /// The limits of what the topic keeps. They have an effect if [`Settings::deletes`].
+    /// The topic's retention limits. They have an effect if [`Settings::deletes`].
     pub fn retention(&self) -> Retention {
         self.retention
     }
@@ -187,7 +187,7 @@ fn as_partitions(value: &Value) -> Option<u32> {
     partitions.filter(|partitions| (1..=TOPIC_PARTITIONS_MAX).contains(partitions))
 }
 
-/// A member that is there, and not null.
+/// An existing member that isn't null.
 fn member<'a>(members: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     members.get(name).filter(|value| !value.is_null())
 }

@@ -1,4 +1,4 @@
-//! What goes wrong in a store, below everything that has to do with one.
+//! Errors of a store.
 
 use crate::Kind;
 use thiserror::Error;
@@ -7,9 +7,9 @@ use thiserror::Error;
 #[derive(Debug, Clone, Error)]
 #[error("{message}")]
 pub struct StoreError {
-    /// What a caller can do.
+    /// How a caller can handle it.
     pub kind: Kind,
-    /// What happened, where, and what to do.
+    /// The failure, its place, and what to do.
     pub message: String,
     /// The setting that an operator can change, if there is one: a program adds what it calls it.
     pub setting: Option<Setting>,

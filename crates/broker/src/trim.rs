@@ -43,7 +43,7 @@ pub enum TrimError {
 }
 
 impl TrimError {
-    /// What a caller can do.
+    /// How a caller can handle it.
     pub fn kind(&self) -> Kind {
         match self {
             TrimError::AboveEnd { .. } | TrimError::TopicDeleted { .. } => Kind::FixRequest,

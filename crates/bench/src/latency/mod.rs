@@ -127,7 +127,7 @@ async fn measure(args: &Args, target: &Target) -> Result<Figures, BenchError> {
     };
     let folder = BucketFolder::new(url, &variables, "latency")?;
     let figures = measure_runs(args, target, Some(&folder)).await;
-    // What was stored is deleted even if something failed.
+    // The stored objects are deleted even after a failure.
     let deleted = folder.delete().await;
     let figures = figures?;
     deleted.map_err(bucket::failed)?;

@@ -47,7 +47,7 @@ struct Figures {
     hops: u64,
 }
 
-/// What the appends did at one stage.
+/// One stage of the appends.
 #[derive(Debug, Serialize)]
 struct Stage {
     name: &'static str,

@@ -45,9 +45,9 @@ const RAMP: Duration = Duration::from_secs(5);
 /// Measure the broker's memory under clients that send slowly or never read
 ///
 /// Slow senders send large bodies as slowly as the broker allows, stuck readers request stored records and never read
-/// them, and workers append at full speed, read back what was acknowledged and compare it. The benchmark fails if the
-/// broker's anonymous memory exceeds --memory by more than 64 MB, if a worker isn't served, or if anything that was
-/// acknowledged is missing. A local broker is started for it.
+/// them, and workers append at full speed, read the acknowledged records back and compare them. The benchmark fails if
+/// the broker's anonymous memory exceeds --memory by more than 64 MB, if a worker isn't served, or if anything that
+/// was acknowledged is missing. A local broker is started for it.
 #[derive(Debug, Clone, clap::Args, Serialize)]
 #[command(after_help = "Examples:
   rawline bench memory --svg memory.svg
@@ -127,7 +127,7 @@ pub struct Args {
     output: OutputArgs,
 }
 
-/// What the benchmark found.
+/// The result of the benchmark.
 #[derive(Debug, Serialize)]
 struct Figures {
     /// The broker's `--memory` in bytes.
@@ -308,7 +308,7 @@ fn bad_clients(args: &Args, broker: SocketAddr, body: &Bytes, tally: &Arc<Tally>
     }
 }
 
-/// Fails unless every record that slow senders had acknowledged is there.
+/// Fails unless every acknowledged record of slow senders can be read.
 async fn check_slow(client: &Client, body: &Bytes, tally: &Tally) -> Result<(), BenchError> {
     let mut fetched = Fetched::default();
     for stored in tally.stored() {

@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
-/// Number of connections of --with-limit, whatever the workers: that of `bench limits`.
+/// Number of connections of --with-limit, for any number of workers: that of `bench limits`.
 const LIMIT_CONNECTIONS: usize = 16;
 
 /// Measure reads: records at random offsets, one request in flight per worker
@@ -272,10 +272,10 @@ async fn read_all(
     Ok(read)
 }
 
-/// What was read, its check value, and the latencies.
+/// The read records, their check value, and the latencies.
 type Tally = (Moved, u64, Histogram<u64>);
 
-/// What all workers have read.
+/// The sum of all workers.
 async fn joined(mut tasks: JoinSet<Result<Tally, BenchError>>) -> Result<Tally, BenchError> {
     let mut moved = Moved::default();
     let mut check = 0u64;
@@ -290,7 +290,7 @@ async fn joined(mut tasks: JoinSet<Result<Tally, BenchError>>) -> Result<Tally, 
     Ok((moved, check, latency))
 }
 
-/// Returns the bytes of the response's records and its check value, or what is wrong with it. It must hold the records
+/// Returns the bytes of the response's records and its check value, or its error. It must hold the records
 /// `expected`; those that are `chosen`, in order, are compared byte for byte. The client has checked the batches'
 /// checksums already, so not every byte is compared again.
 fn check_response(

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::task::JoinSet;
 
-/// Every so many records, one is compared byte for byte: the same ones, however responses split the topic.
+/// One of this many records is compared byte for byte: the same ones, however responses split the topic.
 const COMPARED_EVERY: u64 = 1009;
 
 /// Reads the topic `passes` times. A latency is the time until the consumer has the next response.

@@ -42,7 +42,7 @@ use std::time::Duration;
 ///
 /// A request of several records is one batch for Rawline. Redis gets that many XADD and NATS that many messages, sent
 /// together; the request ends with their last reply. After a run, a broker's topic is read back and compared with what
-/// was acknowledged; of Redis and NATS the number of entries is compared. What was appended is then deleted.
+/// was acknowledged; of Redis and NATS the number of entries is compared. The appended records are then deleted.
 #[derive(Debug, Clone, clap::Args, Serialize)]
 #[command(after_help = "Examples:
   rawline bench requests --durability page-cache
@@ -188,7 +188,7 @@ async fn measure(args: &Args, target: &Target) -> Result<Figures, BenchError> {
     Ok(figures)
 }
 
-/// One run of one server: warm-up, measurement, and the check of what it holds.
+/// One run of one server: warm-up, measurement, and the check of its contents.
 async fn run_side(
     args: &Args,
     side: &Side,

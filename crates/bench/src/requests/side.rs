@@ -116,7 +116,7 @@ impl Side {
         self.meter.as_ref()
     }
 
-    /// Creates what the requests append to.
+    /// Creates the topic or stream of the requests.
     pub async fn create(&self, topic: &str) -> Result<(), BenchError> {
         if let Some(client) = &self.client {
             return topics::create(client, &[topic.to_owned()]).await;
@@ -165,7 +165,7 @@ impl Side {
         Ok([head.as_bytes(), &sealed.front, &data, sealed.padding].concat())
     }
 
-    /// Checks that the server holds what it has acknowledged: of a broker every byte, of a peer the number of records.
+    /// Checks that the server has the acknowledged records: of a broker every byte, of a peer the number of records.
     pub async fn check(&self, topic: &str, workload: &Workload, requests: u64) -> Result<(), BenchError> {
         let records = requests * workload.records_per_batch();
         if let Some(client) = &self.client {

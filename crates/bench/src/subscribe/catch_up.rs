@@ -12,7 +12,7 @@ use serde::Serialize;
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
-/// What was moved in all.
+/// The total amounts.
 #[derive(Debug, Serialize)]
 pub(super) struct CatchUp {
     clients: u32,

@@ -1,5 +1,5 @@
-//! How long it takes to find the subscriptions of a topic, without a broker: the search, and what a commit does, whose
-//! topic remembers what was found until a subscription begins or ends.
+//! How long it takes to find the subscriptions of a topic, without a broker: the search, and a commit, whose
+//! topic remembers the result until a subscription begins or ends.
 
 use rawline_broker::subscriptions::{Matching, Registered, Registry, Subject, Wanted};
 use serde::Serialize;

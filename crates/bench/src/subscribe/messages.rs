@@ -6,10 +6,10 @@ use crate::BenchError;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 
-/// What is read at once in bytes.
+/// The size of one read in bytes.
 const READ_BYTES: usize = 256 << 10;
 
-/// A connection, and what has arrived on it.
+/// A connection, and its received bytes.
 pub(super) struct Connection {
     stream: TcpStream,
     received: Vec<u8>,

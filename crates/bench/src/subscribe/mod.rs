@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// Measure subscriptions: many of one topic, from an append to its delivery, and the search for those that match
 ///
 /// First, --subscribers WebSockets get all records of a topic from the first to the last, then as many clients get
-/// the same records by requests, one after the other in the same run. Each client checks the checksums of the batches.
+/// the same records by sequential requests in the same run. Each client checks the checksums of the batches.
 /// Then the same with small records as server-sent events. Then single records are appended at a fixed rate, and a
 /// subscriber notes when each arrives. Last, without a broker, topics are compared with prefixes.
 #[derive(Debug, Clone, clap::Args, Serialize)]

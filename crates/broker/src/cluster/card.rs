@@ -1,4 +1,4 @@
-//! What a broker says of itself to the others on its storage: the content of `.brokers/ID.json`.
+//! A broker's card for the others on its storage: the content of `.brokers/ID.json`.
 
 use super::{Fingerprint, PublicKey};
 use serde::{Deserialize, Serialize};
@@ -73,7 +73,7 @@ pub struct Card {
     /// Where Kafka's clients reach it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kafka: Option<Endpoint>,
-    /// With what others check that a connection is this broker's. A broker without one asks the others for nothing.
+    /// The key by which others authenticate this broker. A broker without one sends no requests to others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub public_key: Option<PublicKey>,
     /// The certificates that it presents, if its address begins with `https`: one, or two while it changes them. Others

@@ -1,4 +1,4 @@
-//! The brokers on one storage: who is there, and which of them appends for all.
+//! The brokers on one storage: which are live, and which own the journals.
 //!
 //! Each broker keeps a small key in the storage up to date, `.brokers/ID.json` (`card.rs`). From the cards of all, and
 //! from whether they respond, each broker decides for itself which of them owns which journal, and appends to it for

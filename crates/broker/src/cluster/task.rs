@@ -1,4 +1,4 @@
-//! Keeps this broker's card in the storage, reads those of the others, and follows what they store.
+//! Keeps this broker's card in the storage, reads the cards of the others, and follows the objects that they store.
 
 use crate::cluster::members::Members;
 use crate::cluster::strangers::Strangers;
@@ -64,7 +64,7 @@ impl Followed {
         }
     }
 
-    /// Waits until this broker has seen what is stored now.
+    /// Waits until this broker has read all objects stored so far.
     async fn catch_up(&self) -> Result<(), JournalError> {
         let began = Instant::now();
         self.journal.catch_up().await?;
@@ -131,7 +131,7 @@ impl Cluster {
                  bucket for what they store, and sends them requests with the keys of the clients"
             );
         }
-        // What was stored while this broker read the cards.
+        // The objects stored while this broker read the cards.
         retrying(|| cluster.catch_up()).await?;
         let mut running = vec![tasks::spawn(cluster.clone().beat()), tasks::spawn(cluster.clone().look())];
         for journal in 0..cluster.journals.len() as u32 {
@@ -245,7 +245,7 @@ impl Cluster {
         matches!(acting.await, Ok(Ok(_)))
     }
 
-    /// Whether this broker owns a journal now, and has seen what was stored in it before.
+    /// Whether this broker owns a journal now, and has read all earlier objects in it.
     pub(crate) fn is_acting(&self, journal: u32) -> bool {
         *self.followed(journal).is_acting.borrow()
     }
@@ -304,7 +304,7 @@ impl Cluster {
         self.change(|members, now| members.unreachable(id, now));
     }
 
-    /// Another broker takes over before this one stops. When this returns, the card in the storage says so.
+    /// Another broker takes over before this one stops. When this returns, the stored card announces it.
     async fn leave(&self) {
         self.change(|members, _| members.change_me(|card| card.is_leaving = true));
         if let Err(error) = self.store_card().await {
@@ -312,7 +312,7 @@ impl Cluster {
         }
     }
 
-    /// This broker presents these certificates, or soon will. When this returns, its card in the storage says so.
+    /// This broker presents these certificates, or soon will. When this returns, its stored card has them.
     pub async fn present(&self, certificates: Vec<Fingerprint>) {
         self.change(|members, _| members.change_me(|card| card.certificates = certificates));
         if let Err(error) = self.store_card().await {
@@ -332,7 +332,7 @@ impl Cluster {
         }
     }
 
-    /// Waits until this broker has seen what the others have stored.
+    /// Waits until this broker has read the objects of the others.
     pub async fn catch_up(&self) -> Result<(), StoreError> {
         let all = self.journals.iter().map(Followed::catch_up);
         all_of(try_join_all(all).await)
@@ -412,7 +412,7 @@ impl Cluster {
                 Ok(card) => tracing::warn!(broker = %id, found = %card.id, "the card of a broker is another's"),
                 Err(error) => tracing::warn!(broker = %id, %error, "the card of a broker can't be read"),
             },
-            // What is known of it grows old.
+            // Its last card gets old.
             Err(error) => {
                 tracing::debug!(broker = %id, %error, "can't read the card of a broker");
                 self.change(|_, _| {});
@@ -442,7 +442,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Looks from time to time for what others have stored, whether they say so or not.
+    /// Polls for objects of other brokers, whether these report them or not.
     async fn follow(self: Arc<Self>, journal: u32) {
         let followed = self.followed(journal);
         loop {
@@ -454,7 +454,7 @@ impl Cluster {
         }
     }
 
-    /// Acts as the owner of a journal from when this broker has seen what the one before it has stored.
+    /// Acts as the owner of a journal once this broker has read all objects of the previous owner.
     async fn take_over(self: Arc<Self>, journal: u32) {
         let followed = self.followed(journal);
         let mut brokers = self.brokers.subscribe();
@@ -503,7 +503,7 @@ impl Cluster {
         self.members.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes what is known of the members. Time alone changes it too.
+    /// Updates the view of the members, which also changes with time.
     fn change(&self, change: impl FnOnce(&mut Members, Duration)) {
         let now = self.epoch.elapsed();
         let mut members = self.members();

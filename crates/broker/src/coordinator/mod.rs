@@ -47,7 +47,7 @@ struct Shared {
 
 struct State {
     groups: Groups<usize>,
-    /// What is known of the groups in memory that the journals keep.
+    /// The stored state of the groups in memory.
     records: BTreeMap<Arc<str>, Record>,
     /// The journals whose groups with members are in memory, as of this version.
     scanned: BTreeMap<u32, u64>,
@@ -137,7 +137,7 @@ impl Shared {
         if is_recent { Ok(()) } else { Err(GroupError::Unconfirmed) }
     }
 
-    /// Carries out what the time changes, and waits until it may change something more.
+    /// Handles due events, and waits until the next may be due.
     async fn wait(&self) {
         let due_at = self.look_at_time();
         let due = async {
@@ -248,7 +248,7 @@ impl Broker {
         self.coordinator.shared.ask(self.journals.of(group), group, true, ask).await
     }
 
-    /// A member asks for its share; the leader sends those of all members. Returns once the leader has.
+    /// A member requests its share; the leader sends the shares of all members. Returns once the leader has.
     pub async fn sync_group(&self, group: &str, sync: &Membership, assignments: Vec<(Arc<str>, Bytes)>) -> Outcome {
         let ask = |groups: &mut Groups<usize>, ticket, now| groups.sync(group, ticket, sync, assignments, now);
         self.coordinator.shared.ask(self.journals.of(group), group, false, ask).await

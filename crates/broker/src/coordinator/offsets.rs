@@ -25,10 +25,10 @@ pub enum OffsetError {
     /// The rules of groups refuse it.
     #[error(transparent)]
     Group(#[from] GroupError),
-    /// There is no such topic or partition.
+    /// The topic or partition doesn't exist.
     #[error(transparent)]
     Topic(#[from] TopicError),
-    /// What is committed with the offset is too long.
+    /// The offset's metadata is too long.
     #[error("{bytes} bytes are committed with an offset, where {limit} can be; commit fewer")]
     Metadata {
         /// Their number.
@@ -57,19 +57,19 @@ pub struct Commit {
     pub topic: Arc<str>,
     /// The partition's number.
     pub partition: u64,
-    /// Offset of the next record that the group wants; negative if it is to have none.
+    /// Offset of the group's next record; negative for no offset.
     pub offset: i64,
-    /// What its consumer wants to find again with it.
+    /// Metadata that its consumer stores with it.
     pub metadata: Arc<[u8]>,
 }
 
 /// Offsets of one request that are committed at once.
 const COMMITS_AT_ONCE: usize = 1_024;
 
-/// Maximum size of what is committed with an offset in bytes.
+/// Maximum size of an offset's metadata in bytes.
 pub const OFFSET_METADATA_BYTES_MAX: usize = 4096;
 
-/// What a group has committed in a partition.
+/// A group's committed offset in a partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupOffset {
     /// The topic.
@@ -88,7 +88,7 @@ enum Committer<'a> {
     Member(&'a Membership),
     /// An administrator: possible while the group has no members.
     NoMember,
-    /// A producer that says nothing about a member: whether the group has members isn't checked.
+    /// A producer without a member: whether the group has members isn't checked.
     Producer,
 }
 
@@ -172,7 +172,7 @@ impl Broker {
     }
 
     /// Deletes a group's offset in a partition of a topic that no member wants. `wants` is whether a member of a
-    /// classic group does, by what it says about itself.
+    /// classic group does, by its metadata.
     pub async fn delete_unread_offset(
         &self,
         group: &Arc<str>,
@@ -193,7 +193,7 @@ impl Broker {
         .await
     }
 
-    /// Deletes a group: its offsets, and what is known of its members. It may have no members.
+    /// Deletes a group's offsets and members. It may have no members.
     pub async fn delete_group(&self, group: &Arc<str>) -> Result<(), OffsetError> {
         check_name(group)?;
         self.forget(group, None, |state, _, _| {
@@ -233,7 +233,7 @@ impl Broker {
         settled.await.unwrap_or(Err(GroupError::Moved))
     }
 
-    /// What a group has committed, and what open transactions may commit, at one moment.
+    /// A group's committed offsets, and those that open transactions may commit, at one moment.
     pub fn group_offsets(&self, group: &str) -> Vec<GroupOffset> {
         let journal = self.journals.one(group);
         let found: BTreeMap<PartitionId, (Option<Committed>, bool)> = journal.with_offsets(|offsets| {

@@ -203,7 +203,7 @@ fn committed(broker: &Broker) -> Vec<i64> {
     broker.committed_offsets(GROUP).into_iter().map(|(_, _, committed)| committed.offset).collect()
 }
 
-/// The broker sees what others have stored.
+/// The broker reads the objects of others.
 async fn catch_up(broker: &Broker) {
     broker.journals.all()[0].catch_up().await.unwrap();
 }
@@ -319,7 +319,7 @@ async fn of_two_coordinators_the_one_that_stores_first_is_right() {
     assert!([&one, &two].iter().all(|broker| broker.heartbeat(GROUP, &of(&next)) == Err(GroupError::UnknownMember)));
 }
 
-/// What is allowed while a group has no members is checked where it takes effect.
+/// The condition that a group has no members is checked where it takes effect.
 #[tokio::test(start_paused = true)]
 async fn a_group_gets_a_member_while_its_offsets_are_set_or_deleted() {
     let storage = Storage::new();
@@ -362,7 +362,7 @@ async fn an_offset_is_read_with_what_a_transaction_may_still_commit() {
     }
 }
 
-/// A member whose change can't be stored keeps what it has.
+/// A member whose change can't be stored keeps its partitions.
 #[tokio::test(start_paused = true)]
 async fn what_is_not_stored_has_not_happened() {
     let storage = Storage::new();

@@ -1,4 +1,4 @@
-//! What the journal's certain objects add up to: its topics, and where the records of each partition are.
+//! The state from a journal's confirmed objects: its topics, and the locations of each partition's records.
 //!
 //! The journal's task changes it. Handles of topics share its parts: a partition's index and end, a topic's settings
 //! and life.
@@ -52,7 +52,7 @@ pub(super) struct Catalog {
     /// The names of producers, by the ids that they have or had. Those that the rules have forgotten stay until a
     /// snapshot is taken.
     producers: HashMap<u64, Arc<str>>,
-    /// What is known of the members of groups.
+    /// The state of the members of groups.
     groups: Groups,
     /// How often members of groups have changed.
     groups_changes: u64,
@@ -145,7 +145,7 @@ impl JournalTopic {
     }
 }
 
-/// Parses what a journal stores of a topic's settings.
+/// Parses a topic's settings in a journal.
 fn parse(topic: &str, settings: &[u8]) -> Result<Settings, StoreError> {
     if settings.is_empty() { Ok(Settings::default()) } else { Settings::parse(topic, settings) }
 }
@@ -168,7 +168,7 @@ impl Extent {
     /// follows.
     fn push(&self, id: PartitionId, piece: &Piece, next_offset: u64, batches: &[(Batch, u64)]) -> u64 {
         let mut index = self.index_mut();
-        // With the piece: no reader sees its records without what they have to do with transactions.
+        // With the piece: no reader sees its records without their transactions.
         index.note_transactions(piece.first_offset, batches.iter().map(|(batch, _)| batch));
         let pushed = index.push_piece(piece, next_offset);
         // The rules have compared its offsets with the partition's end.
@@ -180,14 +180,14 @@ impl Extent {
         deleted
     }
 
-    /// Deletes the records below an offset. Returns the size of the pieces that have none left.
+    /// Deletes the records below an offset. Returns the size of the pieces without remaining records.
     fn trim(&self, first_offset: u64) -> u64 {
         let mut index = self.index_mut();
         index.trim(first_offset);
         index.delete_hidden()
     }
 
-    /// What a snapshot says takes the place of what was known. Returns the end before.
+    /// A snapshot replaces the state. Returns the previous end.
     fn restore(
         &self,
         id: PartitionId,
@@ -213,7 +213,7 @@ impl Catalog {
         Catalog { checks_pieces, together, ..Catalog::default() }
     }
 
-    /// What a snapshot says takes the place of what was known. Topics and partitions stay the same ones to their
+    /// A snapshot replaces the state. Topics and partitions stay the same ones to their
     /// handles.
     pub fn restore(&mut self, snapshot: &Snapshot) {
         let Snapshot { state, pieces } = snapshot;
@@ -293,17 +293,17 @@ impl Catalog {
         self.times.newest_us()
     }
 
-    /// What the broker's journals have in common.
+    /// The shared state of the broker's journals.
     pub fn together(&self) -> &Together {
         &self.together
     }
 
-    /// Whom commits are reported to.
+    /// The receiver of commits.
     pub fn subscriptions(&self) -> &Arc<Registry> {
         &self.together.subscriptions
     }
 
-    /// Whether a topic of this journal has had this id, and exists no more.
+    /// Whether a topic of this journal has had this id, and doesn't exist any more.
     pub fn was_deleted(&self, topic: u64) -> bool {
         topic < self.next_topic && !self.topics.contains_key(&topic)
     }
@@ -346,7 +346,7 @@ impl Catalog {
         self.changes += 1;
         self.next_topic = id + 1;
         let topic = JournalTopic::new(id, name, &self.together.subscriptions, partitions, settings, self.checks_pieces);
-        // What is stored decides. If a storage was damaged so that two topics have one id, the newer one has it.
+        // The stored state decides. If a storage was damaged so that two topics have one id, the newer one has it.
         self.by_topic_id.insert(topic.topic_id, id);
         let before = self.topics.insert(id, Arc::new(topic));
         assert!(before.is_none(), "topic {id} was created twice");

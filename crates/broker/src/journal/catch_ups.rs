@@ -1,22 +1,22 @@
-//! Callers that wait until this broker has seen everything that was stored when they asked.
+//! Callers that wait until this broker has read all objects that were stored before their request.
 //!
 //! They don't wait for the journal's end: where others store objects as fast as this broker reads them, it is never
-//! reached. An object that was missing after they asked is enough: what was stored before has lower numbers.
+//! reached. An object that was missing after the request is enough: objects stored before have lower numbers.
 
 use crate::journal::handle::JournalError;
 use std::collections::VecDeque;
 use tokio::sync::oneshot;
 
-/// Those that wait, in the order in which they asked.
+/// The waiting callers, in the order of their requests.
 #[derive(Default)]
 pub(super) struct CatchUps {
     waiting: VecDeque<CatchUp>,
-    /// Number of those that have asked so far.
+    /// Number of requests so far.
     asked: u64,
 }
 
 struct CatchUp {
-    /// Number of reads that had begun when it asked.
+    /// Number of reads that had begun before its request.
     after: u64,
     /// The lowest number that was missing since: it has caught up when that is read next.
     until: Option<u64>,
@@ -29,13 +29,13 @@ impl CatchUps {
         self.waiting.len()
     }
 
-    /// Adds one, after so many reads have begun.
+    /// Adds one, after this many reads have begun.
     pub fn ask(&mut self, after: u64, answer: oneshot::Sender<Result<(), JournalError>>) {
         self.waiting.push_back(CatchUp { after, until: None, answer });
         self.asked += 1;
     }
 
-    /// Number of those that have asked so far, whether they still wait or not.
+    /// Number of requests so far, whether they are still pending or not.
     pub fn asked(&self) -> u64 {
         self.asked
     }
@@ -49,7 +49,7 @@ impl CatchUps {
 
     /// The journal was read up to an object.
     pub fn reached(&mut self, next: u64) {
-        // Who asked earlier has a bound that is as low or lower.
+        // An earlier request has the same bound or a lower one.
         while let Some(CatchUp { until: Some(until), .. }) = self.waiting.front()
             && *until <= next
             && let Some(waiting) = self.waiting.pop_front()

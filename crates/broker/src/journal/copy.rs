@@ -20,7 +20,7 @@ use tokio::time::sleep;
 
 /// A merged object, and where its pieces are.
 pub(super) struct Copied {
-    /// Its index, then the batches: slices of what the store returned.
+    /// Its index, then the batches: slices of the store's response.
     pub parts: Vec<Bytes>,
     pub pieces: Arc<[MergedPiece]>,
 }
@@ -71,7 +71,7 @@ pub(super) async fn copy(store: &dyn JournalStore, merge: u64, id: Id, joined: &
     Ok(lay_out(merge, id, joined.iter().map(|joined| made(joined, &read)).collect()))
 }
 
-/// The batches of these pieces, one after the other.
+/// The batches of these pieces, in order.
 fn made(joined: &Joined, read: &BTreeMap<(PartitionId, u64), Read>) -> Made {
     let Joined { partition, pieces, next_offset } = joined;
     let Some(first) = pieces.first() else { unreachable!("a piece of {partition:?} that is made of nothing") };
@@ -127,7 +127,7 @@ pub(super) async fn read_source(
         let error = match read_copy(store, wanted).await {
             Ok(Ok(read)) => return Ok(read),
             Ok(Err(error)) => error,
-            // What a human has to mend must not stop the merges of everything else.
+            // Damage that needs an operator must not stop the merges of all other objects.
             Err(error) if error.is_gone || error.kind == Kind::TellHuman => {
                 return Err(CopyError::Unreadable { source, error });
             }

@@ -27,7 +27,7 @@ impl ProducerIds {
 }
 
 impl fmt::Debug for ProducerIds {
-    /// Without what the next ids follow from.
+    /// Without the state of the next ids.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("ProducerIds")
     }

@@ -1,4 +1,4 @@
-//! Reads of the objects that follow in a journal: one after the other as the rules ask for them, many at once where a
+//! Reads of the objects that follow in a journal: one by one as the rules request them, many at once where a
 //! broker has much to catch up with.
 
 use crate::journal::{Dated, JournalStore, StoredIndex};
@@ -36,21 +36,21 @@ pub(super) struct Reads {
     store: Arc<dyn JournalStore>,
     /// The number that the rules wait for.
     wanted: Option<u64>,
-    /// Whether the request for it began after the rules asked.
+    /// Whether the request for it began after the rules' request.
     is_fresh: bool,
     running: FuturesUnordered<BoxFuture<'static, Ended>>,
     numbers: BTreeSet<u64>,
     /// Objects that were read before they were wanted. An object never changes, so it is as good as read again. That an
     /// object is missing can change at any time, and is never kept.
     ahead: BTreeMap<u64, Dated<Option<StoredIndex>>>,
-    /// Whether nothing is read ahead until the rules ask for another object.
+    /// Whether nothing is read ahead until the rules request another object.
     is_alone: bool,
     /// From the object after the wanted one up to this number, exclusive, each is in `ahead` or being read.
     begun: u64,
     /// The lowest number above the wanted one that was missing: nothing is read ahead from there on. Of the objects in
     /// flight when a writer died, higher ones may exist; they are read when they are wanted.
     missing: u64,
-    /// All objects before this number are there, as another broker had said when an object was wanted.
+    /// All objects before this number exist, by the report of another broker when an object was requested.
     told: u64,
     /// Number of objects found in a row. As many are read at once: at most half of the requests find nothing.
     found: u64,
@@ -83,7 +83,7 @@ impl Reads {
         }
     }
 
-    /// Reads an object, and perhaps those after it. All before `told` are there, as another broker has said.
+    /// Reads an object, and perhaps those after it. All before `told` exist, by the report of another broker.
     pub fn want(&mut self, number: u64, told: u64) {
         assert_eq!(self.wanted, None, "object {number} is wanted while another is");
         (self.wanted, self.told) = (Some(number), told);
@@ -121,7 +121,7 @@ impl Reads {
         self.found.min(JOURNAL_READS_MAX).min(fit).max(1)
     }
 
-    /// Forgets what was read ahead: the journal is read from another place. Many objects may follow a snapshot.
+    /// Drops objects that were read ahead: the journal is read from another place. Many objects may follow a snapshot.
     pub fn forget(&mut self) {
         self.ahead.clear();
         (self.begun, self.missing, self.found) = (0, u64::MAX, JOURNAL_READS_FIRST);
@@ -173,7 +173,7 @@ impl Reads {
                 (result, _) => {
                     match result {
                         Ok(_) => self.missing = self.missing.min(number),
-                        // The store fails: it gets no more requests until the rules ask again.
+                        // The store fails: it gets no more requests until the rules request an object again.
                         Err(_) => self.is_alone = true,
                     }
                     self.begun = self.begun.min(number);

@@ -1,16 +1,16 @@
-//! What the journals of one broker have in common.
+//! The shared state of one broker's journals.
 
 use crate::subscriptions::Registry;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::Semaphore;
 
-/// One of a broker's journals: its number, and what all of them have in common.
+/// One of a broker's journals: its number, and their shared state.
 #[derive(Clone)]
 pub(crate) struct Together {
     /// The journal's number in its storage, from 0.
     pub number: u32,
-    /// Whom commits are reported to.
+    /// The receiver of commits.
     pub subscriptions: Arc<Registry>,
     /// How many topics and partitions they have: their memory is limited.
     pub counts: Arc<Counts>,

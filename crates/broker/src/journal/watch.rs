@@ -13,13 +13,13 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-/// Every so many checks of a broker that takes no snapshots, all objects are listed.
+/// A broker without snapshots lists all objects every this many checks.
 const CHECKS_PER_LISTING: u64 = 10;
 
 /// A snapshot that is stored if the storage is whole, and its bytes.
 type Pending = Option<(Taken, Bytes)>;
 
-/// What was noticed.
+/// A notice.
 pub(super) enum Noticed {
     /// The number that was missing is the journal's end.
     End,
@@ -39,7 +39,7 @@ pub(super) enum Noticed {
     NoSnapshot(Pending),
     /// The check before a snapshot failed, so the snapshot isn't stored.
     Unchecked,
-    /// The newest snapshot refers to what is there.
+    /// The newest snapshot refers to existing objects only.
     Referred,
     /// Acknowledged records are lost, as a running broker has found.
     Missing(StoreError),
@@ -99,7 +99,7 @@ impl Watch {
         self.is_due
     }
 
-    /// Whether it isn't known whether everything is there that the loaded snapshot refers to.
+    /// Whether it is unknown whether all objects of the loaded snapshot exist.
     pub fn is_comparing(&self) -> bool {
         self.referred.is_some()
     }
@@ -134,7 +134,7 @@ impl Watch {
         self.look = Some(Box::pin(replace(store, state, given_up)));
     }
 
-    /// Compares what is there with what a loaded snapshot refers to, until that succeeds.
+    /// Compares the existing objects with those of a loaded snapshot, until that succeeds.
     pub fn compare(&mut self, next: u64, sources: BTreeSet<Source>) {
         let (store, retry_after) = (self.store.clone(), self.limits.retry_after);
         self.referred = Some(Box::pin(async move {
@@ -187,7 +187,7 @@ impl Watch {
         self.check = Some(Box::pin(async move { (check(store, limits, known, lists).await, snapshot) }));
     }
 
-    /// What is noticed next. Cancel-safe.
+    /// The next notice. Cancel-safe.
     pub async fn next(&mut self) -> Noticed {
         tokio::select! {
             biased;

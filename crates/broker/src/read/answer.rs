@@ -1,4 +1,4 @@
-//! What a read is asked for, and what it returns.
+//! A read's request and result.
 
 use crate::Kind;
 use crate::index::Found;
@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::time::Duration;
 use thiserror::Error;
 
-/// What to read.
+/// The range and limits of a read.
 #[derive(Debug, Clone, Copy)]
 pub struct ReadRequest {
     /// Offset of the first record wanted.
@@ -38,10 +38,10 @@ pub enum View {
     Stored,
 }
 
-/// What was read: nothing if `pieces` is empty.
+/// The result of a read: empty if `pieces` is empty.
 #[derive(Debug)]
 pub struct ReadAnswer {
-    /// Who defines the bytes of the batches in `pieces`: a read ends where batches of another kind begin.
+    /// The format of the batches in `pieces`: a read ends where batches of another kind begin.
     pub kind: BatchKind,
     /// Offset of the first record in `pieces`. Lower than the requested one where that record is inside a compressed
     /// batch or one of Kafka's, which are returned whole.
@@ -108,7 +108,7 @@ pub enum ReadError {
         first_offset: u64,
         /// The offset after them.
         next_offset: u64,
-        /// What is missing.
+        /// The missing records.
         why: String,
     },
     /// The store failed.
@@ -117,7 +117,7 @@ pub enum ReadError {
 }
 
 impl ReadError {
-    /// What a caller can do.
+    /// How a caller can handle it.
     pub fn kind(&self) -> Kind {
         match self {
             ReadError::Deleted { .. } | ReadError::TopicDeleted { .. } => Kind::FixRequest,

@@ -1,4 +1,4 @@
-//! Cuts records out of a stored batch, and reads no more of it for that than it must.
+//! Slices records of a stored batch, and reads as little of it as possible.
 
 use super::remembered::TopicChecksums;
 use crate::limits::{CUT_CHECKSUMS_DATA_MIN, SENDFILE_BYTES_MIN};

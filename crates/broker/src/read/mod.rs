@@ -47,7 +47,7 @@ impl Partition {
         let gather_until = Instant::now() + READ_GATHER_MAX;
         let (kind, first_offset, end_offset) = (BatchKind::Rawline, request.offset, request.offset);
         let mut answer = ReadAnswer { kind, first_offset, end_offset, next_offset: 0, pieces: Vec::new() };
-        // Before anything is read: what is stable now stays so, and aborted or not.
+        // Before the read: the stable end now stays valid, and so do aborted ranges.
         let end_offset = match view {
             View::Stored => u64::MAX,
             View::Stable | View::Committed => self.index().stable_offset(),
@@ -165,7 +165,7 @@ impl Partition {
         if offset < first_offset { ReadError::Deleted { offset, first_offset } } else { error }
     }
 
-    /// Waits until the record at `offset` is there, `wait` has passed, or the topic is deleted.
+    /// Waits until the record at `offset` is stored, `wait` has passed, or the topic is deleted.
     pub async fn wait(&self, offset: u64, wait: Duration) {
         self.wait_as(offset, wait, View::Committed).await;
     }
@@ -191,7 +191,7 @@ impl Partition {
                 }
             }
         };
-        // In each case the caller looks at what is there.
+        // In each case the caller returns whatever is available.
         tokio::select! {
             _ = tokio::time::timeout(wait, arrived) => {}
             () = self.topic.life.ended() => {}
@@ -205,7 +205,7 @@ impl Partition {
         open.is_none_or(|transactions| transactions.stable_offset(index.offsets()) > offset)
     }
 
-    /// Adds what the answer still wants from one object. On an error it has added nothing.
+    /// Adds the records that the response still needs from one object. On an error it has added nothing.
     async fn read_object(
         &self,
         found: &Found,

@@ -5,7 +5,7 @@ use rawline_batch::PrefixChecksums;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What an entry takes in memory besides the checksums themselves: its place in a table that is at worst half empty,
+/// The memory of an entry in addition to the checksums: its place in a table that is at worst half empty,
 /// and the counts of an `Arc`.
 const ENTRY_BYTES: usize = 2 * size_of::<(Key, Arc<PrefixChecksums>)>() + 2 * size_of::<usize>();
 

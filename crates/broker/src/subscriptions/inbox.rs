@@ -1,4 +1,4 @@
-//! What commits have reported to a subscription since it looked last.
+//! Commits reported to a subscription since its last look.
 
 use super::subject::Subject;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ pub(super) struct Inbox {
     arrived: Notify,
 }
 
-/// What has happened.
+/// The events so far.
 #[derive(Default)]
 pub(super) struct News {
     /// Partitions with new records, and the offset of the first.
@@ -62,12 +62,12 @@ impl Inbox {
         });
     }
 
-    /// Returns what has happened, and forgets it.
+    /// Returns the events so far, and clears them.
     pub fn take(&self) -> News {
         std::mem::take(&mut *self.news.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Waits until something has happened. May be dropped while it waits.
+    /// Waits until something has happened. Cancel-safe.
     pub async fn arrived(&self) {
         while self.news.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
             self.arrived.notified().await;

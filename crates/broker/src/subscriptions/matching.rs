@@ -10,7 +10,7 @@ use hashbrown::hash_table::Entry;
 use smallvec::SmallVec;
 use std::hash::{BuildHasher, RandomState};
 
-/// Numbers of subscriptions by what they match.
+/// Numbers of subscriptions by the names and prefixes that they match.
 pub struct Matching {
     seeds: Seeds,
     /// Lengths that prefixes have, ascending.
@@ -19,7 +19,7 @@ pub struct Matching {
     filter: Filter,
 }
 
-/// What the subscriptions to one name or prefix match.
+/// The subscriptions to one name or prefix.
 struct Matched {
     /// Of the name or prefix, which isn't kept: one in 2^64 others has the same.
     hash: u64,
@@ -33,7 +33,7 @@ struct Length {
     count: usize,
 }
 
-/// What a topic's name matches.
+/// The subscriptions that match a topic's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Name,

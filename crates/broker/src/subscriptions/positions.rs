@@ -4,7 +4,7 @@ use super::inbox::Key;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
-/// What happens to a subscriber whose lag is too large.
+/// The action for a subscriber whose lag is too large.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Slow {
     /// Its subscription ends.
@@ -13,7 +13,7 @@ pub enum Slow {
     Skip,
 }
 
-/// What a partition's turn is used for.
+/// The use of a partition's turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
     /// The records from this offset on are delivered. Some before it were skipped.

@@ -26,7 +26,7 @@ struct Table {
     inboxes: Slab<Arc<Inbox>>,
 }
 
-/// What a subscription matches.
+/// The names and prefixes of a subscription.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
     /// Topics by their whole names.
@@ -66,7 +66,7 @@ impl Registry {
         Registered { registry: self.clone(), wanted, number, inbox }
     }
 
-    /// Whether there is no subscription.
+    /// Whether it has no subscription.
     pub(super) fn is_empty(&self) -> bool {
         self.count.load(Ordering::Relaxed) == 0
     }

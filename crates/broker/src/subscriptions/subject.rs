@@ -1,4 +1,4 @@
-//! A topic as its subscriptions know it: what its commits report to them.
+//! A topic as its subscriptions see it: the receiver of its commits.
 
 use super::inbox::Inbox;
 use super::registry::Registry;

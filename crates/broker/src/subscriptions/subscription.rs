@@ -1,4 +1,4 @@
-//! One subscription: what its subscriber gets next.
+//! One subscription: its next delivery.
 
 use super::inbox::{Inbox, Key};
 use super::positions::{Positions, Slow, Turn};
@@ -12,7 +12,7 @@ use rawline_journal::CLOCK_BACK_US;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-/// What is subscribed to, and from where on.
+/// The topics of a subscription, and its start.
 #[derive(Debug, Clone)]
 pub struct Subscribe {
     /// Topics that exist.
@@ -26,7 +26,7 @@ pub struct Subscribe {
     pub after_us: Option<u64>,
     /// Where to begin in some partitions instead, by their topics' names and their numbers.
     pub positions: BTreeMap<(String, u32), Position>,
-    /// What happens when the subscriber is too slow.
+    /// The action when the subscriber is too slow.
     pub slow: Slow,
     /// Maximum lag in a partition: records from the subscriber's position to the end.
     pub lag_max: Option<u64>,
@@ -36,7 +36,7 @@ pub struct Subscribe {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
     /// The [`Introduction`] of the topic to which this applies. If another one has its name, all of that one's records
-    /// are delivered. Without it, this applies to any topic that has so many records.
+    /// are delivered. Without it, this applies to any topic that has this many records.
     pub topic: Option<u32>,
     /// Offset of the next record.
     pub next_offset: u64,
@@ -45,7 +45,7 @@ pub struct Position {
 /// A short form of a topic's id: topics that have the same name one after the other differ in it.
 pub type Introduction = u32;
 
-/// What comes next.
+/// The next delivery.
 #[derive(Debug)]
 pub enum Event {
     /// A partition has records. The caller reads them, and reports that with [`Subscription::delivered`].
@@ -183,7 +183,7 @@ impl Broker {
 }
 
 impl Subscription {
-    /// What comes next. May be dropped while it waits.
+    /// The next delivery. Cancel-safe.
     pub async fn next(&mut self, broker: &Broker) -> Result<Event, ReadError> {
         loop {
             self.take_news();
@@ -213,7 +213,7 @@ impl Subscription {
         self.positions.turn().is_none() && self.deleted.is_empty() && !self.must_look
     }
 
-    /// The records of a turn up to `next_offset` are delivered, where `end_offset` is the end of what can be read.
+    /// The records of a turn up to `next_offset` are delivered, where `end_offset` is the end of the readable records.
     pub fn delivered(&mut self, records: &Records, next_offset: u64, end_offset: u64) {
         self.positions.delivered(records.key, next_offset, end_offset);
     }

@@ -58,7 +58,7 @@ impl Watch {
         std::mem::take(&mut *self.noted.keys())
     }
 
-    /// Waits until a partition has changed. May be dropped while it waits.
+    /// Waits until a partition has changed. Cancel-safe.
     pub async fn changed(&self) {
         while self.noted.keys().is_empty() {
             self.noted.arrived.notified().await;

@@ -2,7 +2,7 @@
 //! while. Offsets stay.
 //!
 //! As in Kafka, a pass notes the newest offset of each key in the part that is not compacted yet, as far as there is
-//! memory for its keys, and then rewrites everything up to there. What is rewritten takes the place of its sources by a
+//! memory for its keys, and then rewrites everything up to there. The result replaces its sources by a
 //! merge, so no reader sees half of it. The pieces are rewritten in order: whatever a tombstone deletes is gone before
 //! the tombstone is marked with the time from which on it may be removed too. The newest piece stays as it is, and
 //! with it the partition's last record.
@@ -185,7 +185,7 @@ impl Merger {
         Ok((keys, noted_to))
     }
 
-    /// Rewrites the groups below the end of what is compacted.
+    /// Rewrites the groups below the end of the compacted part.
     async fn remove(
         &mut self,
         partition: PartitionId,
@@ -218,7 +218,7 @@ impl Merger {
         if made.is_empty() { Ok(()) } else { self.replace(partition, &sources, made).await }
     }
 
-    /// Puts what was made in the place of its sources, in one merge.
+    /// Replaces the sources by the result, in one merge.
     async fn replace(
         &mut self,
         partition: PartitionId,

@@ -37,7 +37,7 @@ pub(super) enum RewriteError {
 pub(super) struct Removal {
     /// The newest records of all keys in the part of the partition that is compacted now.
     pub keys: Keys,
-    /// Where this part ends. Records from here on stay, and tombstones may be newer than what they delete.
+    /// Where this part ends. Records from here on stay, and tombstones may be newer than the records that they delete.
     pub end_offset: u64,
     /// Now, in milliseconds since the Unix epoch.
     pub now_ms: i64,
@@ -47,7 +47,7 @@ pub(super) struct Removal {
     pub aborted: Arc<AbortedRecords>,
 }
 
-/// What becomes of a record.
+/// The result for a record.
 #[derive(Debug, PartialEq, Eq)]
 enum Fate {
     Removed,
@@ -114,7 +114,7 @@ pub(super) fn note_keys(
     Ok(noted_to)
 }
 
-/// A group without what is removed; `None` if it stays as it is.
+/// A group without the removed records; `None` if it is unchanged.
 pub(super) fn rewrite(group: &Group, removal: &Removal) -> Result<Option<Made>, RewriteError> {
     if !changes(group, removal)? {
         return Ok(None);
@@ -322,7 +322,7 @@ impl Writer {
         self.built_to = self.next_offset;
     }
 
-    /// Adds a batch as it is.
+    /// Adds a batch unchanged.
     fn copy(&mut self, first_offset: u64, batch: Batch, bytes: Bytes) -> Result<(), RewriteError> {
         self.begin(self.codec, None)?;
         self.leave_out(first_offset, 0);

@@ -79,7 +79,7 @@ impl CopyName {
 /// Why an object isn't available.
 #[derive(Debug, Clone, Error)]
 pub(crate) enum CacheError {
-    /// What was fetched, twice, is not the requested object.
+    /// The fetched bytes, two times, were not the requested object.
     #[error(transparent)]
     Damaged(#[from] ObjectError),
     /// Fetching it failed.
@@ -102,7 +102,7 @@ impl Sink {
     }
 }
 
-/// What a flight ends with: the whole object, or `None` where the caller has to look again.
+/// The result of a flight: the whole object, or `None` where the caller has to look again.
 type Landed = Result<Option<Bytes>, CacheError>;
 
 struct Inner {
@@ -112,7 +112,7 @@ struct Inner {
     state: Mutex<State>,
     /// Bytes of memory for objects that can't be written to disk.
     memory: Arc<Semaphore>,
-    /// Whether the log says that copies can't be written, and none has been written since.
+    /// Whether the failure to write copies is logged, and no copy was written since.
     logged_failing: AtomicBool,
     _lock: DirLock,
 }

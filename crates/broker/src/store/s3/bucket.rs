@@ -88,7 +88,7 @@ impl Bucket {
         }
     }
 
-    /// The first bytes of an object, fewer if it has fewer; `None` if there is no such object.
+    /// The first bytes of an object, fewer if it has fewer; `None` if it doesn't exist.
     pub(super) async fn front(&self, path: &Path, bytes: u64) -> Result<Option<Bytes>, StoreError> {
         let range = Some(GetRange::Bounded(0..bytes));
         self.get(path, GetOptions { range, ..GetOptions::default() }).await
@@ -131,7 +131,7 @@ impl Bucket {
         Ok(Dated { found, date: date.ok_or_else(no_date)? })
     }
 
-    /// An object's bytes; `None` if there is no such object.
+    /// An object's bytes; `None` if it doesn't exist.
     async fn get(&self, path: &Path, options: GetOptions) -> Result<Option<Bytes>, StoreError> {
         let get = || async { self.store.get_opts(path, options.clone()).await?.bytes().await };
         let mut tries = self.tries();

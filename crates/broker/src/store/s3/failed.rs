@@ -30,7 +30,7 @@ pub(super) enum Failed {
     TimedOut,
 }
 
-/// What is known of a failed request.
+/// The details of a failed request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Reply {
     /// For the log.
@@ -48,7 +48,7 @@ impl Reply {
         Reply { text: text.into(), ..Reply::default() }
     }
 
-    /// What an error of `object_store` says.
+    /// The details of an `object_store` error.
     pub(super) fn of(error: &object_store::Error) -> Reply {
         use object_store::Error as E;
         let text = error_chain(error);

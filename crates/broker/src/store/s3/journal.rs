@@ -144,7 +144,7 @@ impl S3Journal {
         }
     }
 
-    /// Lists the journal objects from a number on. Where keys come in order, what follows them isn't listed.
+    /// Lists the journal objects from a number on. Where keys come in order, later keys aren't listed.
     async fn list_objects_from(&self, number: u64) -> Result<Listing, StoreError> {
         let (folder, before) =
             (self.path(format_args!(""))?, self.object_path(Source::Journal(number.saturating_sub(1)))?);

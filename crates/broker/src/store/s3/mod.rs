@@ -51,7 +51,7 @@ const DELETES_MAX: usize = 1000;
 pub struct S3Config {
     /// The bucket, and the prefix of every key.
     pub address: Address,
-    /// Local copies of what is in the bucket.
+    /// Local copies of objects in the bucket.
     pub cache: Cache,
     /// How long one request may make no progress. A PUT may take a second more for each MiB.
     pub request_timeout: Duration,

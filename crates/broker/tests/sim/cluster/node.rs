@@ -104,7 +104,7 @@ impl Node {
         cluster.exchange(&wire).await;
     }
 
-    /// Hands over, answers what has arrived, and ends.
+    /// Hands over, answers the received requests, and ends.
     pub async fn stop(self: Arc<Self>) {
         let Some(world) = self.world.upgrade() else { return };
         let brokers = self.cluster.brokers();

@@ -5,11 +5,11 @@
 //! DIR/journal/00000000000000000001.idx             where they are, once the segment is full or of an earlier run
 //! DIR/journal/merged/00000000000000000001.seg      a merged object
 //! DIR/journal/snapshots/00000000000000001001.rws   the state before this object
-//! DIR/journal/reserve                              room for what makes room on a full disk
+//! DIR/journal/reserve                              reserved blocks for changes that free space on a full disk
 //! ```
 //!
 //! The directory has one owner, which holds its lock, so dates mean nothing here: no other writer can have been paused,
-//! and what a snapshot doesn't need can be deleted at once. `docs/storage.md` has the argument.
+//! and objects that a snapshot doesn't need can be deleted at once. `docs/storage.md` has the argument.
 
 mod ahead;
 mod changed;
@@ -70,7 +70,7 @@ struct Inner {
     dir: PathBuf,
     /// The directory's own number: another one may get its name.
     inode: u64,
-    /// The file that says how the directory is laid out; none in tests of the journal alone.
+    /// The file `storage.json`; none in tests of the journal alone.
     storage: Option<PathBuf>,
     /// Number of the newest snapshot; 0 without one.
     snapshot: AtomicU64,
@@ -78,7 +78,7 @@ struct Inner {
     snapshots_dir: PathBuf,
     options: Options,
     files: Arc<OpenFiles>,
-    /// Room for what makes room on a full disk.
+    /// The reserve for changes that free space on a full disk.
     reserve: Reserve,
     /// Whether zeros are written ahead of the objects.
     fills: bool,
@@ -121,7 +121,7 @@ impl DiskJournal {
         for dir in [&dir, &merged_dir, &snapshots_dir] {
             create_dir(dir, options.durability)?;
             files::delete_drafts(&**files.device(), dir)?;
-            // A run that was killed may not have synced the last names. What they make superfluous is deleted soon.
+            // A run that was killed may not have synced the last names. Superfluous files are deleted soon.
             sync_dir(&**files.device(), dir)?;
         }
         let newest_snapshot = files::newest_snapshot(&snapshots_dir)?;
@@ -220,7 +220,7 @@ fn broke_off() -> StoreError {
     )
 }
 
-/// Acquires a lock. One that a panicking thread held ends the commits: what that thread had done is unknown.
+/// Acquires a lock. One that a panicking thread held ends the commits: the state of its work is unknown.
 fn lock<'a, T>(mutex: &'a Mutex<T>, failed: &OnceLock<StoreError>) -> MutexGuard<'a, T> {
     mutex.lock().unwrap_or_else(|poisoned| {
         failed.get_or_init(|| {
@@ -240,7 +240,7 @@ impl JournalStore for DiskJournal {
             // As much as it takes to be worth a sync.
             concurrent_bytes: settings.limits.object_bytes / 2,
             retry_after: Duration::from_millis(100),
-            // What was not written certainly isn't stored: its number can be settled at once.
+            // An object that was not written certainly isn't stored: an empty object can take its number at once.
             give_up_after: Duration::ZERO,
             wait_max: DISK_WAIT_MAX,
             deletion_delay: 0,

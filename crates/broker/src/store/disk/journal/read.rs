@@ -123,7 +123,7 @@ impl Inner {
         Some(index.map(Some).map_err(|error| damaged(source, &error)))
     }
 
-    /// The index of an object, from the disk if need be; `None` if there is no such object. Blocks.
+    /// The index of an object, from the disk if need be; `None` if it doesn't exist. Blocks.
     pub(super) fn fetch_index(&self, source: Source) -> Result<Option<Index>, StoreError> {
         let Some((stored, object)) = self.find(source) else { return Ok(None) };
         let begin = object.start as usize;
@@ -140,7 +140,7 @@ impl Inner {
 
 /// The bytes `range` of its file, which belong to the object of this piece, if they are in memory.
 fn resident(stored: &Stored, place: &Place, range: &Range<usize>) -> Option<Bytes> {
-    // What is read next of a long piece isn't near.
+    // The next read of a long piece isn't near.
     let is_copied = range.len() < SENDFILE_BYTES_MIN && u64::from(place.bytes) >= COPIED_OBJECT_BYTES_MIN;
     stored.segment.resident(range.clone(), is_copied)
 }

@@ -22,7 +22,7 @@ thread_local! {
     pub(super) static TAKES_TORN: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
-/// What a segment holds.
+/// The contents of a segment.
 #[derive(Debug, Default)]
 pub(super) struct Walked {
     /// Its whole objects.
@@ -31,7 +31,7 @@ pub(super) struct Walked {
     pub end: u64,
     /// The writer's random number, if it has an object.
     pub run: Option<u64>,
-    /// What is after the end, if not zeros only.
+    /// The bytes after the end, if they aren't only zeros.
     pub torn: Option<Torn>,
     /// The length of the segment that its frames show to have been synced. 0 where commits are not synced.
     pub synced: u64,
@@ -131,8 +131,8 @@ pub(super) fn walk(file: &File, first_number: u64, is_synced: impl FnOnce(Option
 }
 
 impl Walked {
-    /// Leaves out what was not whole on the disk when it was lost: batches of an object that nothing shows to have been
-    /// synced may be missing, although its index is there.
+    /// Leaves out objects that were incomplete on the disk when they were lost: batches of an object that isn't known
+    /// to have been synced may be missing, although its index is there.
     fn drop_torn(&mut self, pages: &mut Pages<'_>) -> io::Result<()> {
         let first = self.entries.partition_point(|entry| entry.range().end <= self.synced);
         for (at, entry) in self.entries.iter().enumerate().skip(first) {
@@ -149,7 +149,7 @@ impl Walked {
     }
 }
 
-/// The frame at `position`, if a whole index of the object with this number follows it. Otherwise what is wrong.
+/// The frame at `position`, if a whole index of the object with this number follows it. Otherwise the error.
 fn next(pages: &mut Pages<'_>, position: u64, number: u64, run: Option<u64>) -> io::Result<Result<Frame, String>> {
     let bytes = pages.get(position, position + FRAME_BYTES)?;
     let Some(frame) = Frame::parse(bytes, position) else { return Ok(Err("no frame begins there".to_owned())) };
@@ -180,7 +180,7 @@ fn verify(object: &[u8]) -> Result<(), ObjectError> {
     verify_object(&Index::parse(object)?, object)
 }
 
-/// What follows the last object that the walk has found.
+/// The bytes after the last object of the walk.
 struct Rest {
     is_zero: bool,
     /// The length of the segment that frames in it show to have been synced.
@@ -225,7 +225,7 @@ impl Pages<'_> {
     /// Looks for frames of this run from `position` on.
     fn search(&mut self, position: u64, run: Option<u64>) -> io::Result<Rest> {
         let mut rest = Rest { is_zero: true, synced: 0 };
-        // A segment is as long as it can get; what was never written is a hole.
+        // A segment is as long as it can get; unwritten parts are holes.
         for data in data_ranges(self.file, self.length as usize) {
             let mut start = position.max(data.start as u64 / ALIGNMENT * ALIGNMENT);
             while start < data.end as u64 {

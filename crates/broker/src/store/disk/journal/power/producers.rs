@@ -1,4 +1,4 @@
-//! Producers: some number what they append, and send it again until they know that it is stored.
+//! Producers: some number their appends, and retry them until they know that they are stored.
 
 use super::disk::Disk;
 use super::history::{History, Text, Violation};
@@ -15,7 +15,7 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-/// What the producers of a world share.
+/// The shared state of a world's producers.
 #[derive(Clone)]
 pub struct World {
     pub disk: Arc<Disk>,
@@ -43,7 +43,7 @@ impl World {
             tokio::spawn(async move {
                 let topic = world.create().await;
                 let partition = PartitionId { topic, number: at };
-                // Sequences go back when what was acknowledged is lost.
+                // Sequences go back when acknowledged records are lost.
                 if number.is_multiple_of(2) && !may_lose {
                     world.append_once(number, partition).await;
                 } else {
@@ -116,7 +116,7 @@ impl World {
         true
     }
 
-    /// Appends one record after the other, none of them twice.
+    /// Appends records one by one, without retries.
     async fn append_plainly(self, name: usize, partition: PartitionId) {
         for n in 0.. {
             if self.has_ended() {
@@ -130,7 +130,7 @@ impl World {
                 Ok(appended) => drop(self.acknowledged(&texts, partition, appended)),
                 Err(error) if self.disk.is_dead() => drop(error),
                 Err(JournalError::NotStored) => self.deny(&texts),
-                // Its message says that nothing is stored.
+                // Its message guarantees that nothing is stored.
                 Err(JournalError::Store(error)) if error.kind == Kind::Wait => self.deny(&texts),
                 Err(JournalError::Rejected(Rejected::Partition(_))) if self.history.lock().unwrap().may_lose => {
                     // So is the topic.

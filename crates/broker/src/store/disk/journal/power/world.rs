@@ -32,7 +32,7 @@ impl Clock for Wrong {
     }
 }
 
-/// What happened in a world.
+/// The history of a world.
 pub struct Told {
     pub violations: Vec<Violation>,
     pub trace: Vec<String>,
@@ -42,7 +42,7 @@ pub struct Told {
 /// Runs the world of a seed.
 pub fn run(seed: u64, lie: Option<Lie>) -> Told {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-    // Files in memory, where the system has them: what is durable is decided here.
+    // Files in memory, if the system has such: durability is simulated here.
     let memory = Path::new("/dev/shm");
     let root = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap();
     walk::TAKES_TORN.set(lie == Some(Lie::TakeTorn));
@@ -227,7 +227,7 @@ impl World {
         let at = self.disk.random(|random| random.usize(0..frames.len().max(1)));
         let name = newest.file_name().unwrap();
         self.disk.note(|| format!("{name:?} is cut before its object {at} of {}", frames.len()));
-        // By way of the simulated disk, which knows what is on it.
+        // Through the simulated disk, which knows its contents.
         let device = self.disk.begin(Faults::default(), None);
         match frames.get(at) {
             Some(frame) if at > 0 => {
@@ -269,7 +269,7 @@ impl World {
         let _ = task.await;
     }
 
-    /// Compares what the broker has with what was known. `is_sound`: the disk works.
+    /// Compares the broker's records with the known ones. `is_sound`: the disk works.
     async fn check(&self, life: &Life, is_sound: bool) {
         let ready = life.journal.ready().await;
         if self.disk.is_dead() {
