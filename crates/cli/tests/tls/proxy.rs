@@ -105,10 +105,13 @@ fn a_certificate_that_is_not_trusted_is_refused_at_once() {
     }
 }
 
-/// Run by the next test, with the proxy's address and the certificates to trust.
+/// Run by the next test, with the proxy's address and the certificates to trust. The clock stands still, so no response
+/// is slow, however busy the machine is: paused time advances only while no blocking work runs.
 #[ignore = "needs a broker"]
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn child_appends_together() {
+    let (stopped, is_stopped) = std::sync::mpsc::channel::<()>();
+    let _clock = tokio::task::spawn_blocking(move || is_stopped.recv());
     let client = Client::new(ClientConfig::new(std::env::var(CHILDS_BROKER).unwrap())).unwrap();
     let tasks = (0..60).map(|number: u64| {
         let client = client.clone();
@@ -116,12 +119,11 @@ async fn child_appends_together() {
             client.append_records("t", &[8], number.to_le_bytes().to_vec().into()).await.unwrap().first_offset
         })
     });
-    let mut offsets = Vec::new();
-    for task in tasks.collect::<Vec<_>>() {
-        offsets.push(task.await.unwrap());
+    // In the order of the calls.
+    for (number, task) in (0..).zip(tasks.collect::<Vec<_>>()) {
+        assert_eq!(task.await.unwrap(), number);
     }
-    offsets.sort_unstable();
-    assert!(offsets.iter().copied().eq(0..60), "{offsets:?}");
+    drop(stopped);
 }
 
 const CHILDS_BROKER: &str = "TEST_BROKER";
@@ -137,7 +139,5 @@ fn small_appends_share_a_tls_connection() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"), "{output:?}");
 
-    // One, unless a response takes long: those that wait go to another connection then.
-    let opened = proxy.opened.load(Relaxed);
-    assert!((1..10).contains(&opened), "{opened} connections for 60 appends");
+    assert_eq!(proxy.opened.load(Relaxed), 1);
 }

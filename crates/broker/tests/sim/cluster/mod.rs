@@ -13,6 +13,7 @@ mod network;
 mod node;
 mod plot;
 mod seen;
+mod shares;
 mod world;
 
 use crate::store::Lie;
