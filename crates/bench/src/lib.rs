@@ -31,6 +31,7 @@ mod write;
 
 pub use error::BenchError;
 
+use futures_util::future::LocalBoxFuture;
 use rawline_broker::{Clock, SystemClock};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -67,8 +68,13 @@ enum Command {
     Memory(memory::Args),
 }
 
-/// Runs the benchmark. When it is interrupted, the local broker is stopped and its directory removed.
-pub async fn run(args: Args) -> Result<(), BenchError> {
+/// Runs the benchmark. When it is interrupted, the local broker is stopped and its directory removed. Boxed, so that
+/// the code of all benchmarks is compiled in this crate.
+pub fn run(args: Args) -> LocalBoxFuture<'static, Result<(), BenchError>> {
+    Box::pin(run_until_interrupted(args))
+}
+
+async fn run_until_interrupted(args: Args) -> Result<(), BenchError> {
     // A signal must not end the process by itself: that would leave the broker and its directory.
     let listen = |kind| signal(kind).map_err(|error| BenchError::Failed(format!("can't handle signals: {error}")));
     let (mut interrupt, mut terminate) = (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);

@@ -17,7 +17,7 @@ use crate::store::{Mappings, Store};
 use crate::store_error::StoreError;
 use crate::subscriptions::Registry;
 use crate::topic::{Topic, TopicError, check_name, check_new_name};
-use futures_util::future::try_join_all;
+use futures_util::future::{BoxFuture, try_join_all};
 use rawline_groups::CONSUMER_SESSION;
 use rawline_journal::{Limits, TopicId};
 use serde_json::{Map, Value};
@@ -141,8 +141,17 @@ pub struct Broker {
 }
 
 impl Broker {
-    /// Opens the store's journals, and waits until everything is known that was stored.
-    pub async fn open(store: Arc<dyn Store>, clock: Arc<dyn Clock>, config: Config) -> Result<Broker, StoreError> {
+    /// Opens the store's journals, and waits until everything is known that was stored. Boxed, so that the code of a
+    /// start is compiled in this crate only.
+    pub fn open(
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        config: Config,
+    ) -> BoxFuture<'static, Result<Broker, StoreError>> {
+        Box::pin(Broker::recover(store, clock, config))
+    }
+
+    async fn recover(store: Arc<dyn Store>, clock: Arc<dyn Clock>, config: Config) -> Result<Broker, StoreError> {
         let (tasks, tasks_ended) = mpsc::channel(1);
         let clock = Arc::new(StorageClock::new(clock));
         let shared = Arc::new(Shared {

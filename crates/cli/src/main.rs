@@ -7,7 +7,10 @@ mod environment;
 mod machine;
 
 use clap::{Parser, Subcommand};
-use commands::{brokers, consume, cost, full, group, keys, produce, serve, subscribe, topic, topics, value};
+use commands::{
+    CommandError, brokers, consume, cost, full, group, keys, produce, serve, subscribe, topic, topics, value,
+};
+use futures_util::future::LocalBoxFuture;
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
@@ -67,22 +70,22 @@ fn main() -> ExitCode {
             return ExitCode::from(1);
         }
     };
-    let done = runtime.block_on(async {
-        match cli.command {
-            Command::Serve(args) => serve::run(args).await,
-            Command::Produce(args) => produce::run(args).await,
-            Command::Consume(args) => consume::run(args).await,
-            Command::Subscribe(args) => subscribe::run(args).await,
-            Command::Topics(args) => topics::run(args).await,
-            Command::Topic(args) => topic::run(args).await,
-            Command::Brokers(args) => brokers::run(args).await,
-            Command::Group(args) => group::run(args).await,
-            Command::Key(args) => keys::run(args),
-            Command::Cost(args) => cost::run(args).await,
-            Command::Value(args) => value::run(args).await,
-            Command::Full(command) => command.run().await,
-        }
-    });
+    // Boxed: as one future, all commands would be compiled several times.
+    let command: LocalBoxFuture<'_, Result<(), CommandError>> = match cli.command {
+        Command::Serve(args) => Box::pin(serve::run(args)),
+        Command::Produce(args) => Box::pin(produce::run(args)),
+        Command::Consume(args) => Box::pin(consume::run(args)),
+        Command::Subscribe(args) => Box::pin(subscribe::run(args)),
+        Command::Topics(args) => Box::pin(topics::run(args)),
+        Command::Topic(args) => Box::pin(topic::run(args)),
+        Command::Brokers(args) => Box::pin(brokers::run(args)),
+        Command::Group(args) => Box::pin(group::run(args)),
+        Command::Key(args) => Box::pin(async { keys::run(args) }),
+        Command::Cost(args) => Box::pin(cost::run(args)),
+        Command::Value(args) => Box::pin(value::run(args)),
+        Command::Full(command) => Box::pin(command.run()),
+    };
+    let done = runtime.block_on(command);
     // A pending read of stdin must not keep the process alive.
     runtime.shutdown_background();
     match done {

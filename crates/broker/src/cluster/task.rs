@@ -12,7 +12,7 @@ use crate::limits::{
 };
 use crate::store_error::{Setting, StoreError};
 use crate::tasks;
-use futures_util::future::{join_all, select_all, try_join_all};
+use futures_util::future::{BoxFuture, join_all, select_all, try_join_all};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -91,12 +91,16 @@ impl Followed {
 }
 
 impl Cluster {
-    /// Finds the other brokers, and makes this one known to them.
-    pub(crate) async fn join(
+    /// Finds the other brokers, and makes this one known to them. Boxed, because the caller is generic.
+    pub(crate) fn join(
         store: Arc<dyn MemberStore>,
         journals: Journals,
         card: Card,
-    ) -> Result<Arc<Cluster>, StoreError> {
+    ) -> BoxFuture<'static, Result<Arc<Cluster>, StoreError>> {
+        Box::pin(Cluster::meet(store, journals, card))
+    }
+
+    async fn meet(store: Arc<dyn MemberStore>, journals: Journals, card: Card) -> Result<Arc<Cluster>, StoreError> {
         let is_read_only = card.is_read_only;
         let followed = |journal: &Journal| Followed {
             journal: journal.clone(),

@@ -68,6 +68,7 @@ use crate::net::read_size::LargeReads;
 use crate::net::sendfile::FileSender;
 use crate::net::stream::Stream;
 use crate::net::tls::{self, Protocol, Tls};
+use futures_util::future::BoxFuture;
 use http::{HeaderValue, Method, Request, Uri, header};
 use hyper::body::Incoming;
 use rawline_broker::cluster::Forwarded;
@@ -182,8 +183,20 @@ pub(crate) struct Api {
     is_local: bool,
 }
 
-/// Serves the API until `stop` turns true; then completes the requests in flight and returns.
-pub async fn serve(
+/// Serves the API until `stop` turns true; then completes the requests in flight and returns. Boxed, so that the code
+/// of all requests is compiled in this crate, not in each binary that serves.
+pub fn serve(
+    listener: TcpListener,
+    broker: Arc<Broker>,
+    pool: Arc<Pool>,
+    clock: Arc<dyn Clock>,
+    config: HttpConfig,
+    stop: watch::Receiver<bool>,
+) -> BoxFuture<'static, ()> {
+    Box::pin(run(listener, broker, pool, clock, config, stop))
+}
+
+async fn run(
     listener: TcpListener,
     broker: Arc<Broker>,
     pool: Arc<Pool>,

@@ -33,6 +33,7 @@ use crate::net::sendfile::FileSender;
 use crate::net::stream::Stream;
 use crate::net::tls::{Protocol, Tls};
 use building::BUILDING_MAX;
+use futures_util::future::BoxFuture;
 use rawline_broker::pool::Pool;
 use rawline_broker::{Broker, CommitThread};
 use sasl::Sasl;
@@ -131,8 +132,19 @@ pub(crate) struct Client {
     fetches: fetch::Kept,
 }
 
-/// Serves the protocol until `stop` turns true; then completes the requests in flight and returns.
-pub async fn serve(
+/// Serves the protocol until `stop` turns true; then completes the requests in flight and returns. Boxed, so that the
+/// code of all requests is compiled in this crate, not in each binary that serves.
+pub fn serve(
+    listener: TcpListener,
+    broker: Arc<Broker>,
+    pool: Arc<Pool>,
+    config: KafkaConfig,
+    stop: watch::Receiver<bool>,
+) -> BoxFuture<'static, ()> {
+    Box::pin(run(listener, broker, pool, config, stop))
+}
+
+async fn run(
     listener: TcpListener,
     broker: Arc<Broker>,
     pool: Arc<Pool>,

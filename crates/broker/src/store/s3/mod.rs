@@ -132,7 +132,12 @@ impl S3Store {
         Ok(store)
     }
 
-    async fn open_bucket(bucket: Bucket, config: S3Config) -> Result<S3Store, StoreError> {
+    /// Boxed, so that its code is compiled in this crate only.
+    fn open_bucket(bucket: Bucket, config: S3Config) -> BoxFuture<'static, Result<S3Store, StoreError>> {
+        Box::pin(S3Store::look(bucket, config))
+    }
+
+    async fn look(bucket: Bucket, config: S3Config) -> Result<S3Store, StoreError> {
         bucket.check_credentials().await?;
         let bucket = Arc::new(bucket);
         let (laid, probe, card_probe) = if config.is_read_only {
