@@ -10,9 +10,14 @@ import io.rawline.error.ConfigException;
 import io.rawline.error.FencedException;
 import io.rawline.error.RefusedException;
 import io.rawline.error.StoppedException;
+import io.rawline.testkit.Background;
 import io.rawline.testkit.Batches;
 import io.rawline.testkit.Broker;
+import io.rawline.testkit.Scripted;
 import java.io.IOException;
+import java.net.Socket;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -472,6 +477,46 @@ class GroupConsumerTest {
         waitUntil(() -> client.groups().stream().anyMatch(group -> group.name().equals("hasty-group")));
         consumer.close();
         waitUntil(() -> client.groups().stream().noneMatch(group -> group.name().equals("hasty-group")));
+    }
+
+    /** Passes requests on to the broker, but refuses commits itself. */
+    private static Scripted refusingCommits() throws IOException {
+        URI url = URI.create(broker.url());
+        return new Scripted((number, peer) -> {
+            try (Socket socket = new Socket(url.getHost(), url.getPort())) {
+                Background.start(() -> socket.getInputStream().transferTo(peer.out()));
+                for (Scripted.Peer.Received next = peer.receive(); next != null; next = peer.receive()) {
+                    if (next.head().startsWith("PUT /group?")) {
+                        String refusal = "{\"code\":\"bad_request\",\"error\":\"not these offsets\"}";
+                        peer.answer(400, "content-type: application/json\r\n", refusal);
+                    } else {
+                        String request = next.head() + next.body();
+                        socket.getOutputStream().write(request.getBytes(StandardCharsets.ISO_8859_1));
+                    }
+                }
+            }
+        });
+    }
+
+    @Test
+    void aFailedCommitIsReported() throws IOException {
+        append(client, "refused", 1, 0, 10);
+        try (Scripted proxy = refusingCommits();
+                Client near = new Client(proxy.url())) {
+            GroupConfig busy = config().commitInterval(Duration.ofMillis(10));
+            GroupConsumer consumer = member(near, "refused", busy);
+            RefusedException error = refused(
+                    () -> {
+                        while (true) {
+                            consumer.next();
+                        }
+                    },
+                    "bad_request");
+            assertTrue(error.getMessage().contains("not these offsets"), error.getMessage());
+            refused(consumer::commit, "bad_request");
+            refused(consumer::close, "bad_request");
+            assertTrue(client.groups().stream().noneMatch(group -> group.name().equals("refused-group")));
+        }
     }
 
     @Test
