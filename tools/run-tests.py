@@ -1,11 +1,13 @@
 """Runs the test programs that Cargo has built, several at a time: most of them wait for servers most of the time.
 
 `cargo test --no-run --message-format=json ... | run-tests.py` runs each in its package's directory, as Cargo does, and
-shows the output of those that fail. The tests in the documentation are not among them.
+shows the output of those that fail, and at the end the tests that took longest. The tests in the documentation are not
+among them.
 """
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -16,6 +18,13 @@ from pathlib import Path
 # At the same time, each with as many tests: more than two cores' worth, for a test that waits uses none.
 PROGRAMS = int(os.environ.get("TEST_PROGRAMS", "3"))
 THREADS = os.environ.get("RUST_TEST_THREADS", "3")
+
+# How many of the slowest tests are shown.
+SLOWEST = 10
+
+# The line of a test with its time, which only unstable options show.
+TIMES = ["-Zunstable-options", "--report-time"]
+TIMED = re.compile(r"^test (\S+)(?: - should panic)? \.\.\. \w+ <(\d+\.\d+)s>$", re.MULTILINE)
 
 
 @dataclass
@@ -39,6 +48,10 @@ class Outcome:
     output: str
     seconds: float
 
+    def tests(self) -> list[tuple[float, str]]:
+        """Seconds and name of each test."""
+        return [(float(seconds), f"{self.program.name()} {name}") for name, seconds in TIMED.findall(self.output)]
+
 
 def programs(messages: list[str]) -> list[Program]:
     """The test programs that Cargo names in its messages. The largest first: they have the most tests."""
@@ -56,13 +69,14 @@ def run(program: Program, libraries: str) -> Outcome:
     environment = os.environ | {
         "CARGO_MANIFEST_DIR": str(program.package),
         "RUST_TEST_THREADS": THREADS,
+        "RUSTC_BOOTSTRAP": "1",
         # Macros' tests load the compiler's own libraries.
         "LD_LIBRARY_PATH": libraries,
         "DYLD_FALLBACK_LIBRARY_PATH": libraries,
     }
     started = time.monotonic()
     ended = subprocess.run(
-        [program.path],
+        [program.path, *TIMES],
         cwd=program.package,
         env=environment,
         stdout=subprocess.PIPE,
@@ -83,7 +97,7 @@ def main() -> None:
     libraries = subprocess.run(
         ["rustc", "--print", "target-libdir"], check=True, capture_output=True, text=True
     ).stdout.strip()
-    failed = []
+    failed, tests = [], []
     with ThreadPoolExecutor(PROGRAMS) as pool:
         for outcome in pool.map(lambda program: run(program, libraries), found):
             results = [line for line in outcome.output.splitlines() if line.startswith("test result: ")]
@@ -91,6 +105,10 @@ def main() -> None:
                 failed.append(outcome.program.name())
                 print(outcome.output, flush=True)
             print(f"{outcome.program.name()}: {' '.join(results) or 'FAILED'} ({outcome.seconds:.1f} s)", flush=True)
+            tests += outcome.tests()
+    print("slowest tests:")
+    for seconds, name in sorted(tests, reverse=True)[:SLOWEST]:
+        print(f"{seconds:6.1f} s  {name}", flush=True)
     if failed:
         sys.exit(f"{len(failed)} of {len(found)} test programs failed: {', '.join(failed)}")
 

@@ -145,6 +145,8 @@ fn a_file_begins_with_its_purpose() {
 fn words_are_the_fields_standard_ones() {
     let compiled = |(word, term): &(&str, &'static str)| (Regex::new(word).unwrap(), *term);
     let words: Vec<_> = WORDS.iter().map(compiled).collect();
+    // Most lines have none of them, which one search tells.
+    let any = Regex::new(&WORDS.map(|(word, _)| word).join("|")).unwrap();
     let literal = LITERAL.map(|line| Regex::new(line).unwrap());
     let mut found = Vec::new();
     for (file, text) in texts() {
@@ -152,7 +154,7 @@ fn words_are_the_fields_standard_ones() {
         if file.ends_with("tests/tidy.rs") {
             continue;
         }
-        for (number, line) in text.lines().enumerate() {
+        for (number, line) in text.lines().enumerate().filter(|(_, line)| any.is_match(line)) {
             let Some((word, term)) = words.iter().find(|(word, _)| word.is_match(line)) else { continue };
             if !literal.iter().any(|literal| literal.is_match(line)) {
                 let word = word.find(line).map_or("", |found| found.as_str());
