@@ -16,7 +16,7 @@ COPY crates crates
 COPY python python
 COPY --from=console /src/console/dist console/dist
 RUN --mount=type=cache,target=/usr/local/cargo/registry --mount=type=cache,target=/src/target \
-    cargo build --release --locked --bin rawline && cp target/release/rawline /usr/local/bin/rawline
+    cargo build --release --locked --package rawline-cli && cp target/release/rawline /usr/local/bin/rawline
 RUN install --directory --owner=65532 --group=65532 --mode=0700 /new/var/lib/rawline /new/var/cache/rawline
 
 FROM debian:13.1-slim

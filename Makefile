@@ -14,7 +14,7 @@ FEATURES := $(shell cat target/.features 2>/dev/null)
 # Everything that there is, so that all of it is tested and linted.
 TEST_FEATURES := full,rawline-bench/roll-up
 
-.PHONY: help run test test-rust test-clients test-python test-java test-console test-kafka test-kafka-clients test-kafka-engines kcat
+.PHONY: help run test test-programs test-rust test-python test-java test-console test-kafka test-kafka-clients test-kafka-engines kcat
 .PHONY: test-build console screenshots cluster bench bench-kafka sim fuzz
 .PHONY: check check-rust check-format check-clippy check-small check-dependencies check-python check-console check-java check-lab check-deploy
 .PHONY: tools release full clean kafka-oracle kafka-vectors
@@ -24,7 +24,7 @@ help: ## Show this list
 	@echo "Times are rough, from a fresh clone on 2 cores."
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
-run: release ## Build and run a broker on a local directory, .rawline/data (6 min)
+run: release ## Build and run a broker on a local directory, .rawline/data (4 min)
 	@mkdir -p $(DATA)
 	@echo
 	@echo "  Try in a second shell:  alias rawline=$(CURDIR)/target/release/rawline"
@@ -33,8 +33,8 @@ run: release ## Build and run a broker on a local directory, .rawline/data (6 mi
 	@echo
 	@exec target/release/rawline serve --storage $(DATA)
 
-release: console ## Build the binary with the console: target/release/rawline (6 min)
-	$(CARGO) build --release --locked --bin rawline $(addprefix --features ,$(FEATURES))
+release: console ## Build the binary with the console: target/release/rawline (4 min)
+	$(CARGO) build --release --locked --package rawline-cli $(addprefix --features ,$(FEATURES))
 
 full: ## Build the binary with measurements, Avro, benchmarks and profiles (10 min)
 	@mkdir -p target && echo full > target/.features
@@ -76,25 +76,29 @@ $(TOOLS)/cargo-deny:
 	CARGO_PROFILE_DEV_DEBUG=0 $(CARGO) install cargo-deny --version $(CARGO_DENY_VERSION) --locked --debug --no-default-features \
 		--root $(CURDIR)/.tools --target-dir target/tools
 
-# A failing part doesn't prevent the others from running: all failures are reported.
-test: ## Test the broker, its clients in Rust, Python and Java, and its console, with a real S3 server (18 min)
-	$(MAKE) --keep-going test-rust test-clients test-console
+# Everything is built first, with both cores. The tests mostly wait, so all of them run at the same time: those of the
+# clients and of the console end before Rust's. A failing part doesn't prevent the others from running: all failures are
+# reported.
+test: ## Test the broker, its clients in Rust, Python and Java, and its console, with a real S3 server (11 min)
+	$(MAKE) --jobs=2 tools test-programs
+	@echo "The tests of all languages run now. The output of each part is shown when it ends."
+	$(MAKE) --keep-going --jobs --output-sync test-rust test-python test-java test-console
 
-# These tests mostly wait: they run at the same time.
-test-clients: test-build
-	$(MAKE) --keep-going --jobs=2 test-python test-java
+# Rust's tests, and with them the broker and the Python module for the clients' tests.
+TEST_BUILD := $(CARGO) build --workspace --locked --features $(TEST_FEATURES) --lib --bins
+test-programs: console
+	@mkdir -p target
+	$(TEST_BUILD) --tests --examples --message-format=json-render-diagnostics > target/tests.json
 
 # Test programs run several at a time; what Cargo runs itself, one after another, are the examples in the documentation.
-test-rust: tools console
-	@mkdir -p target
-	$(CARGO) test --workspace --locked --features $(TEST_FEATURES) --no-run --message-format=json-render-diagnostics > target/tests.json
+test-rust: tools test-programs
 	status=0; $(PYTHON) tools/run-tests.py < target/tests.json || status=1; \
 	$(CARGO) test --workspace --locked --features $(TEST_FEATURES) --doc && exit $$status
 
-# The broker and the Python module for the clients' tests. Cargo reuses a crate of the Rust tests only if it has the same
-# features, which all selected packages and the dependencies of their tests decide: hence the workspace and one test.
+# What the clients' tests need. Cargo reuses a crate of the Rust tests only if it has the same features, which all selected
+# packages and the dependencies of their tests decide: hence the workspace and one test.
 test-build: console
-	$(CARGO) build --workspace --locked --features $(TEST_FEATURES) --lib --bin rawline --test tls
+	$(TEST_BUILD) --test tls
 
 # A debug build next to its Python files, as `pip install ./python` lays them out: pip would compile everything again.
 test-python: $(VENV)/.ready test-build
