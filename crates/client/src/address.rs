@@ -2,12 +2,13 @@
 
 use crate::body::Pieces;
 use crate::connection::Connection;
+use crate::error::ClientError;
 use crate::limits::QUESTION_WAIT;
 use crate::liveness::{Answer, Liveness};
 use crate::peer::Peer;
 use crate::stream::Stream;
+use crate::tls::TlsConfig;
 use crate::tls::{Tls, explain};
-use crate::{ClientError, TlsConfig};
 use http::header::{HOST, HeaderValue};
 use http::{Request, Uri};
 use rawline_contract::path;

@@ -1,8 +1,8 @@
 //! The addresses of the brokers that a client may use: one, or several that share a storage.
 
-use crate::ClientError;
 use crate::address::Address;
 use crate::config::ClientConfig;
+use crate::error::ClientError;
 use crate::peer::Peer;
 use crate::stream::Stream;
 use http::header::HeaderValue;

@@ -2,10 +2,11 @@
 
 use crate::body::Pieces;
 use crate::call::{Call, query_value};
+use crate::client::Client;
+use crate::error::ClientError;
 use crate::limits::ALIGNMENT;
 use crate::owners::{Owner, Owners, is_unsent};
 use crate::partition::TopicPartition;
-use crate::{Client, ClientError};
 use bytes::Bytes;
 use http::Method;
 use http::header::CONTENT_TYPE;

@@ -1,6 +1,7 @@
 //! The requests that a broker has sent to its bucket, from its metrics.
 
-use crate::{Client, ClientError};
+use crate::client::Client;
+use crate::error::ClientError;
 
 /// Requests of a broker to its bucket since its start. All zeros with another store.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

@@ -1,7 +1,7 @@
 //! One request to the broker, and the encoding of values in its query.
 
-use crate::ClientError;
 use crate::body::Pieces;
+use crate::error::ClientError;
 use bytes::Bytes;
 use http::Method;
 use http::header::{HeaderName, HeaderValue};

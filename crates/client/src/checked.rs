@@ -1,6 +1,6 @@
 //! The batches of a response, of either kind, checked while their bytes arrive.
 
-use crate::ClientError;
+use crate::error::ClientError;
 use rawline_batch::record_batch::{CheckedRecordBatch, RecordBatchChecker};
 use rawline_batch::{BatchMeta, Checker, Limits};
 use rawline_contract::MediaType;

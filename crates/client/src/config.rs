@@ -1,8 +1,8 @@
 //! The settings of a client.
 
-use crate::RetryPolicy;
-use crate::TlsConfig;
 use crate::limits::{CONNECT_TIMEOUT, CONNECTIONS_IDLE_MAX, READ_RESPONSE_BYTES_MAX, REQUEST_TIMEOUT};
+use crate::retry::RetryPolicy;
+use crate::tls::TlsConfig;
 use rawline_batch::Limits;
 use std::time::Duration;
 

@@ -1,13 +1,15 @@
 //! Follows a topic: while the caller processes one read, the next ones are already in flight.
 
 use crate::client::Client;
+use crate::error::ClientError;
 use crate::fetched::Fetched;
 use crate::limits::{
     CONSUMER_READ_BYTES, OFFSETS_READ_INTERVAL, PARTITION_READ_BYTES_MIN, PARTITIONS_READ_INTERVAL, READS_IN_FLIGHT_MAX,
 };
 use crate::partition::TopicPartition;
 use crate::read::ReadOptions;
-use crate::{ClientError, RetryPolicy, tasks};
+use crate::retry::RetryPolicy;
+use crate::tasks;
 use rawline_contract::{Extent, TopicInfo};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, SystemTime};

@@ -1,8 +1,8 @@
 //! A response whose head has been received: its body, and the reuse of its connection.
 
-use crate::ClientError;
 use crate::client::Inner;
 use crate::connection::Connection;
+use crate::error::ClientError;
 use crate::limits::{PIECE_BYTES, REFUSAL_BYTES_MAX};
 use crate::peer::Peer;
 use crate::refusal::refused;

@@ -1,7 +1,7 @@
 //! The result of a read, or a subscription's message: whole batches in one buffer, and their records as slices of it.
 
-use crate::ClientError;
 use crate::checked::{Checked, CheckedSelection};
+use crate::error::ClientError;
 use crate::kafka_records::KafkaRecords;
 use crate::partition::TopicPartition;
 use crate::selected::SelectedRecords;

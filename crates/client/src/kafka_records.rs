@@ -1,6 +1,6 @@
 //! The records of Kafka's batches in a read, one by one.
 
-use crate::ClientError;
+use crate::error::ClientError;
 use rawline_batch::record_batch::{
     CheckedRecordBatch, RECORD_BATCH_HEADER_BYTES, Record, RecordCodec, RecordCursor, RecordError, unpack,
 };

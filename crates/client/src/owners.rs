@@ -3,9 +3,11 @@
 //! A broker that doesn't own a topic's journal forwards appends to the one that does, and names it in its response. So
 //! the next appends to the topic go there.
 
+use crate::client::Client;
+use crate::config::ClientConfig;
+use crate::error::ClientError;
 use crate::limits::{OWNER_CONNECT_TIMEOUT, OWNER_UNREACHABLE_FOR, OWNERS_MAX, OWNERS_TOPICS_MAX};
 use crate::refusal::code_of_status;
-use crate::{Client, ClientConfig, ClientError};
 use http::StatusCode;
 use rawline_contract::code::ALL;
 use std::collections::HashMap;

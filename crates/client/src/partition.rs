@@ -1,7 +1,7 @@
 //! Partitions: how a request names one, and how a key leads to one.
 
-use crate::ClientError;
 use crate::call::query_value;
+use crate::error::ClientError;
 use rawline_contract::Extent;
 use std::fmt;
 

@@ -1,7 +1,7 @@
 //! The broker at the other end of a connection.
 
-use crate::ClientError;
 use crate::address::Address;
+use crate::error::ClientError;
 use crate::limits::RESPONSE_PATIENCE;
 use std::sync::Arc;
 use std::time::Duration;

@@ -2,9 +2,10 @@
 
 use crate::call::Call;
 use crate::checked::Checking;
+use crate::client::Client;
+use crate::error::ClientError;
 use crate::fetched::Fetched;
 use crate::partition::TopicPartition;
-use crate::{Client, ClientError};
 use http::StatusCode;
 use http::header::{ACCEPT, HeaderValue};
 use rawline_contract::{MediaType, header, path};

@@ -1,6 +1,6 @@
 //! The error of a rejected request, with the broker's message.
 
-use crate::ClientError;
+use crate::error::ClientError;
 use http::StatusCode;
 use http::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
 use rawline_contract::ErrorBody;

@@ -1,7 +1,7 @@
 //! Retries transient failures with exponential backoff and jitter, for a limited time.
 
-use crate::ClientError;
 use crate::environment::Environment;
+use crate::error::ClientError;
 use crate::limits::{RETRY_FOR, RETRY_WAIT_MAX, RETRY_WAIT_MIN};
 use std::sync::Arc;
 use std::time::Duration;

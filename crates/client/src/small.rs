@@ -1,9 +1,10 @@
 //! Sends small appends on connections that they share.
 
+use crate::client::Client;
+use crate::error::ClientError;
 use crate::limits::MOVES_MAX;
 use crate::pipeline::{Outcome, Ticket};
 use crate::refusal::refused;
-use crate::{Client, ClientError};
 use std::time::Duration;
 
 impl Client {

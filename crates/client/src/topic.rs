@@ -1,8 +1,9 @@
 //! Describes topics, creates and deletes them, and changes their settings.
 
 use crate::call::{Call, query_value};
+use crate::client::Client;
+use crate::error::ClientError;
 use crate::partition::TopicPartition;
-use crate::{Client, ClientError};
 use http::Method;
 use jiff::Timestamp;
 use rawline_contract::code::TOPIC_NOT_FOUND;

@@ -1,7 +1,8 @@
 //! The settings of a consumer that is a member of a group.
 
+use crate::consumer::{ConsumerConfig, Start};
 use crate::limits::{COMMIT_INTERVAL, CONSUMER_READ_BYTES, POLL_INTERVAL_MAX};
-use crate::{ConsumerConfig, RetryPolicy, Start};
+use crate::retry::RetryPolicy;
 use std::time::Duration;
 
 /// The settings of a [`GroupConsumer`](super::GroupConsumer).

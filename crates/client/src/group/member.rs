@@ -11,8 +11,10 @@
 //! stopped reading and has committed: no partition is read by two members. Heartbeats continue meanwhile.
 
 use super::config::GroupConfig;
+use crate::client::Client;
+use crate::error::ClientError;
 use crate::limits::SESSION_HEARTBEATS;
-use crate::{Client, ClientError};
+use crate::retry::RetryPolicy;
 use rawline_contract::code::{GROUP_REBALANCING, MEMBER_FENCED, MEMBER_NOT_FOUND};
 use rawline_contract::{JoinRequest, Membership};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -204,7 +206,7 @@ impl Member {
 
     /// Leaves the group if the broker can be reached now. Otherwise it finds out.
     async fn leave(&self, membership: &Membership) {
-        let client = self.client.with_retries(crate::RetryPolicy::NONE);
+        let client = self.client.with_retries(RetryPolicy::NONE);
         let _ = client.leave_group(&self.group, &membership.member, self.config.instance.as_deref()).await;
     }
 }

@@ -9,8 +9,9 @@ pub use config::GroupConfig;
 
 use crate::client::Client;
 use crate::consumer::{Consumer, ConsumerConfig, PartitionRange};
+use crate::error::ClientError;
 use crate::fetched::Fetched;
-use crate::{ClientError, tasks};
+use crate::tasks;
 use member::{Event, Member, Polls};
 use progress::Progress;
 use rawline_contract::code::{

@@ -1,8 +1,9 @@
 //! Requests about groups of consumers.
 
 use crate::call::{Call, query_value};
+use crate::client::Client;
+use crate::error::ClientError;
 use crate::partition::TopicPartition;
-use crate::{Client, ClientError};
 use http::Method;
 use rawline_contract::code::GROUP_NOT_FOUND;
 use rawline_contract::{

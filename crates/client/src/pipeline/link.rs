@@ -1,7 +1,7 @@
 //! The socket of a shared connection, and the bytes that move through it. No function here blocks.
 
 use super::response::Responses;
-use crate::ClientError;
+use crate::error::ClientError;
 use crate::peer::Peer;
 use crate::stream::Stream;
 use std::io;

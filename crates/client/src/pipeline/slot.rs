@@ -1,7 +1,7 @@
 //! The slot in which a caller finds the result of its request.
 
 use super::response::Response;
-use crate::ClientError;
+use crate::error::ClientError;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
 

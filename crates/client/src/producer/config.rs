@@ -1,7 +1,8 @@
 //! The settings of a producer.
 
+use crate::error::ClientError;
 use crate::limits::{BATCH_BYTES, BATCH_RECORDS_MAX, BUFFER_BYTES, REQUEST_BYTES_MAX};
-use crate::{ClientError, RetryPolicy};
+use crate::retry::RetryPolicy;
 use rawline_batch::{Codec, Limits};
 use std::time::Duration;
 

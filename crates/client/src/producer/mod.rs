@@ -23,7 +23,10 @@ pub use config::ProducerConfig;
 pub use outgoing::Message;
 pub use receipt::{Position, Receipt};
 
-use crate::{Client, ClientError, RetryPolicy, tasks};
+use crate::client::Client;
+use crate::error::ClientError;
+use crate::retry::RetryPolicy;
+use crate::tasks;
 use outgoing::Outgoing;
 use requests::send_all;
 use state::{Refused, Shared, State, Target};

@@ -3,7 +3,7 @@
 use super::config::ProducerConfig;
 use super::outgoing::{BatchKind, Outgoing};
 use super::receipt::Delivery;
-use crate::ClientError;
+use crate::error::ClientError;
 use crate::limits::ALIGNMENT;
 use bytes::Bytes;
 use rawline_batch::record_batch::{RECORD_BATCH_HEADER_BYTES, RecordBatchBuilder, RecordProducer};

@@ -1,6 +1,6 @@
 //! A record that is to be added to a batch, of the kind that it needs.
 
-use crate::ClientError;
+use crate::error::ClientError;
 use crate::limits::ALIGNMENT;
 use rawline_batch::HEADER_BYTES;
 use rawline_batch::record_batch::RECORD_BATCH_HEADER_BYTES;

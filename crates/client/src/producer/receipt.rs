@@ -1,6 +1,6 @@
 //! The result of a batch, for the senders of its records.
 
-use crate::ClientError;
+use crate::error::ClientError;
 use std::sync::{Arc, OnceLock};
 use tokio::sync::Notify;
 

@@ -3,10 +3,11 @@
 use super::lane::SealedBatch;
 use super::state::{Shared, State};
 use crate::body::Pieces;
+use crate::client::Client;
+use crate::error::ClientError;
 use crate::limits::REQUESTS_IN_FLIGHT_MAX;
 use crate::owners::Owner;
 use crate::retry::Attempts;
-use crate::{Client, ClientError};
 use rawline_contract::Appended;
 use rawline_contract::code::{PARTITION_NOT_FOUND, TOPIC_NOT_FOUND};
 use std::sync::Arc;

@@ -5,7 +5,9 @@ use super::outgoing::{BatchKind, Message, Outgoing};
 use super::requests::{StopOnPanic, due};
 use super::state::{Refused, Shared, Target};
 use super::{ProducerConfig, Receipt};
-use crate::{ClientError, Environment, SystemEnvironment, partition_of_key};
+use crate::environment::{Environment, SystemEnvironment};
+use crate::error::ClientError;
+use crate::partition::partition_of_key;
 use rawline_batch::{Batch, Limits};
 use std::sync::Arc;
 

@@ -1,7 +1,9 @@
 //! The settings of a subscription, and the request that they make.
 
 use crate::call::{Call, query_value};
-use crate::{ClientError, RetryPolicy, Start};
+use crate::consumer::Start;
+use crate::error::ClientError;
+use crate::retry::RetryPolicy;
 use http::header::{
     CONNECTION, HeaderValue, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION, UPGRADE,
 };

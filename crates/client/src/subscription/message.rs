@@ -1,8 +1,8 @@
 //! A binary message while it arrives: its head, then its content in a buffer, which is checked piece by piece.
 
 use super::positions::Positions;
-use crate::ClientError;
 use crate::checked::{Checked, CheckedSelection, Checking};
+use crate::error::ClientError;
 use crate::fetched::Fetched;
 use crate::partition::TopicPartition;
 use rawline_batch::Limits;

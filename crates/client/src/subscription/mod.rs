@@ -12,11 +12,13 @@ mod socket;
 pub use config::{Slow, SubscriptionConfig};
 
 use crate::client::Client;
+use crate::error::ClientError;
 use crate::fetched::Fetched;
 use crate::limits::{PIECE_BYTES, SUBSCRIPTION_PATIENCE, SUBSCRIPTION_SILENCE_MAX};
 use crate::peer::Peer;
 use crate::retry::Attempts;
-use crate::{ClientError, RetryPolicy, tasks};
+use crate::retry::RetryPolicy;
+use crate::tasks;
 use http::StatusCode;
 use message::{Message, MessageError};
 use open::Opened;
