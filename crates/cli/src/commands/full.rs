@@ -4,10 +4,11 @@
 pub use super::avro::{DecodeArgs, EncodeArgs, Encoder, FileRecords, LineShower, Shower};
 
 use super::avro::Schemas;
+use super::listen::{LISTEN_BACKLOG, bind, cannot_listen};
 use super::measurements::RollUps;
 use super::rollups::RollupArgs;
 use super::storage::{StorageArg, StorageKind};
-use super::{CommandError, measure, query, series, serve};
+use super::{CommandError, measure, query, series};
 use rawline_bench::BenchError;
 use rawline_broker::store::s3::Service;
 use rawline_client::Client;
@@ -96,8 +97,8 @@ pub fn measurements(storage: &StorageArg) -> Option<Arc<dyn Measurements>> {
 /// Serves CPU profiles on this address.
 pub async fn serve_profiles(address: SocketAddr) -> Result<(), CommandError> {
     const FLAG: &str = "--debug-listen";
-    let socket = serve::bind(address, FLAG)?;
-    let listener = socket.listen(serve::LISTEN_BACKLOG).map_err(|error| serve::cannot_listen(address, FLAG, &error))?;
+    let socket = bind(address, FLAG)?;
+    let listener = socket.listen(LISTEN_BACKLOG).map_err(|error| cannot_listen(address, FLAG, &error))?;
     let address = listener.local_addr().map_err(|error| CommandError::Failed(error.to_string()))?;
     eprintln!("rawline: profiles on http://{address}/debug/pprof/");
     tokio::spawn(rawline_server::http::debug::serve(listener));

@@ -1,7 +1,7 @@
 //! `rawline group`: lists, shows, resets and deletes groups of consumers.
 
 use super::confirm::{confirmed, needs_terminal};
-use super::consume::parse_start;
+use super::start::parse_start;
 use super::table::{Align, table};
 use super::{BrokerArgs, CommandError, parse_time, print, print_json, print_list};
 use clap::{ArgGroup, Subcommand};

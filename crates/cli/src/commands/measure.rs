@@ -1,9 +1,9 @@
 //! `rawline measure`: rolls up a topic of measurements into Parquet files in the broker's storage.
 
 use super::avro::{FramingArg, Schemas, WriterSchema, add_writers};
-use super::consume::parse_start;
 use super::interrupt::Interrupt;
 use super::rollups::{RollupArgs, now_ms};
+use super::start::parse_start;
 use super::{BrokerArgs, CommandError, parse_bytes};
 use futures_util::FutureExt;
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};

@@ -14,6 +14,7 @@ pub mod group;
 mod interrupt;
 mod key;
 pub mod keys;
+mod listen;
 mod log;
 #[cfg(feature = "full")]
 pub mod measure;
@@ -32,6 +33,7 @@ pub mod series;
 pub mod serve;
 mod show;
 mod split;
+mod start;
 mod storage;
 pub mod subscribe;
 mod table;

@@ -1,6 +1,7 @@
 //! `rawline serve`: runs the broker until it is stopped.
 
 use super::interrupt::Interrupt;
+use super::listen::{LISTEN_BACKLOG, bind, cannot_listen};
 use super::storage::{StorageArg, StorageKind};
 use super::{CommandError, explain, full, log, parse_bytes, parse_duration};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -21,7 +22,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::net::{TcpListener, TcpSocket};
+use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 const EXAMPLES: &str = "\
@@ -552,27 +553,6 @@ async fn open_store(args: &Args) -> Result<Arc<dyn Store>, CommandError> {
         return Ok(Arc::new(S3Store::open_early(config).await.map_err(failed)?));
     }
     Ok(Arc::new(DiskStore::open(args.storage.name.as_ref(), args.durability).map_err(failed)?))
-}
-
-/// Maximum number of connections that wait to be accepted.
-pub const LISTEN_BACKLOG: u32 = 1024;
-
-/// Reserves an address without listening on it yet: fails early if another process has it.
-pub fn bind(address: SocketAddr, flag: &str) -> Result<TcpSocket, CommandError> {
-    let bound = || {
-        let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-        socket.set_reuseaddr(true)?;
-        socket.bind(address)?;
-        Ok(socket)
-    };
-    bound().map_err(|error| cannot_listen(address, flag, &error))
-}
-
-/// Names the flag that the address was given with.
-pub fn cannot_listen(address: SocketAddr, flag: &str, error: &std::io::Error) -> CommandError {
-    CommandError::Failed(format!(
-        "cannot listen on {address}: {error}; is a broker already running there? choose another address with {flag}"
-    ))
 }
 
 /// Becomes true at the first signal; a second one exits the process.

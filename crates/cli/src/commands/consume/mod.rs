@@ -5,6 +5,7 @@ mod group;
 use super::full::{self, DecodeArgs, Shower};
 use super::interrupt::Interrupt;
 use super::show::{BadRecord, Pipeline, Show, Skipped, bad_avro};
+use super::start::parse_start;
 use super::{BrokerArgs, CommandError, parse_bytes, parse_duration, parse_time, stdout_failed};
 use clap::ValueEnum;
 use jiff::Timestamp;
@@ -472,15 +473,6 @@ fn write_json(out: &mut Vec<u8>, record: &JsonRecord<'_>) -> Result<(), CommandE
     serde_json::to_writer(&mut *out, record).map_err(|error| CommandError::Failed(error.to_string()))?;
     out.push(b'\n');
     Ok(())
-}
-
-/// Reads where to start: an offset, earliest or latest.
-pub fn parse_start(text: &str) -> Result<Start, String> {
-    match text {
-        "earliest" => Ok(Start::Earliest),
-        "latest" => Ok(Start::Latest),
-        _ => text.parse().map(Start::Offset).map_err(|_| "give an offset, earliest or latest".to_owned()),
-    }
 }
 
 #[cfg(test)]
