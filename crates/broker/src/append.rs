@@ -1,21 +1,14 @@
 //! Append: hands received batches to the journal, and waits until they are stored.
 
-use crate::Kind;
+use crate::journal::JournalError;
+use crate::journal::request::Appended;
 use crate::limits::{OBJECT_BATCHES_MAX, RECORD_AHEAD_MAX};
 use crate::partition::Partition;
 use crate::received::Received;
 use crate::store_error::StoreError;
-use rawline_journal::BatchKind;
+use rawline_batch::Kind;
+use rawline_journal::{BatchKind, Rejected};
 use thiserror::Error;
-
-/// The offsets that an append's records got: `first_offset..next_offset`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Appended {
-    /// Offset of the first record.
-    pub first_offset: u64,
-    /// Offset after the last record.
-    pub next_offset: u64,
-}
 
 /// Why nothing was appended, or why it isn't known whether it was.
 #[derive(Debug, Clone, Error)]
@@ -199,20 +192,42 @@ impl Partition {
             return Err(AppendError::BatchTooLarge { bytes, limit });
         }
         let (records, bytes) = (received.records(), received.bytes());
-        let appended = match self.end.append(received).await {
-            Ok(Some(appended)) => appended,
-            Ok(None) => return Err(self.why_ended().await),
-            Err(AppendError::Store(error)) => {
+        match self.journal().append(self.id(), received.producer, received).await {
+            Ok(appended) => {
+                self.topic.metrics.appended(records, bytes);
+                Ok(self.checked(appended, records))
+            }
+            Err(error) => Err(self.why_not_appended(error).await),
+        }
+    }
+
+    async fn why_not_appended(&self, error: JournalError) -> AppendError {
+        match error {
+            JournalError::Closed => self.why_ended().await,
+            JournalError::Rejected(Rejected::Partition(_)) => {
+                AppendError::TopicDeleted { topic: self.topic.name.clone() }
+            }
+            JournalError::Rejected(Rejected::Gap { expected, found }) => AppendError::Gap { expected, found },
+            JournalError::Rejected(Rejected::Fenced { current, found }) => AppendError::Fenced { current, found },
+            JournalError::Rejected(Rejected::NotOpen { found, .. }) => AppendError::NotOpen { found },
+            JournalError::Rejected(Rejected::Old { found }) => AppendError::Old { found },
+            JournalError::Rejected(Rejected::Conflict { found }) => AppendError::Conflict { found },
+            JournalError::Rejected(Rejected::NoTransactions { id }) => AppendError::NoTransactions { id },
+            JournalError::Rejected(Rejected::InTransaction { id }) => AppendError::InTransaction { id },
+            JournalError::Rejected(rejected @ Rejected::Transactions { .. }) => {
+                AppendError::Transactions { reason: rejected.to_string() }
+            }
+            JournalError::TooLarge { bytes, batches } => AppendError::TooLarge { bytes, batches },
+            JournalError::Busy => AppendError::Busy,
+            error => {
                 self.topic.metrics.failed();
-                let failed = |reason| AppendError::Failed { topic: self.log.clone(), reason };
+                let error = StoreError::from(error);
                 // One for a human has its reason already.
                 let failure = self.failure().filter(|_| error.kind != Kind::TellHuman);
-                return Err(failure.map_or(AppendError::Store(error), failed));
+                let failed = |reason| AppendError::Failed { topic: self.log.clone(), reason };
+                failure.map_or(AppendError::Store(error), failed)
             }
-            Err(error) => return Err(error),
-        };
-        self.topic.metrics.appended(records, bytes);
-        Ok(self.checked(appended, records))
+        }
     }
 
     /// The offsets that `records` records got, which readers can see.
@@ -226,7 +241,7 @@ impl Partition {
 
     /// Why nothing can be appended any more.
     async fn why_ended(&self) -> AppendError {
-        match self.end.journal().ended().await {
+        match self.journal().ended().await {
             Some(reason) => AppendError::Failed { topic: self.log.clone(), reason },
             None if !self.is_live() => AppendError::TopicDeleted { topic: self.topic.name.clone() },
             None => AppendError::Closed,

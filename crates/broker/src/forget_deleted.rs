@@ -2,7 +2,7 @@
 //! does that. With several, a group's offsets may be in another journal than the topic, which knows nothing of it.
 
 use crate::journal::{Journal, JournalError};
-use crate::journals::Journals;
+use crate::journals::{Journals, WeakJournals};
 use crate::tasks;
 use rawline_journal::{Control, Fence, PartitionId, Refused};
 use std::sync::Arc;
@@ -18,12 +18,15 @@ const AT_ONCE: usize = 256;
 pub(crate) struct ForgettingTask(JoinHandle<()>);
 
 impl ForgettingTask {
-    /// Looks every `interval`, as long as there are `journals`.
-    pub fn start(journals: impl Fn() -> Option<Journals> + Send + 'static, interval: Duration) -> ForgettingTask {
+    /// Looks every `interval`, as long as the broker runs.
+    pub fn start(journals: WeakJournals, interval: Duration) -> ForgettingTask {
         ForgettingTask(tasks::spawn(async move {
             loop {
                 sleep(interval).await;
-                let Some(journals) = journals() else { return };
+                let journals = journals.upgrade();
+                if journals.all().is_empty() {
+                    return;
+                }
                 forget_deleted(&journals).await;
             }
         }))

@@ -1,9 +1,11 @@
 //! The journals that have a broker's topics. Each name is in one of them.
 
-use crate::Kind;
 use crate::journal::{Journal, JournalTopic};
+use crate::notify::{Registered, Wanted};
 use crate::store_error::StoreError;
-use rawline_journal::{TopicId, journal_of, journal_of_topic};
+use crate::topic_error::{TopicError, check_name, check_partition};
+use rawline_batch::Kind;
+use rawline_journal::{PartitionId, TopicId, journal_of, journal_of_topic};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
@@ -80,6 +82,34 @@ impl Journals {
     /// All topics.
     pub fn topics(&self) -> Vec<Arc<JournalTopic>> {
         self.0.iter().flat_map(Journal::topics).collect()
+    }
+
+    /// A partition of an existing topic. Another broker may have created the topic a moment ago.
+    pub async fn partition(&self, topic: &str, number: u64) -> Result<(Arc<JournalTopic>, PartitionId), TopicError> {
+        let found = self.named(topic).await?;
+        let id = PartitionId { topic: found.id, number: check_partition(topic, number, found.partitions())? };
+        Ok((found, id))
+    }
+
+    async fn named(&self, topic: &str) -> Result<Arc<JournalTopic>, TopicError> {
+        let journal = self.one(topic);
+        if let Some(found) = journal.named(topic) {
+            return Ok(found);
+        }
+        check_name(topic)?;
+        journal.catch_up().await?;
+        journal.named(topic).ok_or_else(|| TopicError::NotFound { name: topic.to_owned() })
+    }
+
+    /// Adds a subscription: from now on commits to topics that match are noted in its inbox. Returns the time of the
+    /// newest commit that isn't, in microseconds since the Unix epoch.
+    pub fn register(&self, wanted: Wanted) -> (Registered, u64) {
+        let Some((first, others)) = self.all().split_first() else { unreachable!("a broker without a journal") };
+        // No commit of the first becomes visible between the two. Times of different journals aren't ordered: whatever
+        // comes is later than the oldest of them.
+        let newest_us = others.iter().map(|journal| journal.with_newest_us(|newest_us| newest_us)).min();
+        let registry = first.subscriptions();
+        first.with_newest_us(|first_us| (registry.register(wanted), newest_us.unwrap_or(first_us).min(first_us)))
     }
 
     /// Whether this broker does for the topic with this name what one broker is enough for.

@@ -1,16 +1,17 @@
-//! One partition of a topic: its index, and the handle through which everyone reads it and appends to it.
+//! One partition of a topic: its index, the journal that extends it, and the handle through which all callers read it
+//! and append to it.
 
-use crate::end::{End, in_store};
+use crate::checksums::{Remembered, TopicChecksums};
+use crate::clock::Clock;
+use crate::config::Config;
 use crate::index::TopicIndex;
-use crate::journal::Extent;
+use crate::journal::{Extent, Journal, JournalTopic};
 use crate::life::Life;
 use crate::metrics::TopicMetrics;
-use crate::read::{Remembered, TopicChecksums};
+use crate::notify::Subject;
 use crate::settings::Settings;
-use crate::store::Store;
+use crate::store::{Store, log_name};
 use crate::store_error::StoreError;
-use crate::subscriptions::Subject;
-use crate::{Clock, Config};
 use rawline_journal::PartitionId;
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
@@ -25,7 +26,6 @@ pub struct Partition {
     pub(crate) log: String,
     index: Arc<RwLock<TopicIndex>>,
     pub(crate) next_offset: watch::Receiver<u64>,
-    pub(crate) end: End,
     /// Held while the settings or the first offset change.
     pub(crate) changing: Mutex<()>,
     /// Of batches that reads have cut.
@@ -34,6 +34,10 @@ pub struct Partition {
 
 /// The shared state of a topic's partitions.
 pub(crate) struct Common {
+    /// The journal that has the topic.
+    pub journal: Journal,
+    /// The topic as its journal knows it.
+    pub stored: Arc<JournalTopic>,
     pub name: String,
     pub life: Arc<Life>,
     pub subject: Arc<Subject>,
@@ -86,14 +90,15 @@ pub struct Bounds {
 }
 
 impl Partition {
-    pub(crate) fn new(topic: Arc<Common>, log: String, extent: Extent, end: End) -> Arc<Partition> {
-        let Extent { index, end: next_offset } = extent;
+    pub(crate) fn new(topic: Arc<Common>, number: u32) -> Arc<Partition> {
+        let Some(Extent { index, end: next_offset }) = topic.stored.extent(number) else {
+            unreachable!("topic {} has no partition {number}", topic.name)
+        };
         Arc::new(Partition {
-            number: end.number(),
-            log,
+            number,
+            log: log_name(&topic.name, number),
             index,
             next_offset: next_offset.subscribe(),
-            end,
             changing: Mutex::default(),
             checksums: topic.shared.checksums.topic(),
             topic,
@@ -103,7 +108,7 @@ impl Partition {
     /// Why the partition takes no appends any more, if its journal's task has panicked: the panic's message. Its
     /// records can be read.
     pub fn failure(&self) -> Option<String> {
-        self.end.journal().failure()
+        self.journal().failure()
     }
 
     /// The topic's settings.
@@ -131,12 +136,17 @@ impl Partition {
 
     /// The journal's id for it.
     pub(crate) fn id(&self) -> PartitionId {
-        self.end.id()
+        PartitionId { topic: self.topic.stored.id, number: self.number }
+    }
+
+    /// The journal that extends it.
+    pub(crate) fn journal(&self) -> &Journal {
+        &self.topic.journal
     }
 
     /// Waits until this broker has seen everything that is stored now, by other brokers too.
     pub async fn catch_up(&self) -> Result<(), StoreError> {
-        self.end.journal().catch_up().await.map_err(|error| in_store(&error))
+        Ok(self.journal().catch_up().await?)
     }
 
     /// Whether the partition ends at this offset or after it. A client that finds that it doesn't begins elsewhere, so

@@ -1,13 +1,12 @@
 //! The batches of one request, checked.
 
-use crate::journal::describe_header;
 use crate::pool::take_front;
 use bytes::Bytes;
 use rawline_batch::record_batch::{
-    CheckedRecordBatch, RECORD_BATCH_HEADER_BYTES, RecordError, RecordProducer, Records, unpack,
+    CheckedRecordBatch, RECORD_BATCH_HEADER_BYTES, RecordBatchHeader, RecordError, RecordProducer, Records, unpack,
 };
 use rawline_batch::{BatchError, BatchMeta, Checker};
-use rawline_journal::{BatchKind, Content, Producer, content_checksum};
+use rawline_journal::{Batch, BatchKind, Content, Producer, content_checksum};
 use std::collections::VecDeque;
 use thiserror::Error;
 
@@ -45,6 +44,22 @@ impl Checked {
             Checked::Rawline(_) => BatchKind::Rawline,
             Checked::Kafka(_) => BatchKind::Kafka,
         }
+    }
+}
+
+/// One of Kafka's batches, without what is known of its append.
+pub(crate) fn describe_header(header: &RecordBatchHeader) -> Batch {
+    // -1 stands for none.
+    let max_timestamp_ms = u64::try_from(header.max_timestamp_ms).unwrap_or_default();
+    Batch {
+        kind: BatchKind::Kafka,
+        records: header.offsets,
+        bytes: header.batch_bytes,
+        crc32c: header.crc32c,
+        continues: false,
+        producer: None,
+        max_timestamp_us: max_timestamp_ms.saturating_mul(1000),
+        transaction: None,
     }
 }
 

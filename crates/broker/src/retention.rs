@@ -1,11 +1,12 @@
 //! Retention: one task of the broker deletes what topics no longer keep, at objects' borders, by way of `trim.rs`.
 
+use crate::clock::Clock;
 use crate::limits::{RETENTION_STOP_MAX, TOPICS_TRIMMING_MAX};
 use crate::partition::Partition;
 use crate::settings::Retention;
+use crate::tasks;
 use crate::topic::Topic;
 use crate::trim::TrimError;
-use crate::{Clock, tasks};
 use futures_util::{FutureExt, StreamExt, stream};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;

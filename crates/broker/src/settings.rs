@@ -3,6 +3,7 @@
 use crate::limits::{SETTINGS_BYTES_MAX, TOMBSTONE_AGE, TOPIC_PARTITIONS_MAX};
 use crate::store_error::StoreError;
 use bytes::Bytes;
+use rawline_batch::Kind;
 use rawline_journal::TopicId;
 use serde_json::{Map, Value};
 use std::time::Duration;
@@ -170,7 +171,7 @@ impl Settings {
         };
         if encoded.len() > SETTINGS_BYTES_MAX {
             return Err(StoreError::new(
-                crate::Kind::FixRequest,
+                Kind::FixRequest,
                 format!(
                     "the settings would have {} bytes of at most {SETTINGS_BYTES_MAX}; make them smaller",
                     encoded.len()
@@ -333,6 +334,6 @@ mod tests {
     fn settings_that_are_too_large_are_refused() {
         let long = format!(r#"{{"x":"{}"}}"#, "x".repeat(SETTINGS_BYTES_MAX));
         let error = Settings::default().changed("t", changes(&long)).encode().unwrap_err();
-        assert_eq!(error.kind, crate::Kind::FixRequest);
+        assert_eq!(error.kind, Kind::FixRequest);
     }
 }

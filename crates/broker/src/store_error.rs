@@ -1,6 +1,6 @@
 //! Errors of a store.
 
-use crate::Kind;
+use rawline_batch::Kind;
 use thiserror::Error;
 
 /// What went wrong in a store, in words for the log and for the operator.

@@ -1,20 +1,16 @@
 //! A topic: its partitions, opened when they are first asked for, and what is set for all of them.
 
-use crate::Kind;
-use crate::end::End;
-use crate::journal::{Journal, JournalTopic};
-use crate::limits::TOPIC_NAME_BYTES_MAX;
+use crate::journal::{Journal, JournalError, JournalTopic};
+use crate::limits::JOURNAL_PARTITIONS_MAX;
 use crate::metrics::TopicMetrics;
 use crate::partition::{Common, Partition, Shared, Status};
 use crate::settings::{Retention, Settings};
-use crate::store::log_name;
-use crate::store_error::StoreError;
-use rawline_journal::TopicId;
+use crate::topic_error::{TopicError, check_partition};
+use rawline_journal::{Control, Refused, TopicId};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::ops::{Deref, Range};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use thiserror::Error;
 
 /// A topic. Where no partition is named, it stands for partition 0, as in the API.
 pub struct Topic {
@@ -31,113 +27,6 @@ impl Deref for Topic {
     }
 }
 
-/// Topics that Kafka keeps for itself. Here groups and transactions are in no topic, and tools would take one of these
-/// names for Kafka's.
-const RESERVED_NAMES: [&str; 4] =
-    ["__cluster_metadata", "__consumer_offsets", "__share_group_state", "__transaction_state"];
-
-/// Why a topic isn't available.
-#[derive(Debug, Clone, Error)]
-pub enum TopicError {
-    /// The name breaks the rules.
-    #[error(
-        "{name:?} can't be a topic's name: use 1 to {TOPIC_NAME_BYTES_MAX} letters, digits, '.', '_' and '-', not \
-         beginning with '.'"
-    )]
-    Name {
-        /// The name asked for.
-        name: String,
-    },
-    /// A new topic can't have the name.
-    #[error(
-        "{name:?} is the name of a topic that Kafka keeps for itself, where tools expect groups or transactions; use \
-         another name"
-    )]
-    Reserved {
-        /// The name asked for.
-        name: String,
-    },
-    /// No topic has that name, and it wasn't to be created.
-    #[error("topic {name:?} does not exist; appending to it creates it, if the broker is configured to create topics")]
-    NotFound {
-        /// The name asked for.
-        name: String,
-    },
-    /// The topic has fewer partitions.
-    #[error(
-        "topic {name:?} has {partitions} partition(s), numbered from 0, and no partition {number}; use one of these, \
-         or give the topic more partitions"
-    )]
-    NoPartition {
-        /// The topic's name.
-        name: String,
-        /// The number asked for.
-        number: u64,
-        /// Number of the topic's partitions.
-        partitions: u32,
-    },
-    /// The topic has more partitions already.
-    #[error(
-        "topic {name:?} has {partitions} partitions, and can't have {wanted}: their number can only grow; keep it, or \
-         create another topic"
-    )]
-    FewerPartitions {
-        /// The topic's name.
-        name: String,
-        /// Number of the topic's partitions.
-        partitions: u32,
-        /// The number asked for.
-        wanted: u32,
-    },
-    /// A topic of that name was to be created, and one exists.
-    #[error("topic {name:?} exists already; use another name, or change the topic's settings")]
-    Exists {
-        /// The name asked for.
-        name: String,
-    },
-    /// The broker has its maximum number of topics, or of partitions.
-    #[error("this broker can't have more than {limit} {what}; use fewer")]
-    TooMany {
-        /// Topics or partitions.
-        what: &'static str,
-        /// The limit.
-        limit: usize,
-    },
-    /// The store failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-impl TopicError {
-    /// What a caller can do.
-    pub fn kind(&self) -> Kind {
-        match self {
-            TopicError::Name { .. }
-            | TopicError::Reserved { .. }
-            | TopicError::NotFound { .. }
-            | TopicError::NoPartition { .. }
-            | TopicError::FewerPartitions { .. }
-            | TopicError::Exists { .. } => Kind::FixRequest,
-            TopicError::TooMany { .. } => Kind::TellHuman,
-            TopicError::Store(error) => error.kind,
-        }
-    }
-}
-
-/// Checks a topic's name: it becomes a file's name and a part of an S3 key.
-pub fn check_name(name: &str) -> Result<(), TopicError> {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
-    let valid =
-        !name.is_empty() && name.len() <= TOPIC_NAME_BYTES_MAX && !name.starts_with('.') && name.bytes().all(plain);
-    if valid { Ok(()) } else { Err(TopicError::Name { name: name.chars().take(TOPIC_NAME_BYTES_MAX).collect() }) }
-}
-
-/// Checks the name of a topic that is to be created. [`check_name`] is for those that may exist.
-pub fn check_new_name(name: &str) -> Result<(), TopicError> {
-    check_name(name)?;
-    if RESERVED_NAMES.contains(&name) { Err(TopicError::Reserved { name: name.to_owned() }) } else { Ok(()) }
-}
-
 impl Topic {
     /// The handle of a topic.
     pub(crate) fn new(journal: &Journal, topic: &Arc<JournalTopic>, shared: &Arc<Shared>) -> Arc<Topic> {
@@ -148,37 +37,25 @@ impl Topic {
             subject: topic.subject.clone(),
             settings: topic.settings.clone(),
             shared: shared.clone(),
+            journal: journal.clone(),
+            stored: topic.clone(),
         });
-        let first = Topic::partition_of(common, End::new(journal.clone(), topic.clone(), 0));
-        Arc::new(Topic { first, others: RwLock::default() })
-    }
-
-    fn partition_of(common: Arc<Common>, end: End) -> Arc<Partition> {
-        let number = end.number();
-        let Some(extent) = end.topic().extent(number) else {
-            unreachable!("topic {} has no partition {number}", common.name)
-        };
-        let log = log_name(&common.name, number);
-        Partition::new(common, log, extent, end)
+        Arc::new(Topic { first: Partition::new(common, 0), others: RwLock::default() })
     }
 
     /// Its id. A topic that gets the name of a deleted one has another.
     pub fn topic_id(&self) -> TopicId {
-        self.end.topic().topic_id
+        self.topic.stored.topic_id
     }
 
     /// Number of partitions.
     pub fn partitions(&self) -> u32 {
-        self.end.topic().partitions()
+        self.topic.stored.partitions()
     }
 
     /// The partition with this number.
-    pub async fn partition(&self, number: u64) -> Result<Arc<Partition>, TopicError> {
-        let partitions = self.partitions();
-        match u32::try_from(number).ok().filter(|number| *number < partitions) {
-            Some(number) => Ok(self.existing(number)),
-            None => Err(TopicError::NoPartition { name: self.topic.name.clone(), number, partitions }),
-        }
+    pub fn partition(&self, number: u64) -> Result<Arc<Partition>, TopicError> {
+        check_partition(&self.topic.name, number, self.partitions()).map(|number| self.existing(number))
     }
 
     fn existing(&self, number: u32) -> Arc<Partition> {
@@ -188,14 +65,14 @@ impl Topic {
         if let Some(known) = self.others().get(&number) {
             return known.clone();
         }
-        let make = || Topic::partition_of(self.topic.clone(), self.end.other(number));
+        let make = || Partition::new(self.topic.clone(), number);
         self.others_mut().entry(number).or_insert_with(make).clone()
     }
 
     /// The partition with this number, if retention may have something to delete there.
     pub(crate) fn to_retain(&self, number: u32) -> Option<Arc<Partition>> {
         // The newest object is always kept.
-        let has_several = || self.end.topic().extent(number).is_some_and(|extent| extent.index().objects() > 1);
+        let has_several = || self.topic.stored.extent(number).is_some_and(|extent| extent.index().objects() > 1);
         let is_wanted = self.settings().expiry() != Retention::default() && has_several();
         is_wanted.then(|| self.existing(number))
     }
@@ -203,7 +80,7 @@ impl Topic {
     /// The size of each partition's objects in bytes.
     pub fn partitions_bytes(&self) -> Vec<u64> {
         let mut bytes = vec![self.first.index().bytes()];
-        self.end.topic().for_others(|extent| bytes.push(extent.index().bytes()));
+        self.topic.stored.for_others(|extent| bytes.push(extent.index().bytes()));
         bytes
     }
 
@@ -211,7 +88,7 @@ impl Topic {
     /// newest.
     pub fn summary(&self) -> Status {
         let mut status = self.status();
-        self.end.topic().for_others(|extent| {
+        self.topic.stored.for_others(|extent| {
             let index = extent.index();
             status.objects += index.objects() as u64;
             status.bytes += index.bytes();
@@ -223,7 +100,7 @@ impl Topic {
     /// The offsets of each partition's records, in order.
     pub fn all_offsets(&self) -> Vec<Range<u64>> {
         let mut all = vec![self.offsets()];
-        self.end.topic().for_others(|extent| all.push(extent.index().offsets()));
+        self.topic.stored.for_others(|extent| all.push(extent.index().offsets()));
         all
     }
 
@@ -251,9 +128,36 @@ impl Topic {
         if let Some(wanted) = wanted.filter(|&wanted| wanted < partitions) {
             return Err(TopicError::FewerPartitions { name: name.clone(), partitions, wanted }.into());
         }
-        self.end.change_settings(&self.settings().changed(name, changes), wanted).await?;
+        self.store_settings(&self.settings().changed(name, changes), wanted).await?;
         self.topic.shared.settings_changed.notify_one();
         Ok(())
+    }
+
+    /// Replaces the settings, and perhaps the number of partitions.
+    async fn store_settings(&self, settings: &Settings, wanted: Option<u32>) -> Result<(), TopicError> {
+        let (journal, topic, encoded) = (self.journal(), self.topic.stored.id, settings.encode()?);
+        let before = self.partitions();
+        if let Some(added) = wanted.and_then(|wanted| wanted.checked_sub(before)) {
+            check_partitions(journal, added)?;
+        }
+        let mut partitions = wanted.unwrap_or(before);
+        loop {
+            let change = Control::Alter { topic, partitions, settings: encoded[..].into() };
+            let name = || self.topic.name.clone();
+            match journal.change(change).await {
+                Ok(_) => return Ok(()),
+                // Another broker has given it more meanwhile, and no request asks for fewer.
+                Err(JournalError::Refused(Refused::Partitions { least, .. })) if wanted.is_none() => {
+                    assert!(least > partitions, "{partitions} partitions were refused, though {least} are possible");
+                    partitions = least;
+                }
+                Err(JournalError::Refused(Refused::Partitions { least, found, .. })) => {
+                    return Err(TopicError::FewerPartitions { name: name(), partitions: least, wanted: found });
+                }
+                Err(JournalError::Refused(_)) => return Err(TopicError::NotFound { name: name() }),
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
 
     fn others(&self) -> RwLockReadGuard<'_, BTreeMap<u32, Arc<Partition>>> {
@@ -263,4 +167,12 @@ impl Topic {
     fn others_mut(&self) -> RwLockWriteGuard<'_, BTreeMap<u32, Arc<Partition>>> {
         self.others.write().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Fails if a journal would have too many partitions.
+pub(crate) fn check_partitions(journal: &Journal, added: u32) -> Result<(), TopicError> {
+    if journal.partitions_count() + added as usize <= JOURNAL_PARTITIONS_MAX {
+        return Ok(());
+    }
+    Err(TopicError::TooMany { what: "partitions", limit: JOURNAL_PARTITIONS_MAX })
 }

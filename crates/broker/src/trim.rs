@@ -3,10 +3,12 @@
 //! From the moment when the journal has the new first offset, records below it are never readable again. Objects that
 //! no reader needs then are deleted by the journal.
 
-use crate::Kind;
+use crate::journal::JournalError;
 use crate::metrics::METRICS;
 use crate::partition::Partition;
 use crate::store_error::StoreError;
+use rawline_batch::Kind;
+use rawline_journal::{Control, Refused};
 use thiserror::Error;
 
 /// A partition's extent after a trim.
@@ -66,11 +68,24 @@ impl Partition {
         }
         let first_offset = self.index().first_offset();
         if offset > first_offset {
-            self.end.trim(offset).await?;
+            self.store_first_offset(offset).await?;
             METRICS.trims.records.add(offset - first_offset);
         }
         let first_offset = self.index().first_offset();
         assert!(first_offset >= offset, "trimmed to {first_offset} instead of {offset}");
         Ok(Trimmed { first_offset, next_offset })
+    }
+
+    /// Deletes the records below an offset.
+    async fn store_first_offset(&self, first_offset: u64) -> Result<(), TrimError> {
+        let change = Control::Trim { partition: self.id(), first_offset };
+        match self.journal().change(change).await {
+            Ok(_) => Ok(()),
+            Err(JournalError::Refused(Refused::AfterEnd { found, next_offset })) => {
+                Err(TrimError::AboveEnd { offset: found, next_offset })
+            }
+            Err(JournalError::Refused(_)) => Err(TrimError::TopicDeleted { topic: self.topic.name.clone() }),
+            Err(error) => Err(TrimError::Store(error.into())),
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! How long it takes to find the subscriptions of a topic, without a broker: the search, and a commit, whose
 //! topic remembers the result until a subscription begins or ends.
 
-use rawline_broker::subscriptions::{Matching, Registered, Registry, Subject, Wanted};
+use rawline_broker::notify::{Matching, Registered, Registry, Subject, Wanted};
 use serde::Serialize;
 use std::sync::Arc;
 use std::time::Instant;

@@ -9,7 +9,6 @@
 mod addresses;
 mod assign;
 mod card;
-mod ends;
 mod exchange;
 mod forward;
 mod hex;
@@ -20,29 +19,10 @@ mod takeover;
 mod task;
 mod twins;
 
-pub use card::{BrokerId, Card, Endpoint};
+pub use crate::store::members::BrokerId;
+pub use card::{Card, Endpoint};
 pub use exchange::{Peers, Unanswered};
 pub use forward::{Forwarded, OwnerLost, Sent};
 pub use identity::{Fingerprint, PublicKey};
 pub use members::{Brokers, Member, MemberState};
 pub use task::Cluster;
-
-use crate::store_error::StoreError;
-use bytes::Bytes;
-use futures_util::future::BoxFuture;
-use std::time::Duration;
-
-/// Where brokers keep their cards. Each call is one request.
-pub trait MemberStore: Send + Sync + 'static {
-    /// Stores a broker's card in place of the one before.
-    fn put(&self, id: BrokerId, card: Bytes) -> BoxFuture<'static, Result<(), StoreError>>;
-
-    /// A broker's card, and how long ago it was stored by the store's own clock; `None` if it has no card.
-    fn get(&self, id: BrokerId) -> BoxFuture<'static, Result<Option<(Bytes, Duration)>, StoreError>>;
-
-    /// The brokers that have a card.
-    fn list(&self) -> BoxFuture<'static, Result<Vec<BrokerId>, StoreError>>;
-
-    /// Deletes a card. One that is gone already doesn't matter.
-    fn delete(&self, id: BrokerId) -> BoxFuture<'static, Result<(), StoreError>>;
-}

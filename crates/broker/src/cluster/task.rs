@@ -3,13 +3,14 @@
 use crate::cluster::members::Members;
 use crate::cluster::strangers::Strangers;
 use crate::cluster::takeover::Takeover;
-use crate::cluster::{BrokerId, Brokers, Card, Fingerprint, MemberStore, PublicKey};
+use crate::cluster::{BrokerId, Brokers, Card, Fingerprint, PublicKey};
 use crate::journal::{Journal, JournalError};
 use crate::journals::Journals;
 use crate::limits::{
     CARD_FORGOTTEN_AFTER, FOLLOW_INTERVAL, HANDOVER_WAIT, HEARTBEAT_INTERVAL, HEARTBEATS_PER_LISTING, JOIN_RETRY_AFTER,
     JOIN_RETRY_MAX, LEASE, OWNER_WAIT_MAX, SUSPECT_INTERVAL,
 };
+use crate::store::members::MemberStore;
 use crate::store_error::{Setting, StoreError};
 use crate::tasks;
 use futures_util::future::{BoxFuture, join_all, select_all, try_join_all};
@@ -347,6 +348,12 @@ impl Cluster {
         all_of(self.followed(journal).catch_up().await)
     }
 
+    /// Waits until this broker has seen what was acknowledged in a journal. Its owner knows its end, once it has seen
+    /// what was stored before it was the owner. The others read the end: one request for all that ask meanwhile.
+    pub(crate) async fn see_end(&self, journal: u32) -> Result<(), StoreError> {
+        if self.acts(journal).await { Ok(()) } else { self.catch_up_in(journal).await }
+    }
+
     /// Ends the work for others, and deletes this broker's card.
     pub(crate) async fn stop(&self) {
         let running = std::mem::take(&mut *self.running.lock().unwrap_or_else(PoisonError::into_inner));
@@ -558,7 +565,7 @@ fn taken(twin: &Card) -> String {
 }
 
 fn all_of<T>(caught_up: Result<T, JournalError>) -> Result<(), StoreError> {
-    caught_up.map(drop).map_err(|error| crate::end::in_store(&error))
+    Ok(caught_up.map(drop)?)
 }
 
 /// Ticks a heartbeat from now on, and after a late one again with the whole interval.

@@ -9,7 +9,6 @@ mod tests;
 
 pub use offsets::{Commit, GroupOffset, OFFSET_METADATA_BYTES_MAX, OffsetError};
 
-use crate::broker::Broker;
 use crate::cluster::Cluster;
 use crate::journal::Journal;
 use crate::journals::{Journals, WeakJournals};
@@ -28,8 +27,10 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
 
 /// The groups of a broker.
-pub(crate) struct Coordinator {
+pub struct Coordinator {
     shared: Arc<Shared>,
+    /// Where groups and their offsets are stored.
+    journals: Journals,
     /// Waits for the time.
     task: JoinHandle<()>,
 }
@@ -38,8 +39,8 @@ struct Shared {
     state: Mutex<State>,
     /// Wakes up the task that waits for the time, because something happens earlier.
     earlier: Notify,
-    /// Where groups are kept, once the journals are open.
-    journals: OnceLock<WeakJournals>,
+    /// Where groups are kept.
+    journals: WeakJournals,
     /// The other brokers on the storage, once this one has joined them.
     cluster: OnceLock<Weak<Cluster>>,
     is_read_only: bool,
@@ -63,8 +64,9 @@ struct State {
 }
 
 impl Coordinator {
-    /// With this time after which a silent member of a consumer group is gone, and a random number.
-    pub fn new(consumer_session: Duration, run: u64, is_read_only: bool) -> Coordinator {
+    /// Goes on with the groups that these journals keep, with this time after which a silent member of a consumer group
+    /// is gone, and a random number.
+    pub(crate) fn new(journals: Journals, consumer_session: Duration, run: u64, is_read_only: bool) -> Coordinator {
         let shared = Arc::new_cyclic(|me| Shared {
             state: Mutex::new(State {
                 groups: Groups::new(GroupLimits::with_session(consumer_session)),
@@ -78,7 +80,7 @@ impl Coordinator {
                 me: me.clone(),
             }),
             earlier: Notify::new(),
-            journals: OnceLock::new(),
+            journals: journals.downgrade(),
             cluster: OnceLock::new(),
             is_read_only,
         });
@@ -88,17 +90,11 @@ impl Coordinator {
                 waits.wait().await;
             }
         });
-        Coordinator { shared, task }
-    }
-
-    /// Goes on with the groups that these journals keep.
-    pub fn keep_in(&self, journals: &Journals) {
-        assert!(self.shared.journals.set(journals.downgrade()).is_ok(), "the journals are opened once");
-        self.shared.earlier.notify_one();
+        Coordinator { shared, journals, task }
     }
 
     /// From now on this broker coordinates the groups of the journals that it owns among these brokers.
-    pub fn join(&self, cluster: &Arc<Cluster>) {
+    pub(crate) fn join(&self, cluster: &Arc<Cluster>) {
         assert!(self.shared.cluster.set(Arc::downgrade(cluster)).is_ok(), "a broker joins the others once");
         self.shared.earlier.notify_one();
     }
@@ -116,7 +112,7 @@ impl Shared {
     }
 
     fn journals(&self) -> Journals {
-        self.journals.get().map(WeakJournals::upgrade).unwrap_or_default()
+        self.journals.upgrade()
     }
 
     /// Whether this broker coordinates the groups of a journal.
@@ -233,10 +229,10 @@ impl State {
     }
 }
 
-impl Broker {
+impl Coordinator {
     /// Looks at a group, or takes a sign of a member, which is due later then.
     fn with_group<R>(&self, group: &str, look: impl FnOnce(&mut State, Duration) -> R) -> Result<R, GroupError> {
-        let mut state = self.coordinator.shared.lock();
+        let mut state = self.shared.lock();
         let now = state.began.elapsed();
         state.open(self.journals.of(group), group, false, now)?;
         Ok(look(&mut state, now))
@@ -245,25 +241,25 @@ impl Broker {
     /// A member joins a group. Returns once all members have joined, or the member is refused.
     pub async fn join_group(&self, group: &Arc<str>, join: Join, new_id: impl FnOnce() -> Arc<str>) -> Outcome {
         let ask = |groups: &mut Groups<usize>, ticket, now| groups.join(group, ticket, join, new_id, now);
-        self.coordinator.shared.ask(self.journals.of(group), group, true, ask).await
+        self.shared.ask(self.journals.of(group), group, true, ask).await
     }
 
     /// A member requests its share; the leader sends the shares of all members. Returns once the leader has.
     pub async fn sync_group(&self, group: &str, sync: &Membership, assignments: Vec<(Arc<str>, Bytes)>) -> Outcome {
         let ask = |groups: &mut Groups<usize>, ticket, now| groups.sync(group, ticket, sync, assignments, now);
-        self.coordinator.shared.ask(self.journals.of(group), group, false, ask).await
+        self.shared.ask(self.journals.of(group), group, false, ask).await
     }
 
     /// A member gives a sign.
     pub fn heartbeat(&self, group: &str, sync: &Membership) -> Result<(), GroupError> {
         self.with_group(group, |state, now| state.groups.heartbeat(group, sync, now))??;
-        self.coordinator.shared.confirm(self.journals.of(group))
+        self.shared.confirm(self.journals.of(group))
     }
 
     /// A member leaves: by its id, or by its instance if the id is empty. Returns once it is certain that it has left.
     pub async fn leave_group(&self, group: &str, member: &str, instance: Option<&str>) -> Result<(), GroupError> {
         let journal = self.journals.of(group);
-        let left = self.coordinator.shared.change(|state, now| {
+        let left = self.shared.change(|state, now| {
             state.open(journal, group, false, now)?;
             let (left, answers) = state.groups.leave(group, member, instance, now);
             state.answer(journal, group, answers, now);
@@ -275,7 +271,7 @@ impl Broker {
     /// A member of a consumer group joins or gives a sign. Returns once what changes by that is stored.
     pub async fn consumer_heartbeat(&self, group: &Arc<str>, beat: &ConsumerHeartbeat) -> Result<Kept, OffsetError> {
         let journal = self.journals.one(group);
-        let (kept, stored) = self.coordinator.shared.change_due(|state, now| {
+        let (kept, stored) = self.shared.change_due(|state, now| {
             let beaten = state.open(Some(journal), group, beat.epoch == 0, now).and_then(|()| {
                 state.refresh_topics();
                 let kept = state.groups.beat(group, beat, now)?;
@@ -284,7 +280,7 @@ impl Broker {
             (beaten, state.groups.consumers_due_at(group))
         })?;
         stored.await.unwrap_or(Err(GroupError::Moved))?;
-        self.coordinator.shared.confirm(Some(journal))?;
+        self.shared.confirm(Some(journal))?;
         Ok(kept)
     }
 
@@ -313,7 +309,7 @@ impl Broker {
     /// Whether this member may commit offsets, and be sure of those that it gets.
     pub fn may_commit(&self, group: &str, member: &Membership) -> Result<(), GroupError> {
         self.with_group(group, |state, now| state.groups.may_commit(group, Some(member), now))??;
-        self.coordinator.shared.confirm(self.journals.of(group))
+        self.shared.confirm(self.journals.of(group))
     }
 }
 

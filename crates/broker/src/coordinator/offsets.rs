@@ -2,14 +2,12 @@
 //! group's members have changed in between: a member that reads offsets after such a change reads the last ones that
 //! could be committed before.
 
-use super::State;
-use crate::broker::Broker;
-use crate::end::in_store;
+use super::{Coordinator, State};
+use crate::journal::request::ProducerInstance;
 use crate::journal::{Journal, JournalError, Submitted};
-use crate::producer::ProducerInstance;
 use crate::store_error::StoreError;
-use crate::topic::TopicError;
-use crate::transactions::TransactionError;
+use crate::topic_error::TopicError;
+use crate::transaction_error::TransactionError;
 use futures_util::future::join_all;
 use rawline_groups::consumer::Partitions;
 use rawline_groups::{GroupError, Membership, check_name};
@@ -99,7 +97,7 @@ struct Prepared {
     committed: Committed,
 }
 
-impl Broker {
+impl Coordinator {
     /// Commits offsets of a group, each by itself: for a member of this generation, or without a member while
     /// there are none. `owner` is the name of the key that asks; empty if it has none.
     pub async fn commit_offsets(
@@ -113,7 +111,7 @@ impl Broker {
         self.commit_all((group, &owner.into()), committer, None, commits).await
     }
 
-    /// As [`Broker::commit_offsets`], in the transaction of a producer: they count once it is committed. Without a
+    /// As [`Coordinator::commit_offsets`], in the transaction of a producer: they count once it is committed. Without a
     /// member, whether the group has others isn't checked.
     pub async fn commit_offsets_in_transaction(
         &self,
@@ -154,16 +152,15 @@ impl Broker {
         if bytes > OFFSET_METADATA_BYTES_MAX {
             return Err(OffsetError::Metadata { bytes, limit: OFFSET_METADATA_BYTES_MAX });
         }
-        let topic = self.topic(&commit.topic).await?;
-        let id = topic.partition(commit.partition).await?.id();
+        let (topic, id) = self.journals.partition(&commit.topic, commit.partition).await?;
         let committed = Committed { offset: commit.offset, metadata: commit.metadata.clone() };
-        Ok(Prepared { id, topic: topic.topic_id(), committed })
+        Ok(Prepared { id, topic: topic.topic_id, committed })
     }
 
     /// Deletes a group's offset in a partition, while the group has no members.
     pub async fn delete_offset(&self, group: &Arc<str>, topic: &str, partition: u64) -> Result<(), OffsetError> {
         check_name(group)?;
-        let id = self.partition_id(topic, partition).await?;
+        let (_, id) = self.journals.partition(topic, partition).await?;
         self.forget(group, Some(id), |state, _, _| {
             state.groups.check_empty(group)?;
             Ok(Fence::NoMembers)
@@ -181,7 +178,7 @@ impl Broker {
         wants: impl Fn(&[u8]) -> bool,
     ) -> Result<(), OffsetError> {
         check_name(group)?;
-        let id = self.partition_id(topic, partition).await?;
+        let (_, id) = self.journals.partition(topic, partition).await?;
         self.forget(group, Some(id), |state, journal, now| {
             let by_classic =
                 state.groups.get(group).is_some_and(|found| found.members().any(|member| wants(&member.3)));
@@ -218,11 +215,6 @@ impl Broker {
             Err(OffsetError::Group(GroupError::UnknownMember)) => Err(GroupError::NotEmpty.into()),
             done => done,
         }
-    }
-
-    async fn partition_id(&self, topic: &str, partition: u64) -> Result<PartitionId, OffsetError> {
-        let found = self.topic(topic).await?.partition(partition).await?;
-        Ok(found.id())
     }
 
     /// Waits until no other coordinator of the group can commit any more what this one doesn't know: to be called
@@ -325,6 +317,6 @@ fn of_journal(error: &JournalError) -> OffsetError {
         JournalError::Refused(Refused::GroupChanged { .. }) => OffsetError::Group(GroupError::Moved),
         JournalError::Refused(Refused::Members { .. }) => OffsetError::Group(GroupError::UnknownMember),
         JournalError::Refused(refused) => OffsetError::Transaction((*refused).into()),
-        error => in_store(error).into(),
+        error => OffsetError::Store(error.clone().into()),
     }
 }

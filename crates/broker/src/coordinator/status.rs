@@ -1,7 +1,6 @@
 //! Groups as others see them.
 
-use super::State;
-use crate::broker::Broker;
+use super::{Coordinator, State};
 use crate::group_status::GroupStatus;
 use rawline_groups::{GroupLimits, Groups};
 use rawline_groups::{Restored, restored};
@@ -10,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-impl Broker {
+impl Coordinator {
     /// A group that has members or committed offsets.
     pub fn group(&self, group: &str) -> Option<GroupStatus> {
         let known = self.with_group(group, |state, _| known(&state.groups, group)).ok().flatten();
@@ -33,7 +32,7 @@ impl Broker {
                 stored.extend(groups.iter().map(|(name, group)| (name.clone(), group.clone())));
             });
         }
-        let mut state = self.coordinator.shared.lock();
+        let mut state = self.shared.lock();
         state.refresh_topics();
         let unread = stored.into_iter().filter(|(name, _)| !state.groups.contains(name));
         let unread = unread.filter_map(|(name, group)| Some((name, stored_status(&state, &group)?)));

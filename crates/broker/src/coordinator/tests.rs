@@ -2,14 +2,16 @@
 //! group.
 
 use super::*;
-use crate::cluster::{BrokerId, MemberStore};
+use crate::broker::Broker;
+use crate::clock::SystemClock;
+use crate::cluster::BrokerId;
+use crate::config::Config;
 use crate::coordinator::offsets::{Commit, OffsetError};
+use crate::journal::request::ProducerInstance;
 use crate::journal::{Dated, JournalStore, MemoryJournal, StoredIndex};
 use crate::limits::FOLLOW_INTERVAL;
-use crate::producer::ProducerInstance;
-use crate::store::OnlyJournal;
+use crate::store::{MemberStore, OnlyJournal};
 use crate::store_error::StoreError;
-use crate::{Config, SystemClock};
 use futures_util::future::BoxFuture;
 use rawline_groups::consumer::Visible;
 use rawline_groups::{Identity, Joined};
@@ -145,7 +147,7 @@ fn joining(member: &str) -> Join {
 }
 
 async fn join(broker: &Broker, member: &str, id: &'static str) -> Joined {
-    match broker.join_group(&GROUP.into(), joining(member), || id.into()).await {
+    match broker.coordinator().join_group(&GROUP.into(), joining(member), || id.into()).await {
         Outcome::Joined(joined) => joined,
         other => panic!("{member} {id}: {other:?}"),
     }
@@ -177,14 +179,14 @@ async fn consumer(broker: &Broker, group: &str) -> (Kept, ConsumerHeartbeat) {
         assignor: None,
         owned: Some(Default::default()),
     };
-    let kept = broker.consumer_heartbeat(&group.into(), &beat).await.unwrap();
+    let kept = broker.coordinator().consumer_heartbeat(&group.into(), &beat).await.unwrap();
     let sign = ConsumerHeartbeat { epoch: kept.epoch, rebalance: None, names: None, owned: None, ..beat };
     (kept, sign)
 }
 
 async fn sync(broker: &Broker, joined: &Joined) -> Bytes {
     let shares = joined.members.iter().map(|(id, ..)| (id.clone(), Bytes::from(format!("for {id}"))));
-    match broker.sync_group(GROUP, &of(joined), shares.collect()).await {
+    match broker.coordinator().sync_group(GROUP, &of(joined), shares.collect()).await {
         Outcome::Synced { assignment, .. } => assignment,
         other => panic!("{other:?}"),
     }
@@ -195,17 +197,17 @@ fn commit(offset: i64) -> [Commit; 1] {
 }
 
 async fn commits(broker: &Broker, joined: &Joined, offset: i64) -> Result<(), OffsetError> {
-    let committed = broker.commit_offsets(&GROUP.into(), "", Some(&of(joined)), &commit(offset)).await?;
+    let committed = broker.coordinator().commit_offsets(&GROUP.into(), "", Some(&of(joined)), &commit(offset)).await?;
     committed.into_iter().collect()
 }
 
 fn committed(broker: &Broker) -> Vec<i64> {
-    broker.committed_offsets(GROUP).into_iter().map(|(_, _, committed)| committed.offset).collect()
+    broker.coordinator().committed_offsets(GROUP).into_iter().map(|(_, _, committed)| committed.offset).collect()
 }
 
 /// The broker reads the objects of others.
 async fn catch_up(broker: &Broker) {
-    broker.journals.all()[0].catch_up().await.unwrap();
+    broker.coordinator().journals.all()[0].catch_up().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -215,9 +217,9 @@ async fn members_go_on_after_a_restart_within_their_sessions() {
     let member = alone(&broker, "m").await;
     let broker = restarted(&storage, broker, 2).await;
     sleep(2 * SECOND).await;
-    let members = broker.groups().into_iter().map(|(name, status)| (name, status.members.len()));
+    let members = broker.coordinator().groups().into_iter().map(|(name, status)| (name, status.members.len()));
     assert_eq!(members.collect::<Vec<_>>(), [(GROUP.into(), 1)], "it is listed");
-    assert_eq!(broker.heartbeat(GROUP, &of(&member)), Ok(()));
+    assert_eq!(broker.coordinator().heartbeat(GROUP, &of(&member)), Ok(()));
     assert_eq!(sync(&broker, &member).await, "for m");
     commits(&broker, &member, 5).await.unwrap();
     // Another one, and a new generation.
@@ -227,13 +229,14 @@ async fn members_go_on_after_a_restart_within_their_sessions() {
     });
     assert_eq!((one.generation, two.generation), (2, 2));
     let broker = restarted(&storage, broker, 3).await;
-    assert!(matches!(broker.heartbeat(GROUP, &of(&member)), Err(GroupError::Generation { current: 2 })));
+    assert!(matches!(broker.coordinator().heartbeat(GROUP, &of(&member)), Err(GroupError::Generation { current: 2 })));
     let shares = tokio::join!(sync(&broker, &two), sync(&broker, &one));
     assert_eq!(shares, (Bytes::from("for m"), Bytes::from("for n")));
     // No member gives a sign: the broker doesn't wait for a request to notice.
     let broker = restarted(&storage, broker, 4).await;
     sleep(SESSION + 3 * SECOND).await;
-    let left = broker.journals.all()[0].with_groups(|groups, _| groups.get(GROUP).map(|group| group.members));
+    let left =
+        broker.coordinator().journals.all()[0].with_groups(|groups, _| groups.get(GROUP).map(|group| group.members));
     assert_eq!(left, Some(0));
 }
 
@@ -246,9 +249,9 @@ async fn a_generation_never_repeats_even_if_the_group_was_deleted() {
         let member = alone(&broker, "m").await;
         assert!(member.generation > newest, "{} after {newest}", member.generation);
         newest = member.generation;
-        broker.leave_group(GROUP, "m", None).await.unwrap();
+        broker.coordinator().leave_group(GROUP, "m", None).await.unwrap();
         if run % 2 == 0 {
-            broker.delete_group(&GROUP.into()).await.unwrap();
+            broker.coordinator().delete_group(&GROUP.into()).await.unwrap();
         }
         if run % 3 == 0 {
             broker = restarted(&storage, broker, run).await;
@@ -257,7 +260,7 @@ async fn a_generation_never_repeats_even_if_the_group_was_deleted() {
     let (kept, sign) = consumer(&broker, GROUP).await;
     assert!(kept.epoch > newest && kept.assignment.is_some_and(|share| share.len() == 2), "an epoch is one too");
     let broker = restarted(&storage, broker, 9).await;
-    let again = broker.consumer_heartbeat(&GROUP.into(), &sign).await.unwrap();
+    let again = broker.coordinator().consumer_heartbeat(&GROUP.into(), &sign).await.unwrap();
     assert_eq!((again.epoch, again.assignment), (kept.epoch, None), "as if nothing had happened");
 }
 
@@ -274,7 +277,7 @@ async fn the_next_member_reads_what_the_one_before_it_could_commit() {
     let late = tasks::spawn(async move { commits(&other, &last, 7).await });
     sleep(SECOND).await;
     let other = broker.clone();
-    let leaves = tasks::spawn(async move { other.leave_group(GROUP, "m", None).await });
+    let leaves = tasks::spawn(async move { other.coordinator().leave_group(GROUP, "m", None).await });
     sleep(SECOND).await;
     let too_late = commits(&broker, &member, 9).await;
     assert!(matches!(too_late, Err(OffsetError::Group(GroupError::UnknownMember))), "{too_late:?}");
@@ -298,25 +301,30 @@ async fn of_two_coordinators_the_one_that_stores_first_is_right() {
     let member = alone(&one, "m").await;
     commits(&one, &member, 5).await.unwrap();
     catch_up(&two).await;
-    assert_eq!(two.heartbeat(GROUP, &of(&member)), Ok(()), "any broker knows the members");
-    two.leave_group(GROUP, "m", None).await.unwrap();
+    assert_eq!(two.coordinator().heartbeat(GROUP, &of(&member)), Ok(()), "any broker knows the members");
+    two.coordinator().leave_group(GROUP, "m", None).await.unwrap();
     let next = alone(&two, "n").await;
     commits(&two, &next, 10).await.unwrap();
     // The first coordinator has read nothing of that.
-    assert_eq!(one.heartbeat(GROUP, &of(&member)), Ok(()));
+    assert_eq!(one.coordinator().heartbeat(GROUP, &of(&member)), Ok(()));
     let stale = commits(&one, &member, 7).await;
     assert!(matches!(stale, Err(OffsetError::Group(GroupError::Moved))), "{stale:?}");
     let stale = commits(&one, &member, 7).await;
     assert!(matches!(stale, Err(OffsetError::Group(GroupError::UnknownMember))), "{stale:?}");
     catch_up(&two).await;
     assert_eq!((committed(&one), committed(&two)), (vec![10], vec![10]));
-    assert_eq!(one.heartbeat(GROUP, &of(&next)), Ok(()), "it continues with the members of the other");
+    assert_eq!(one.coordinator().heartbeat(GROUP, &of(&next)), Ok(()), "it continues with the members of the other");
     // Both change the same version.
-    let left = tokio::join!(one.leave_group(GROUP, "n", None), two.leave_group(GROUP, "n", None));
+    let left =
+        tokio::join!(one.coordinator().leave_group(GROUP, "n", None), two.coordinator().leave_group(GROUP, "n", None));
     assert!(matches!(left, (Ok(()), Err(GroupError::Moved)) | (Err(GroupError::Moved), Ok(()))), "{left:?}");
     catch_up(&one).await;
     catch_up(&two).await;
-    assert!([&one, &two].iter().all(|broker| broker.heartbeat(GROUP, &of(&next)) == Err(GroupError::UnknownMember)));
+    assert!(
+        [&one, &two]
+            .iter()
+            .all(|broker| broker.coordinator().heartbeat(GROUP, &of(&next)) == Err(GroupError::UnknownMember))
+    );
 }
 
 /// The condition that a group has no members is checked where it takes effect.
@@ -325,15 +333,16 @@ async fn a_group_gets_a_member_while_its_offsets_are_set_or_deleted() {
     let storage = Storage::new();
     let (one, two) = (storage.broker(1).await, storage.broker(2).await);
     let group: Arc<str> = GROUP.into();
-    one.commit_offsets(&group, "", None, &commit(3)).await.unwrap().remove(0).unwrap();
+    one.coordinator().commit_offsets(&group, "", None, &commit(3)).await.unwrap().remove(0).unwrap();
     alone(&two, "m").await;
-    let set = one.commit_offsets(&group, "", None, &commit(1)).await.unwrap().remove(0);
+    let set = one.coordinator().commit_offsets(&group, "", None, &commit(1)).await.unwrap().remove(0);
     assert!(matches!(set, Err(OffsetError::Group(GroupError::UnknownMember))), "{set:?}");
     let (one, two) = (two, storage.broker(3).await);
-    one.leave_group(GROUP, "m", None).await.unwrap();
+    one.coordinator().leave_group(GROUP, "m", None).await.unwrap();
     catch_up(&two).await;
     alone(&one, "n").await;
-    for deleted in [two.delete_group(&group).await, two.delete_offset(&group, "t", 1).await] {
+    for deleted in [two.coordinator().delete_group(&group).await, two.coordinator().delete_offset(&group, "t", 1).await]
+    {
         assert!(matches!(deleted, Err(OffsetError::Group(GroupError::NotEmpty))), "{deleted:?}");
     }
     assert_eq!(committed(&one), [3]);
@@ -349,11 +358,11 @@ async fn an_offset_is_read_with_what_a_transaction_may_still_commit() {
     let mut producer: ProducerInstance = broker.open_transactional("p", "", SECOND * 60, None).await.unwrap();
     for offset in 6..9 {
         let (group, member, commits) = (GROUP.into(), of(&member), commit(offset));
-        let pending = broker.commit_offsets_in_transaction(&group, "", Some(&member), producer, &commits);
+        let pending = broker.coordinator().commit_offsets_in_transaction(&group, "", Some(&member), producer, &commits);
         pending.await.unwrap().remove(0).unwrap();
-        let before = broker.group_offsets(GROUP);
+        let before = broker.coordinator().group_offsets(GROUP);
         producer = broker.end_transaction("p", producer, true).await.unwrap();
-        let after = broker.group_offsets(GROUP);
+        let after = broker.coordinator().group_offsets(GROUP);
         let seen = [before, after].map(|offsets| {
             let seen = offsets.into_iter().map(|found| (found.committed.map(|found| found.offset), found.is_unstable));
             seen.collect::<Vec<_>>()
@@ -369,14 +378,14 @@ async fn what_is_not_stored_has_not_happened() {
     let broker = storage.broker(1).await;
     let member = alone(&broker, "m").await;
     storage.gate.send_replace(false);
-    let left = broker.leave_group(GROUP, "m", None).await;
+    let left = broker.coordinator().leave_group(GROUP, "m", None).await;
     assert!(matches!(left, Err(GroupError::NotStored { .. })), "{left:?}");
-    assert_eq!(broker.heartbeat(GROUP, &of(&member)), Ok(()));
+    assert_eq!(broker.coordinator().heartbeat(GROUP, &of(&member)), Ok(()));
     storage.gate.send_replace(true);
     sleep(5 * SECOND).await;
-    assert_eq!(broker.heartbeat(GROUP, &of(&member)), Ok(()));
+    assert_eq!(broker.coordinator().heartbeat(GROUP, &of(&member)), Ok(()));
     commits(&broker, &member, 5).await.unwrap();
-    assert_eq!(broker.leave_group(GROUP, "m", None).await, Ok(()));
+    assert_eq!(broker.coordinator().leave_group(GROUP, "m", None).await, Ok(()));
 }
 
 /// A coordinator that can't read the journal's end tells no member that it still is one, from 6 s after the newest look
@@ -391,12 +400,16 @@ async fn a_coordinator_that_reads_nothing_confirms_no_member() {
     let (_, sign) = consumer(&broker, "consumers").await;
     sleep(CONFIRMED_WITHIN + SECOND).await;
     let signs = async || {
-        let beat = broker.consumer_heartbeat(&"consumers".into(), &sign).await;
+        let beat = broker.coordinator().consumer_heartbeat(&"consumers".into(), &sign).await;
         let beat = beat.map(drop).map_err(|error| match error {
             OffsetError::Group(error) => error,
             other => panic!("{other:?}"),
         });
-        [broker.heartbeat(GROUP, &of(&member)), broker.may_commit(GROUP, &of(&member)), beat]
+        [
+            broker.coordinator().heartbeat(GROUP, &of(&member)),
+            broker.coordinator().may_commit(GROUP, &of(&member)),
+            beat,
+        ]
     };
     assert_eq!(signs().await, [Ok(()), Ok(()), Ok(())], "it looks every 2 s");
     storage.reads.send_replace(false);

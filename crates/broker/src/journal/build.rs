@@ -1,7 +1,7 @@
 //! Lays out a journal object around the batches of its appends.
 
 use crate::pool::take_front;
-use crate::received::{Checked, Received};
+use crate::received::{Checked, Received, describe_header};
 use bytes::Bytes;
 use rawline_batch::BatchMeta;
 use rawline_batch::Limits;
@@ -77,22 +77,6 @@ fn describe_marker(marker: &[u8; MARKER_BYTES], entry: &Entry) -> Batch {
     let header = marker.first_chunk().map(|front| RecordBatchHeader::parse_stored(front, &Limits::FORMAT));
     let Some(Ok(header)) = header else { unreachable!("a marker that was built: {header:?}") };
     Batch { producer: entry.producer, transaction: entry.transaction, ..describe_header(&header) }
-}
-
-/// One of Kafka's batches, without what is known of its append.
-pub(crate) fn describe_header(header: &RecordBatchHeader) -> Batch {
-    // -1 stands for none.
-    let max_timestamp_ms = u64::try_from(header.max_timestamp_ms).unwrap_or_default();
-    Batch {
-        kind: BatchKind::Kafka,
-        records: header.offsets,
-        bytes: header.batch_bytes,
-        crc32c: header.crc32c,
-        continues: false,
-        producer: None,
-        max_timestamp_us: max_timestamp_ms.saturating_mul(1000),
-        transaction: None,
-    }
 }
 
 /// Adds the batches in `received`, with the offset of each in it. Nothing is written to what was received: the batches

@@ -8,9 +8,9 @@ use crate::journal::Together;
 use crate::life::Life;
 use crate::limits::PIECES_PER_VISIT;
 use crate::metrics::METRICS;
+use crate::notify::{Registry, Subject};
 use crate::settings::Settings;
 use crate::store_error::StoreError;
-use crate::subscriptions::{Registry, Subject};
 use rawline_journal::{
     Batch, Control, Groups, Index, MergedPiece, Offsets, PartitionId, PartitionTransactions, Piece, Snapshot, State,
     Times, TopicId,

@@ -3,7 +3,7 @@
 //! They don't wait for the journal's end: where others store objects as fast as this broker reads them, it is never
 //! reached. An object that was missing after the request is enough: objects stored before have lower numbers.
 
-use crate::journal::handle::JournalError;
+use crate::journal::error::JournalError;
 use std::collections::VecDeque;
 use tokio::sync::oneshot;
 

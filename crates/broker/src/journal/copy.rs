@@ -1,7 +1,6 @@
 //! Copies batches of many objects into a merged one, and checks each on the way: a damaged copy must not take the place
 //! of an intact object.
 
-use crate::Kind;
 use crate::journal::JournalStore;
 use crate::limits::{MERGE_READ_RETRY, MERGE_READS_MAX, MERGED_BATCHES_INLINE_BYTES_MAX, OBJECT_BATCHES_MAX};
 use crate::object::ObjectError;
@@ -9,6 +8,7 @@ use crate::store::verify_batches;
 use crate::store_error::StoreError;
 use crate::tasks::spawn_blocking;
 use bytes::Bytes;
+use rawline_batch::Kind;
 use rawline_journal::{
     Batch, BatchKind, HEADER_BYTES, Header, Id, Index, Joined, MergedPiece, PartitionId, Piece, Place, Section, Source,
     build_merged_index,

@@ -1,161 +1,33 @@
 //! What callers hold of a journal.
 
-use crate::append::Appended;
-use crate::clock::StorageClock;
+use crate::clock::{Clock, StorageClock};
+use crate::commit_thread::CommitThread;
 use crate::index::Found;
 use crate::journal::catalog::{Catalog, JournalTopic};
-use crate::journal::merge::{Dead, MergeConfig, Merger, Published};
-use crate::journal::task::{Progress, Request, Task};
-use crate::journal::{JournalStore, ProducerIds, Together};
-use crate::limits::{
-    APPEND_QUEUE_MAX, DELETION_DELAY_MIN, GARBAGE_INTERVAL, JOURNAL_START_MAX, OBJECT_BATCHES_MAX, OBJECT_BYTES_MAX,
-    SNAPSHOT_INTERVAL, SNAPSHOT_OBJECTS, STORAGE_CHECK_INTERVAL,
-};
-use crate::producer::ProducerInstance;
+use crate::journal::error::JournalError;
+use crate::journal::merge::{Dead, Merger, Published};
+use crate::journal::request::{Appended, ProducerInstance, Progress, Request};
+use crate::journal::task::Task;
+use crate::journal::{JournalStore, Together};
+use crate::journal_config::JournalConfig;
+use crate::limits::{APPEND_QUEUE_MAX, JOURNAL_START_MAX, OBJECT_BATCHES_MAX, OBJECT_BYTES_MAX};
+use crate::notify::Registry;
 use crate::received::Received;
 use crate::store::ObjectAt;
 use crate::store_error::StoreError;
-use crate::subscriptions::Registry;
 use crate::supervise::Supervised;
-use crate::{Clock, CommitThread, Kind, tasks};
+use crate::tasks;
 use bytes::Bytes;
 use futures_util::FutureExt;
-use rawline_journal::{Control, Groups, Limits, Offsets, PartitionId, Producer, Refused, Rejected, State, TopicId};
+use rawline_journal::{Control, Groups, Offsets, PartitionId, Producer, State, TopicId};
 use std::ops::Range;
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
-use std::time::Duration;
-use thiserror::Error;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
-
-/// Longer than a broker runs.
-const NEVER: Duration = Duration::from_secs(100 * 365 * 86400);
-
-/// A journal's settings.
-#[derive(Debug, Clone)]
-pub struct JournalConfig {
-    /// When objects are put, and when the writer gives up.
-    pub limits: Limits,
-    /// A snapshot is taken after this many objects.
-    pub snapshot_objects: u64,
-    /// A snapshot is taken after this time, if there is anything new.
-    pub snapshot_interval: Duration,
-    /// How often objects that can be deleted are looked for.
-    pub garbage_interval: Duration,
-    /// How often to look whether the storage was changed by others.
-    pub check_interval: Duration,
-    /// When objects are merged; never if this is `None`.
-    pub merge: Option<MergeConfig>,
-    /// Draws the ids of named producers.
-    pub producer_ids: ProducerIds,
-    /// Random, other than 0: distinguishes the objects of this run from those of other runs and brokers.
-    pub run: u64,
-    /// Whether this broker merges objects and ends transactions that take too long. Every broker may at any time; that
-    /// one of them does is enough.
-    pub tidies: Arc<AtomicBool>,
-}
-
-impl JournalConfig {
-    /// The defaults. What is drawn at random follows from `run`.
-    pub fn new(run: u64) -> Self {
-        JournalConfig {
-            limits: Limits::default(),
-            snapshot_objects: SNAPSHOT_OBJECTS,
-            snapshot_interval: SNAPSHOT_INTERVAL,
-            garbage_interval: GARBAGE_INTERVAL,
-            check_interval: STORAGE_CHECK_INTERVAL,
-            merge: Some(MergeConfig::default()),
-            producer_ids: ProducerIds::of_seed(run),
-            run,
-            tidies: Arc::new(AtomicBool::new(true)),
-        }
-    }
-
-    /// These settings for a broker that follows what others store: without merged objects and snapshots, and without
-    /// deletions. See [`Journal::refusing_changes`].
-    #[must_use]
-    pub fn read_only(mut self) -> Self {
-        self.merge = None;
-        (self.snapshot_objects, self.snapshot_interval, self.garbage_interval) = (u64::MAX, NEVER, NEVER);
-        self.check_interval = NEVER;
-        self.tidies.store(false, Ordering::Relaxed);
-        self
-    }
-
-    /// These settings for objects that are deleted after `delay`: the shorter it is, the more often snapshots are
-    /// taken, without which nothing can be deleted, and the more often old objects are looked for.
-    #[must_use]
-    pub fn deleting_after(mut self, delay: Duration) -> Self {
-        assert!(delay >= DELETION_DELAY_MIN && delay.subsec_nanos() == 0, "a deletion delay of {delay:?}");
-        self.limits.deletion_delay = delay.as_secs();
-        self.snapshot_interval = self.snapshot_interval.min(delay / 2);
-        self.garbage_interval = self.garbage_interval.min(delay / 4);
-        self
-    }
-}
-
-/// Why a request had no effect, or why it isn't known whether it had one.
-#[derive(Debug, Clone, Error)]
-pub enum JournalError {
-    /// The append is not stored.
-    #[error(transparent)]
-    Rejected(Rejected),
-    /// The change is not stored.
-    #[error(transparent)]
-    Refused(Refused),
-    /// More than one object can hold.
-    #[error("{bytes} bytes in {batches} batches are too much for one request; send fewer batches at once")]
-    TooLarge {
-        /// Size of the request's batches.
-        bytes: u64,
-        /// Number of the request's batches.
-        batches: usize,
-    },
-    /// Too many requests wait.
-    #[error("too many pending appends; wait, then retry")]
-    Busy,
-    /// The store didn't take it.
-    #[error("the store takes no objects at the moment and nothing of this request is stored; retry")]
-    NotStored,
-    /// The store didn't take it, and says why.
-    #[error("{0}")]
-    Store(StoreError),
-    /// This broker only follows what others store.
-    #[error(
-        "this broker is read-only, and can't reach one that stores records: start one on the storage that isn't \
-         read-only"
-    )]
-    ReadOnly,
-    /// The journal's end can't be read.
-    #[error("what other brokers have stored can't be read at the moment; retry, and if it stays so, check the storage")]
-    Unread,
-    /// Unknown, and it stays so.
-    #[error("the store failed, and whether this request is stored is unknown; read the partition's end to find out")]
-    Unknown,
-    /// The journal's task has ended.
-    #[error("the broker is shutting down; retry when it is running again")]
-    Closed,
-}
-
-impl JournalError {
-    /// What a caller can do.
-    pub fn kind(&self) -> Kind {
-        match self {
-            JournalError::Rejected(_) | JournalError::Refused(_) | JournalError::TooLarge { .. } => Kind::FixRequest,
-            JournalError::Store(error) => error.kind,
-            JournalError::Busy
-            | JournalError::NotStored
-            | JournalError::ReadOnly
-            | JournalError::Unread
-            | JournalError::Unknown
-            | JournalError::Closed => Kind::Wait,
-        }
-    }
-}
 
 /// A piece of a partition, as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -323,7 +195,7 @@ impl Journal {
         self.catalog().identified(id)
     }
 
-    /// Whether a topic of this journal has had this id, and exists no more.
+    /// Whether a topic of this journal has had this id, and doesn't exist any more.
     pub(crate) fn was_deleted(&self, topic: u64) -> bool {
         self.catalog().was_deleted(topic)
     }
@@ -335,7 +207,7 @@ impl Journal {
         look(catalog.newest_us())
     }
 
-    /// Whom commits are reported to.
+    /// The receiver of commits.
     pub(crate) fn subscriptions(&self) -> Arc<Registry> {
         self.catalog().subscriptions().clone()
     }

@@ -8,21 +8,21 @@ mod keys;
 mod pause;
 mod rewrite;
 
-use crate::Clock;
+use crate::clock::Clock;
+use crate::journal::JournalStore;
 use crate::journal::catalog::Catalog;
 use crate::journal::copy::{Copied, CopyError, copy};
-use crate::journal::task::{Progress, Request};
-use crate::journal::{JournalConfig, JournalError, JournalStore};
+use crate::journal::error::JournalError;
+use crate::journal::request::{Progress, Request};
+use crate::journal_config::{JournalConfig, MergeConfig};
 use crate::limits::{
-    COMPACT_DIRTY_BYTES_MIN, COMPACT_KEYS_MAX, MERGE_ABANDON_AFTER, MERGE_FAILURES_MAX, MERGE_LOOK_OBJECTS,
-    MERGE_NEWS_PARTS, MERGE_PIECES_PER_OBJECT, MERGE_PUTS_MAX, MERGE_TOPICS_PER_YIELD,
+    MERGE_FAILURES_MAX, MERGE_NEWS_PARTS, MERGE_PIECES_PER_OBJECT, MERGE_PUTS_MAX, MERGE_TOPICS_PER_YIELD,
 };
 use crate::metrics::METRICS;
 use crate::store_error::StoreError;
 use bytes::Bytes;
 use compact::Compacted;
 pub(super) use dead::Dead;
-pub use pause::MergeWait;
 use rawline_journal::{
     Control, Id, Joined, MergeLimits, PartitionId, Piece, PutResult, Refused, Source, Uses, choose, join,
 };
@@ -32,43 +32,6 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep, sleep_until};
-
-/// When a journal's objects are merged.
-#[derive(Debug, Clone)]
-pub struct MergeConfig {
-    /// How large merged objects become.
-    pub limits: MergeLimits,
-    /// A broker looks for objects to merge after so many new ones, or after half a merge's bytes.
-    pub look_objects: u64,
-    /// A merge that has been open for so long is abandoned, by any broker.
-    pub abandon_after: Duration,
-    /// When topics are compacted.
-    pub compact: CompactLimits,
-    /// Merges wait for a pause in the appends, up to these limits; `None` where they don't need the same processors and
-    /// the same disk.
-    pub wait: Option<MergeWait>,
-}
-
-/// When a compacted topic's partitions are compacted, and in how much memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CompactLimits {
-    /// A partition is compacted once it has so many bytes that were not, and they are half of it.
-    pub dirty_bytes_min: u64,
-    /// So many keys are looked at in one pass.
-    pub keys_max: usize,
-}
-
-impl Default for MergeConfig {
-    fn default() -> Self {
-        MergeConfig {
-            limits: MergeLimits::default(),
-            look_objects: MERGE_LOOK_OBJECTS,
-            abandon_after: MERGE_ABANDON_AFTER,
-            compact: CompactLimits { dirty_bytes_min: COMPACT_DIRTY_BYTES_MIN, keys_max: COMPACT_KEYS_MAX },
-            wait: None,
-        }
-    }
-}
 
 /// What the journal's task has published.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

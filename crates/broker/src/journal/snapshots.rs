@@ -1,6 +1,6 @@
 //! Which snapshot of a journal is the newest stored one, and when it is time for another.
 
-use crate::journal::handle::JournalConfig;
+use crate::journal_config::JournalConfig;
 use crate::limits::{SNAPSHOT_PIECES_PER_INTERVAL, SNAPSHOT_PIECES_PER_OBJECT};
 use std::time::Duration;
 use tokio::task::JoinHandle;

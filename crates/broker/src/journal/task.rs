@@ -2,31 +2,32 @@
 //!
 //! It never waits for one request alone: PUTs, a read, appends and time are all events.
 
-use crate::append::Appended;
+use crate::clock::Clock;
 use crate::journal::alarm::Alarm;
 use crate::journal::build::build;
 use crate::journal::catalog::Catalog;
 use crate::journal::catch_ups::CatchUps;
 use crate::journal::collect::collect;
+use crate::journal::error::JournalError;
 use crate::journal::expiry::Expiry;
-use crate::journal::handle::{JournalConfig, JournalError};
 use crate::journal::merge::{Dead, Published};
 use crate::journal::reads::{Missed, Read, Reads};
+use crate::journal::request::{Appended, ProducerInstance, Progress, Request};
 use crate::journal::snapshots::{Snapshots, Taken};
 use crate::journal::watch::Watch;
 use crate::journal::{Dated, JournalStore, StoredIndex};
+use crate::journal_config::JournalConfig;
 use crate::limits::{APPEND_QUEUE_MAX, EXPIRY_INTERVAL};
 use crate::metrics::METRICS;
-use crate::producer::ProducerInstance;
 use crate::received::Received;
 use crate::store_error::StoreError;
-use crate::{Clock, stage, tasks};
+use crate::{stage, tasks};
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, OptionFuture};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use rawline_journal::{
-    Action, Append, Changes, Control, Event, Expired, Id, Index, Link, Outcome, PartitionId, Producer, PutResult,
-    ReadResult, Size, Snapshot, Source, State, TransactionEnd, Writer,
+    Action, Append, Changes, Control, Event, Expired, Id, Index, Link, Outcome, PutResult, ReadResult, Size, Snapshot,
+    Source, TransactionEnd, Writer,
 };
 use slab::Slab;
 use std::collections::HashMap;
@@ -40,50 +41,6 @@ mod snapshots;
 
 #[cfg(test)]
 pub(crate) use snapshots::FORGETS_END;
-
-/// What a caller asks for.
-pub(super) enum Request {
-    Append {
-        partition: PartitionId,
-        producer: Option<Producer>,
-        received: Received,
-        answer: oneshot::Sender<Result<Appended, JournalError>>,
-    },
-    Change {
-        control: Control,
-        answer: oneshot::Sender<Result<u64, JournalError>>,
-    },
-    /// Of a named producer.
-    Producer {
-        control: Control,
-        answer: oneshot::Sender<Result<ProducerInstance, JournalError>>,
-    },
-    /// The answer comes when everything is known that is stored now.
-    CatchUp {
-        /// Whether to make sure first that nothing is lost where the journal seems to end.
-        looks: bool,
-        answer: oneshot::Sender<Result<(), JournalError>>,
-    },
-    /// Another broker has read all objects before this one.
-    Told {
-        next: u64,
-    },
-    /// A look at the state, which has what is in flight too.
-    Look {
-        look: Box<dyn FnOnce(&State) + Send>,
-    },
-}
-
-/// How far the task is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Progress {
-    /// What was stored at the start isn't known yet.
-    Reading,
-    /// It is.
-    Ready,
-    /// A valid object contradicts those before it: nothing can be appended until a human has looked.
-    Contradicted(String),
-}
 
 /// A request without an answer.
 enum Waiting {

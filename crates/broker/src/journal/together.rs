@@ -1,6 +1,6 @@
 //! The shared state of one broker's journals.
 
-use crate::subscriptions::Registry;
+use crate::notify::Registry;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::Semaphore;

@@ -2,8 +2,8 @@
 //! place of such batches they get one without records, as where a compaction has removed them.
 
 use super::answer::{Piece, ReadAnswer};
+use crate::aborted::AbortedRecords;
 use crate::limits::READ_OBJECTS_MAX;
-use crate::transactions::AbortedRecords;
 use bytes::Bytes;
 use rawline_batch::Limits;
 use rawline_batch::record_batch::{

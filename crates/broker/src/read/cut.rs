@@ -1,6 +1,6 @@
 //! Slices records of a stored batch, and reads as little of it as possible.
 
-use super::remembered::TopicChecksums;
+use crate::checksums::TopicChecksums;
 use crate::limits::{CUT_CHECKSUMS_DATA_MIN, SENDFILE_BYTES_MIN};
 use crate::object::{BatchEntry, ObjectError};
 use crate::store::Mappings;

@@ -3,21 +3,19 @@
 mod answer;
 mod committed;
 mod cut;
-mod remembered;
 mod run;
 mod take;
 
 pub use answer::{Piece, ReadAnswer, ReadError, ReadRequest, View};
 pub use cut::Cut;
-pub(crate) use remembered::{Remembered, TopicChecksums};
 
+use crate::aborted::AbortedRecords;
 use crate::index::Found;
 use crate::limits::{PREFETCH_OBJECTS_MAX, READ_GATHER_MAX, READ_OBJECTS_MAX, READ_OBJECTS_PER_YIELD};
 use crate::object::{self, ObjectError, ObjectIndex};
 use crate::partition::Partition;
 use crate::store_error::StoreError;
 use crate::tasks;
-use crate::transactions::AbortedRecords;
 use bytes::Bytes;
 use cut::Cutter;
 use rawline_journal::BatchKind;

@@ -7,16 +7,17 @@ pub mod cache;
 pub mod disk;
 mod lock;
 mod mapping;
+pub(crate) mod members;
 mod only_journal;
 mod piece;
 pub mod s3;
 
 pub use crate::store_error::{Setting, StoreError};
 pub use mapping::{FileRange, Mappings};
+pub use members::MemberStore;
 pub use only_journal::OnlyJournal;
 pub(crate) use piece::{verify as verify_piece, verify_batches, verify_object};
 
-use crate::cluster::MemberStore;
 use crate::journal::JournalStore;
 use crate::object::index_bytes;
 use crate::storage_id::StorageId;
@@ -47,7 +48,7 @@ pub enum PiecePart {
 pub struct BatchTime {
     /// The batch's number of records.
     pub records: u32,
-    /// Who defines its bytes.
+    /// The format of its bytes.
     pub kind: BatchKind,
     /// Microseconds since the Unix epoch; 0 if unknown. Of one of ours, the time of its append, which is unknown if it
     /// is that of its object; of one of Kafka's, the time of its newest record by its producer's clock.

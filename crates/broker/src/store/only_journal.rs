@@ -1,11 +1,10 @@
 //! A store that has a journal and nothing else: in memory, or that of a test or a simulation.
 
-use crate::cluster::MemberStore;
 use crate::journal::{JournalStore, MemoryJournal};
 use crate::object::ObjectError;
 use crate::storage_id::StorageId;
 use crate::store::piece::{Part, batch_times, index_of, part_of};
-use crate::store::{BatchTime, ObjectAt, Store};
+use crate::store::{BatchTime, MemberStore, ObjectAt, Store};
 use crate::store_error::StoreError;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;

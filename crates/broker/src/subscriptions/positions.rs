@@ -1,6 +1,6 @@
 //! Where a subscription is in each partition, and which partition has its turn: a state machine without I/O.
 
-use super::inbox::Key;
+use crate::notify::Key;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 

@@ -1,13 +1,12 @@
 //! One subscription: its next delivery.
 
-use super::inbox::{Inbox, Key};
 use super::positions::{Positions, Slow, Turn};
-use super::registry::{Registered, Wanted};
-use super::subject::Subject;
 use crate::broker::Broker;
+use crate::notify::{Inbox, Key, Registered, Subject, Wanted};
 use crate::partition::Partition;
 use crate::read::ReadError;
-use crate::topic::{Topic, TopicError};
+use crate::topic::Topic;
+use crate::topic_error::TopicError;
 use rawline_journal::CLOCK_BACK_US;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -126,16 +125,8 @@ impl Broker {
             topics.push(self.topic(name).await?);
         }
         let wanted = Wanted { names: request.names.clone(), prefixes: request.prefixes.clone() };
-        let (registered, newest_us) = match self.journals.all() {
-            // No commit becomes visible between the two.
-            [journal] => journal.with_newest_us(|newest_us| (self.registry().register(wanted), newest_us)),
-            // Times of different journals aren't ordered: whatever comes is later than the oldest of them.
-            several => {
-                let newest_us = several.iter().map(|journal| journal.with_newest_us(|newest_us| newest_us)).min();
-                (self.registry().register(wanted), newest_us.unwrap_or_default())
-            }
-        };
-        let now_us = self.shared.clock.now_us();
+        let (registered, newest_us) = self.register(wanted);
+        let now_us = self.now_us();
         let is_ahead = is_ahead(newest_us, now_us);
         // All commits from now on are later.
         let newest_us = if is_ahead { now_us.saturating_sub(CLOCK_BACK_US) } else { newest_us };
@@ -143,8 +134,7 @@ impl Broker {
         let mut subscription = Subscription {
             registered,
             after_us,
-            // Without a journal, partitions have their own times.
-            is_in_past: !self.journals.all().is_empty() && after_us <= newest_us,
+            is_in_past: after_us <= newest_us,
             positions: Positions::new(request.slow, request.lag_max),
             named: topics.iter().map(|topic| topic.topic.subject.number).collect(),
             topics: BTreeMap::new(),
@@ -158,7 +148,7 @@ impl Broker {
             subscription.begin(topic).await?;
         }
         // Nothing is after the end yet, and the times of commits say what is after it: in one journal they grow.
-        let is_exact = self.journals.all().len() == 1
+        let is_exact = self.journals() == 1
             && !is_ahead
             && subscription.request.after_us.is_none()
             && subscription.request.positions.is_empty();
@@ -178,7 +168,7 @@ impl Broker {
         if !Arc::ptr_eq(&topic.topic.subject, subject) {
             return None;
         }
-        topic.partition(number.into()).await.ok()
+        topic.partition(number.into()).ok()
     }
 }
 
@@ -300,7 +290,7 @@ impl Subscription {
             if self.request.partition.is_some_and(|wanted| wanted != number) || self.positions.knows(key) {
                 continue;
             }
-            let partition = topic.partition(number.into()).await?;
+            let partition = topic.partition(number.into())?;
             self.topics.entry(subject.number).or_insert_with(|| subject.clone());
             self.begin_in(key, &partition, &subject);
             if self.positions.knows(key) {
@@ -364,7 +354,7 @@ impl Subscription {
                     continue;
                 }
                 // The log reports what can't be opened.
-                let Ok(partition) = topic.partition(number.into()).await else { continue };
+                let Ok(partition) = topic.partition(number.into()) else { continue };
                 if self.positions.knows(key) {
                     self.positions.enqueue(key);
                     continue;

@@ -1,11 +1,10 @@
 //! A watch: one waiter for many partitions. It is woken once, and knows which of them have changed.
 
-use super::subject::Subject;
+use crate::notify::{Noted, Subject};
 use crate::partition::Partition;
 use slab::Slab;
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::sync::Notify;
+use std::sync::Arc;
 
 /// The partitions that a reader waits for, until this is dropped.
 ///
@@ -15,13 +14,6 @@ use tokio::sync::Notify;
 pub struct Watch {
     noted: Arc<Noted>,
     watched: Slab<(Arc<Subject>, u32)>,
-}
-
-/// The keys of partitions that have changed.
-#[derive(Default)]
-pub(super) struct Noted {
-    keys: Mutex<BTreeSet<u32>>,
-    arrived: Notify,
 }
 
 impl Watch {
@@ -40,7 +32,7 @@ impl Watch {
     pub fn remove(&mut self, key: u32) {
         let (subject, partition) = self.watched.remove(key as usize);
         subject.watchers.remove(partition, &self.noted, key);
-        self.noted.keys().remove(&key);
+        self.noted.forget(key);
     }
 
     /// Number of partitions.
@@ -55,14 +47,12 @@ impl Watch {
 
     /// Returns the keys of the partitions that have changed, and forgets them.
     pub fn take(&self) -> BTreeSet<u32> {
-        std::mem::take(&mut *self.noted.keys())
+        self.noted.take()
     }
 
     /// Waits until a partition has changed. Cancel-safe.
     pub async fn changed(&self) {
-        while self.noted.keys().is_empty() {
-            self.noted.arrived.notified().await;
-        }
+        self.noted.changed().await;
     }
 }
 
@@ -71,22 +61,5 @@ impl Drop for Watch {
         for (key, (subject, partition)) in &self.watched {
             subject.watchers.remove(*partition, &self.noted, key as u32);
         }
-    }
-}
-
-impl Noted {
-    pub fn note(&self, key: u32) {
-        let mut keys = self.keys();
-        let was_empty = keys.is_empty();
-        keys.insert(key);
-        drop(keys);
-        // Once, however much is noted until the watch looks.
-        if was_empty {
-            self.arrived.notify_one();
-        }
-    }
-
-    fn keys(&self) -> MutexGuard<'_, BTreeSet<u32>> {
-        self.keys.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

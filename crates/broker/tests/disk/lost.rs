@@ -255,7 +255,7 @@ async fn what_follows_a_lost_instance_of_a_named_producer_stays() {
 /// A directory whose broker has ended in order, with 200 records of one topic in several segments.
 async fn closed(dir: &Path, durability: Durability) {
     let broker = broker(DiskStore::open_with(dir, options(durability, 8 << 10)).unwrap()).await;
-    let partition = broker.topic_or_create("t").await.unwrap().partition(0).await.unwrap();
+    let partition = broker.topic_or_create("t").await.unwrap().partition(0).unwrap();
     for offset in 0..200 {
         assert_eq!(append(&partition, &format!("record {offset}")).await.unwrap(), offset);
     }

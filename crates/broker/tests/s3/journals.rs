@@ -177,18 +177,18 @@ async fn a_group_commits_offsets_in_topics_of_all_journals_and_those_of_deleted_
         first.create_topic(name, serde_json::Map::new()).await.unwrap();
     }
     let of = |broker: &Broker, group: &str| -> BTreeMap<String, i64> {
-        let committed = broker.committed_offsets(group).into_iter();
+        let committed = broker.coordinator().committed_offsets(group).into_iter();
         committed.map(|(topic, _, committed)| (topic.to_string(), committed.offset)).collect()
     };
     for (number, group) in (10..).zip(&groups) {
         let commit = |topic: &str| Commit { topic: topic.into(), partition: 0, offset: number, metadata: [].into() };
-        let committed = first.commit_offsets(group, "", None, &TOPICS.map(commit)).await.unwrap();
+        let committed = first.coordinator().commit_offsets(group, "", None, &TOPICS.map(commit)).await.unwrap();
         assert!(committed.iter().all(Result::is_ok), "{committed:?}");
     }
     first.close().await;
 
     let again = broker(&bucket, 2).await;
-    let named: Vec<String> = again.groups().into_iter().map(|(name, _)| name.to_string()).collect();
+    let named: Vec<String> = again.coordinator().groups().into_iter().map(|(name, _)| name.to_string()).collect();
     assert_eq!(named, ["g", "group", "workers"]);
     let expected = |number, topics: &[&str]| topics.iter().map(|topic| ((*topic).to_owned(), number)).collect();
     for (number, group) in (10..).zip(&groups) {
@@ -203,7 +203,7 @@ async fn a_group_commits_offsets_in_topics_of_all_journals_and_those_of_deleted_
     assert_eq!(of(&again, "g"), expected(10, &["b", "c"]));
     again.delete_topic("b").await.unwrap();
     again.delete_topic("c").await.unwrap();
-    until("groups without an offset exist no more", || again.groups().is_empty()).await;
+    until("groups without an offset exist no more", || again.coordinator().groups().is_empty()).await;
     again.close().await;
 }
 

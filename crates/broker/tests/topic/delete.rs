@@ -4,9 +4,9 @@ use crate::support::{
     append_some, batch, body, changes, eventually, open, open_with, received, record, records, request,
 };
 use rawline_batch::Codec;
+use rawline_broker::metrics::commit_counts;
 use rawline_broker::{
-    AppendError, Appended, Broker, Config, Kind, Piece, ReadError, ReadRequest, Retention, Topic, TopicError,
-    TrimError, commit_counts,
+    AppendError, Appended, Broker, Config, Kind, Piece, ReadError, ReadRequest, Retention, Topic, TopicError, TrimError,
 };
 use rawline_journal::Control;
 use rawline_testkit::faulty::{Faulty, OnCreate, has};

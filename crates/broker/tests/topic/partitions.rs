@@ -2,9 +2,9 @@
 
 use crate::support::{append_some, assert_records, batch, changes, eventually, open, open_with, record, request};
 use rawline_batch::{Builder, Codec, Limits};
+use rawline_broker::metrics::commit_counts;
 use rawline_broker::{
     AppendError, Broker, Config, Kind, Partition, ReadError, ReadRequest, Topic, TopicError, TrimError, Trimmed,
-    commit_counts,
 };
 use rawline_testkit::batches::received;
 use rawline_testkit::stores::{Place, in_memory, places};

@@ -104,7 +104,7 @@ async fn more_news_than_are_noted_are_found_all_the_same() {
     for name in ["t0", "t1", "t2", "t3", "t4"] {
         let topic = broker.create_topic(name, settings.clone()).await.unwrap();
         for number in 0..1024 {
-            append_some(&topic.partition(number).await.unwrap(), 0, 1, 1, Codec::None).await;
+            append_some(&topic.partition(number).unwrap(), 0, 1, 1, Codec::None).await;
         }
     }
     let mut seen = 0;

@@ -15,7 +15,7 @@ async fn partitions(broker: &Broker, name: &str, count: u64) -> Vec<Arc<Partitio
     let topic = broker.create_topic(name, changes(json!({ "partitions": count }))).await.unwrap();
     let mut partitions = Vec::new();
     for number in 0..count {
-        partitions.push(topic.partition(number).await.unwrap());
+        partitions.push(topic.partition(number).unwrap());
     }
     partitions
 }

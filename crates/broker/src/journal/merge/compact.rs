@@ -10,13 +10,13 @@
 use super::keys::Keys;
 use super::rewrite::{Group, Removal, RewriteError, note_keys, rewrite};
 use super::{Failed, Merger};
+use crate::aborted::AbortedRecords;
 use crate::journal::catalog::JournalTopic;
 use crate::journal::copy::{CopyError, Made, Wanted, lay_out, read_source};
 use crate::limits::{COMPACT_HELD_BYTES, OBJECT_BATCHES_MAX};
 use crate::settings::Compaction;
 use crate::store_error::StoreError;
 use crate::tasks::spawn_blocking;
-use crate::transactions::AbortedRecords;
 use rawline_journal::{Id, MergeLimits, PartitionId, Piece, Source};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;

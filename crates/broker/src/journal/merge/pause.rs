@@ -2,26 +2,16 @@
 //! not merged takes memory in the index, so it waits for a limited number of objects only.
 
 use super::{Failed, Merger, Published};
+use crate::journal_config::MergeWait;
 use crate::limits::{MERGE_BUSY_BYTES, MERGE_BUSY_OBJECTS, MERGE_PAUSE};
 use tokio::time::sleep;
 
-/// How much is appended, at most, before a merge that is due no longer waits for a pause in the appends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MergeWait {
-    /// Number of objects that are not merged.
-    pub objects_max: u64,
-    /// Their bytes: what only a merge's end makes room for, such as deleted records, waits too.
-    pub bytes_max: u64,
-}
-
-impl MergeWait {
-    /// Whether so much was published since `before` that no merge waits.
-    fn is_over(self, before: Published, now: Published) -> bool {
-        now.objects - before.objects >= self.objects_max || now.bytes - before.bytes >= self.bytes_max
-    }
-}
-
 impl Published {
+    /// Whether so much was published since `before` that no merge waits.
+    fn ends_wait(self, before: Published, wait: MergeWait) -> bool {
+        self.objects - before.objects >= wait.objects_max || self.bytes - before.bytes >= wait.bytes_max
+    }
+
     /// Whether appends kept this broker busy since `before`, a moment ago.
     fn is_busy(self, before: Published) -> bool {
         self.objects - before.objects >= MERGE_BUSY_OBJECTS || self.bytes - before.bytes >= MERGE_BUSY_BYTES
@@ -44,7 +34,7 @@ impl Merger {
         let Some(wait) = self.config.wait else { return Ok(()) };
         loop {
             let before = *self.published.borrow();
-            if wait.is_over(merged, before) {
+            if before.ends_wait(merged, wait) {
                 return Ok(());
             }
             sleep(MERGE_PAUSE).await;
@@ -65,7 +55,7 @@ mod tests {
     fn a_merge_waits_for_neither_more_objects_nor_more_bytes_than_its_limits() {
         let wait = MergeWait { objects_max: 100, bytes_max: 1_000 };
         let merged = Published { objects: 7, bytes: 70 };
-        let after = |objects, bytes| wait.is_over(merged, merged.and(Published { objects, bytes }));
+        let after = |objects, bytes| merged.and(Published { objects, bytes }).ends_wait(merged, wait);
         assert_eq!([after(99, 999), after(100, 0), after(1, 1_000)], [false, true, true]);
     }
 

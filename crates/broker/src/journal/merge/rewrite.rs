@@ -5,10 +5,10 @@
 //! header tells whether a batch has a record at an offset or after it.
 
 use super::keys::Keys;
-use crate::journal::build::describe_header;
+use crate::aborted::AbortedRecords;
 use crate::journal::copy::{Made, Read, Wanted, dated};
 use crate::limits::{COMPACT_BATCH_BYTES, COMPACT_RAW_BYTES_MAX};
-use crate::transactions::AbortedRecords;
+use crate::received::describe_header;
 use bytes::Bytes;
 use rawline_batch::Limits;
 use rawline_batch::record_batch::{

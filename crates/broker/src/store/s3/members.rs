@@ -3,8 +3,8 @@
 use super::bucket::Bucket;
 use super::failed::Failed;
 use super::probe::Probe;
-use crate::cluster::{BrokerId, MemberStore};
 use crate::journal::Dated;
+use crate::store::members::{BrokerId, MemberStore};
 use crate::store_error::StoreError;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;

@@ -22,10 +22,10 @@ mod requests;
 
 use super::cache::{Cache, Sink};
 use super::{BatchTime, Mappings, ObjectAt, Store};
-use crate::cluster::MemberStore;
 use crate::journal::JournalStore;
 use crate::limits::PREFETCH_OBJECTS_MAX;
 use crate::storage_id::StorageId;
+use crate::store::MemberStore;
 use crate::store_error::StoreError;
 pub use address::{Address, Service};
 use bucket::Bucket;

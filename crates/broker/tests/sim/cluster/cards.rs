@@ -3,7 +3,8 @@
 use crate::store::{Connection, within};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use rawline_broker::cluster::{BrokerId, MemberStore};
+use rawline_broker::cluster::BrokerId;
+use rawline_broker::store::MemberStore;
 use rawline_broker::store::StoreError;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

@@ -176,7 +176,7 @@ impl Member {
         let (group, id) = (Arc::<str>::from(self.group), format!("{}-{}", self.name, self.world.moment()));
         let joined = self.ask(move |node, broker| {
             Box::pin(async move {
-                match broker.join_group(&group, join, || id.as_str().into()).await {
+                match broker.coordinator().join_group(&group, join, || id.as_str().into()).await {
                     Outcome::Joined(joined) => {
                         Ok(Joined { generation: node.shown(&group, joined.generation), ..joined })
                     }
@@ -191,7 +191,7 @@ impl Member {
         let (group, membership) = (self.group, self.membership());
         let synced = self.ask(move |node, broker| {
             Box::pin(async move {
-                match broker.sync_group(group, &node.meant(group, membership), shares).await {
+                match broker.coordinator().sync_group(group, &node.meant(group, membership), shares).await {
                     Outcome::Synced { assignment, .. } => Ok(assignment),
                     Outcome::Refused(error) => Err(error.into()),
                     Outcome::Joined(_) => unreachable!("a member joins that asks for its share"),
@@ -247,7 +247,9 @@ impl Member {
     async fn work(&mut self) -> Answer<()> {
         let (group, membership) = (self.group, self.membership());
         let beat = self.ask(move |node, broker| {
-            Box::pin(async move { Ok(broker.heartbeat(group, &node.meant(group, membership)).map(|()| node.run)?) })
+            Box::pin(async move {
+                Ok(broker.coordinator().heartbeat(group, &node.meant(group, membership)).map(|()| node.run)?)
+            })
         });
         let run = beat.await?;
         let went_on = self.heard_from.replace(run).is_some_and(|before| before != run);
@@ -287,12 +289,12 @@ impl Member {
         let (group, world) = (self.group, self.world.clone());
         let found = self.ask(move |_, broker| {
             Box::pin(async move {
-                broker.settle_offsets(group).await?;
-                let found = broker.group_offsets(group);
+                broker.coordinator().settle_offsets(group).await?;
+                let found = broker.coordinator().group_offsets(group);
                 let unstable = match world.bug {
                     Some(Bug::CommittedFirst) => {
                         sleep(Duration::from_millis(300)).await;
-                        broker.group_offsets(group)
+                        broker.coordinator().group_offsets(group)
                     }
                     _ => found.clone(),
                 };
@@ -323,14 +325,17 @@ impl Member {
                 let member = node.meant(&group, membership);
                 let committed = match (bug, producer) {
                     (Some(Bug::CheckFirst), Some(producer)) => {
-                        broker.may_commit(&group, &member)?;
+                        broker.coordinator().may_commit(&group, &member)?;
                         sleep(Duration::from_millis(500)).await;
-                        broker.commit_offsets_in_transaction(&group, "", None, producer, &commits).await
+                        broker.coordinator().commit_offsets_in_transaction(&group, "", None, producer, &commits).await
                     }
                     (_, Some(producer)) => {
-                        broker.commit_offsets_in_transaction(&group, "", Some(&member), producer, &commits).await
+                        broker
+                            .coordinator()
+                            .commit_offsets_in_transaction(&group, "", Some(&member), producer, &commits)
+                            .await
                     }
-                    (_, None) => broker.commit_offsets(&group, "", Some(&member), &commits).await,
+                    (_, None) => broker.coordinator().commit_offsets(&group, "", Some(&member), &commits).await,
                 };
                 committed?.into_iter().collect::<Result<(), _>>()?;
                 Ok(())

@@ -4,9 +4,9 @@
 use super::machine::Machine;
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, ready};
-use rawline_broker::cluster::{BrokerId, Card, Cluster, MemberState, MemberStore, Peers, Unanswered};
+use rawline_broker::cluster::{BrokerId, Card, Cluster, MemberState, Peers, Unanswered};
 use rawline_broker::journal::{JournalStore, MemoryJournal};
-use rawline_broker::store::{BatchTime, ObjectAt, Store, StoreError};
+use rawline_broker::store::{BatchTime, MemberStore, ObjectAt, Store, StoreError};
 use rawline_broker::{Broker, Clock, Config};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

@@ -76,7 +76,7 @@ pub(crate) async fn join(
     // It may have gone just now, or its key may have changed while it waited for the others.
     let allowed = may_join();
     if is_new && peer.is_gone() || allowed.is_err() {
-        let _ = api.broker.leave_group(&group, &membership.member, instance.as_deref()).await;
+        let _ = api.broker.coordinator().leave_group(&group, &membership.member, instance.as_deref()).await;
         return allowed.map(|()| client_gone());
     }
     render::value(api, peer, &membership).await
@@ -121,7 +121,7 @@ impl Drop for PendingJoin {
         let (broker, group) = (self.broker.clone(), self.group.clone());
         tokio::spawn(async move {
             if let Ok(Ok(membership)) = joining.await {
-                let _ = broker.leave_group(&group, &membership.member, None).await;
+                let _ = broker.coordinator().leave_group(&group, &membership.member, None).await;
             }
         });
     }
@@ -150,17 +150,18 @@ impl Joining {
         };
         loop {
             let name = instance.as_deref().unwrap_or(&request.client);
-            let joined = match self.broker.join_group(&self.group, join.clone(), || new_member_id(name)).await {
-                Outcome::Joined(joined) => joined,
-                // Another join of the same member took the place of this one.
-                Outcome::Refused(error) => return Err(error.into()),
-                Outcome::Synced { .. } => unreachable!("a share for a member that joins"),
-            };
+            let joined =
+                match self.broker.coordinator().join_group(&self.group, join.clone(), || new_member_id(name)).await {
+                    Outcome::Joined(joined) => joined,
+                    // Another join of the same member took the place of this one.
+                    Outcome::Refused(error) => return Err(error.into()),
+                    Outcome::Synced { .. } => unreachable!("a share for a member that joins"),
+                };
             join.member = joined.member.clone();
             let (shares, divided) = self.divide(&joined).await?;
             let membership =
                 Membership { member: joined.member, instance: instance.clone(), generation: joined.generation };
-            match self.broker.sync_group(&self.group, &membership, shares).await {
+            match self.broker.coordinator().sync_group(&self.group, &membership, shares).await {
                 Outcome::Synced { assignment, .. } => return self.share(membership, &assignment, divided).await,
                 // A member has joined or left meanwhile.
                 Outcome::Refused(GroupError::Rebalancing | GroupError::Generation { .. }) => {}
@@ -200,7 +201,7 @@ impl Joining {
                 ApiError::new(code::GROUP_STRATEGY, message)
             })?,
         };
-        let committed = self.broker.committed_offsets(&self.group).into_iter();
+        let committed = self.broker.coordinator().committed_offsets(&self.group).into_iter();
         let committed: BTreeMap<(Arc<str>, u32), u64> =
             committed.filter_map(|(topic, number, found)| Some(((topic, number), found.next_offset()?))).collect();
         let partitions = share.assigned_partitions.into_iter().flat_map(|of| {
@@ -263,9 +264,9 @@ pub(crate) async fn heartbeat(api: &Api, request: Request<Incoming>) -> Result<A
     let group = query.group()?;
     let generation = query.generation()?;
     let membership = membership(query.member()?.into_owned(), query.instance(), generation);
-    api.broker.heartbeat(&group, &membership)?;
+    api.broker.coordinator().heartbeat(&group, &membership)?;
     if let Some(divided) = query.divided()? {
-        let status = api.broker.group(&group).ok_or_else(|| ApiError::group_not_found(&group))?;
+        let status = api.broker.coordinator().group(&group).ok_or_else(|| ApiError::group_not_found(&group))?;
         let members = status.members.iter().filter_map(|one| match &one.share {
             MemberShare::Classic { says, .. } => Some((one.id.clone(), one.instance.clone(), says.clone())),
             MemberShare::Consumer(_) => None,
@@ -284,6 +285,6 @@ pub(crate) async fn leave(api: &Api, request: Request<Incoming>) -> Result<ApiRe
     // A body has no meaning and is not read.
     let (request, _body) = BodyReader::split(api, request);
     let query = Query::of(&request);
-    api.broker.leave_group(&query.group()?, &query.member()?, query.instance().as_deref()).await?;
+    api.broker.coordinator().leave_group(&query.group()?, &query.member()?, query.instance().as_deref()).await?;
     Ok(response::no_content())
 }

@@ -60,7 +60,7 @@ pub(crate) async fn groups(
     };
     let own = |cluster: &Cluster, name: &str| !cluster.is_owned_by_other(api.broker.journal_of(name));
     let mut groups: Vec<GroupSummary> = match api.broker.cluster() {
-        None => api.broker.groups().into_iter().map(summary).collect(),
+        None => api.broker.coordinator().groups().into_iter().map(summary).collect(),
         Some(cluster) => {
             for journal in 0..api.broker.journals() {
                 if !cluster.is_owned_by_other(journal) && !cluster.acts(journal).await {
@@ -75,7 +75,7 @@ pub(crate) async fn groups(
                 let client = Client { caller: caller.clone(), address: peer.address, authorization };
                 Box::pin(groups_of_others(api, cluster, client)).await?
             };
-            let own = api.broker.groups().into_iter().filter(|(name, _)| own(cluster, name)).map(summary);
+            let own = api.broker.coordinator().groups().into_iter().filter(|(name, _)| own(cluster, name)).map(summary);
             own.chain(others).collect()
         }
     };
@@ -94,7 +94,7 @@ pub(crate) async fn group(
     request: Request<Incoming>,
 ) -> Result<ApiResponse, ApiError> {
     let name = Query::of(&request).group()?.into_owned();
-    let Some(status) = api.broker.group(&name) else { return Err(ApiError::group_not_found(&name)) };
+    let Some(status) = api.broker.coordinator().group(&name) else { return Err(ApiError::group_not_found(&name)) };
     let info = GroupInfo {
         state: shown(status.state),
         strategy: status.protocol,
@@ -133,7 +133,7 @@ fn member_info(caller: &Caller, protocol_type: &str, member: &MemberStatus) -> M
 async fn offsets(api: &Api, caller: &Caller, group: &str) -> Result<Vec<GroupOffset>, ApiError> {
     let mut ends: BTreeMap<Arc<str>, Vec<u64>> = BTreeMap::new();
     let mut offsets = Vec::new();
-    for (topic, partition, committed) in api.broker.committed_offsets(group) {
+    for (topic, partition, committed) in api.broker.coordinator().committed_offsets(group) {
         let (true, Some(offset)) = (caller.grants().sees(&topic), committed.next_offset()) else { continue };
         if !ends.contains_key(&topic) {
             let all = api.broker.topic(&topic).await?.all_offsets();
@@ -191,7 +191,7 @@ pub(crate) async fn commit(
     };
     check_ends(api, &request.offsets).await?;
     let commits: Vec<Commit> = request.offsets.into_iter().map(commit).collect::<Result<_, ApiError>>()?;
-    let committed = api.broker.commit_offsets(&name, caller.owner(), membership.as_ref(), &commits).await;
+    let committed = api.broker.coordinator().commit_offsets(&name, caller.owner(), membership.as_ref(), &commits).await;
     let committed = committed.map_err(|error| match error {
         OffsetError::Group(GroupError::UnknownMember) if membership.is_none() => GroupError::NotEmpty.into(),
         error => error,
@@ -205,7 +205,7 @@ pub(crate) async fn commit(
 async fn check_ends(api: &Api, commits: &[CommitOffset]) -> Result<(), ApiError> {
     for CommitOffset { topic: name, partition: number, offset, .. } in commits {
         let Ok(topic) = api.broker.topic(name).await else { continue };
-        let Ok(partition) = topic.partition(u64::from(*number)).await else { continue };
+        let Ok(partition) = topic.partition(u64::from(*number)) else { continue };
         if !partition.reaches(*offset).await? {
             let end = partition.offsets().end;
             let message = format!(
@@ -224,9 +224,9 @@ pub(crate) async fn delete(api: &Api, request: Request<Incoming>) -> Result<ApiR
     let query = Query::of(&request);
     let name: Arc<str> = query.group()?.into();
     if query.has_topic() {
-        api.broker.delete_offset(&name, &query.topic()?, query.partition()?).await?;
+        api.broker.coordinator().delete_offset(&name, &query.topic()?, query.partition()?).await?;
     } else {
-        api.broker.delete_group(&name).await?;
+        api.broker.coordinator().delete_group(&name).await?;
     }
     Ok(response::no_content())
 }

@@ -74,7 +74,7 @@ async fn topic_of_values(api: &Api, name: &str) -> Result<Arc<Partition>, ApiErr
         }
         found => found?,
     };
-    let partition = topic.partition(0).await?;
+    let partition = topic.partition(0)?;
     if topics::payload(&partition) != Payload::Value {
         let message = format!("topic {name} has the payload bytes; set it to value, or publish to another topic");
         return Err(ApiError::new(code::SETTINGS_INVALID, message));

@@ -74,7 +74,10 @@ async fn beat(
     let epoch = request.member_epoch;
     let Ok(known_epoch) = u32::try_from(epoch) else {
         let leaving = if epoch == LEAVES { Leaving::ForGood } else { Leaving::ForAWhile };
-        broker.leave_consumers(&request.group_id, &request.member_id, request.instance_id.as_deref(), leaving).await?;
+        broker
+            .coordinator()
+            .leave_consumers(&request.group_id, &request.member_id, request.instance_id.as_deref(), leaving)
+            .await?;
         return Ok((epoch, None));
     };
     let beat = ConsumerHeartbeat {
@@ -93,7 +96,7 @@ async fn beat(
         assignor,
         owned: request.topic_partitions.as_deref().map(partitions),
     };
-    let kept = broker.consumer_heartbeat(&request.group_id.into(), &beat).await?;
+    let kept = broker.coordinator().consumer_heartbeat(&request.group_id.into(), &beat).await?;
     Ok((kept.epoch as i32, Some(kept)))
 }
 

@@ -103,7 +103,7 @@ pub(super) fn has_hidden_topics(client: &Client, status: &GroupStatus) -> bool {
 /// The group, if it exists and the client may use it.
 pub(super) fn allowed(client: &Client, api: Api, group: &str) -> Result<Option<GroupStatus>, Refusal> {
     client.may_use_group(api, group)?;
-    Ok(client.kafka.broker.group(group))
+    Ok(client.kafka.broker.coordinator().group(group))
 }
 
 fn member(member: &MemberStatus) -> DescribedGroupMember {
@@ -128,7 +128,7 @@ pub(super) fn list(client: &Client, request: &ListGroupsRequest) -> ListGroupsRe
     let caller = client.caller();
     // Clients that list groups ask every broker for the groups that it coordinates.
     let is_seen = |name: &str| caller.grants().group(name).is_ok() && !client.is_led_elsewhere(name);
-    let seen = client.kafka.broker.groups().into_iter().filter(|(name, _)| is_seen(name));
+    let seen = client.kafka.broker.coordinator().groups().into_iter().filter(|(name, _)| is_seen(name));
     let groups = seen.filter_map(|(name, status)| {
         let state = name_of(status.state);
         let group_type = if status.epochs.is_some() { "consumer" } else { "classic" };
@@ -148,7 +148,7 @@ pub(super) async fn delete(client: &Client, request: DeleteGroupsRequest) -> Del
     for group_id in request.groups_names {
         let deleted = match client.may_use_group(Api::DeleteGroups, &group_id) {
             Ok(()) => {
-                let deleted = client.kafka.broker.delete_group(&group_id.as_str().into()).await;
+                let deleted = client.kafka.broker.coordinator().delete_group(&group_id.as_str().into()).await;
                 deleted.map_err(|error| {
                     let code = match code_of_offset(&error) {
                         // A group with a name that none can have doesn't exist, as in Kafka.

@@ -63,12 +63,17 @@ pub(super) fn join(
             needs_id: version >= NEEDS_ID_FROM,
         };
         let new_id = || new_member_id(request.group_instance_id.as_deref().unwrap_or(&name));
-        let joined = unless_stopping(&client, client.kafka.broker.join_group(&group, join, new_id)).await;
+        let joined = unless_stopping(&client, client.kafka.broker.coordinator().join_group(&group, join, new_id)).await;
         if let (Some(Outcome::Joined(Joined { member, .. })), Err(Refusal { code, .. })) =
             (&joined, client.may_use_group(Api::JoinGroup, &group))
         {
             // Its key has changed while it waited for the others.
-            let _ = client.kafka.broker.leave_group(&group, member, request.group_instance_id.as_deref()).await;
+            let _ = client
+                .kafka
+                .broker
+                .coordinator()
+                .leave_group(&group, member, request.group_instance_id.as_deref())
+                .await;
             return JoinGroupResponse { error_code: code.into(), ..JoinGroupResponse::default() };
         }
         match joined {
@@ -134,7 +139,7 @@ pub(super) fn sync(
         }
         let sync = of(request.member_id, request.group_instance_id, request.generation_id);
         let assignments = request.assignments.into_iter().map(|share| (share.member_id.into(), share.assignment));
-        let synced = client.kafka.broker.sync_group(&request.group_id, &sync, assignments.collect());
+        let synced = client.kafka.broker.coordinator().sync_group(&request.group_id, &sync, assignments.collect());
         let synced = unless_stopping(&client, synced).await;
         if let Err(Refusal { code, .. }) = client.may_use_group(Api::SyncGroup, &request.group_id) {
             return SyncGroupResponse { error_code: code.into(), ..SyncGroupResponse::default() };
@@ -157,7 +162,7 @@ pub(super) fn sync(
 
 /// Whether a member means the strategy that its group has chosen. Older versions don't say which they mean.
 fn is_of_group(client: &Client, request: &SyncGroupRequest) -> bool {
-    let Some(group) = client.kafka.broker.group(&request.group_id) else { return true };
+    let Some(group) = client.kafka.broker.coordinator().group(&request.group_id) else { return true };
     let is_same = |asked: &Option<String>, chosen: &str| asked.as_deref().is_none_or(|asked| asked == chosen);
     let is_chosen = !group.protocol.is_empty();
     !is_chosen
@@ -173,7 +178,7 @@ pub(super) fn heartbeat(client: &Client, request: HeartbeatRequest) -> Heartbeat
         return HeartbeatResponse { error_code: code.into(), ..HeartbeatResponse::default() };
     }
     let sync = of(request.member_id, request.group_instance_id, request.generation_id);
-    let error_code = code(client.kafka.broker.heartbeat(&request.group_id, &sync));
+    let error_code = code(client.kafka.broker.coordinator().heartbeat(&request.group_id, &sync));
     HeartbeatResponse { error_code, ..HeartbeatResponse::default() }
 }
 
@@ -183,7 +188,7 @@ pub(super) async fn leave(client: &Client, version: i16, request: LeaveGroupRequ
     }
     let group = request.group_id.as_str();
     let leave = async |member: &str, instance: Option<&str>| {
-        code(client.kafka.broker.leave_group(group, member, instance).await)
+        code(client.kafka.broker.coordinator().leave_group(group, member, instance).await)
     };
     if version < 3 {
         let error_code = leave(&request.member_id, None).await;

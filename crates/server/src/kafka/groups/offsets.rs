@@ -62,7 +62,7 @@ pub(super) async fn commit(client: &Client, version: i16, request: OffsetCommitR
             metadata: partition.committed_metadata.as_deref().unwrap_or_default().as_bytes().into(),
         }));
     }
-    if version < EPOCHS_FROM && membership.is_some() && client.kafka.broker.is_consumer_group(&group) {
+    if version < EPOCHS_FROM && membership.is_some() && client.kafka.broker.coordinator().is_consumer_group(&group) {
         let error_code = ErrorCode::UnsupportedVersion.into();
         let refused = |of: &OffsetCommitRequestPartition| OffsetCommitResponsePartition {
             partition_index: of.partition_index,
@@ -75,8 +75,12 @@ pub(super) async fn commit(client: &Client, version: i16, request: OffsetCommitR
         });
         return OffsetCommitResponse { topics: topics.collect(), ..OffsetCommitResponse::default() };
     }
-    let committed =
-        client.kafka.broker.commit_offsets(&group, client.caller().owner(), membership.as_ref(), &commits).await;
+    let committed = client
+        .kafka
+        .broker
+        .coordinator()
+        .commit_offsets(&group, client.caller().owner(), membership.as_ref(), &commits)
+        .await;
     let committed = committed.unwrap_or_else(|error| commits.iter().map(|_| Err(error.clone())).collect());
     let mut committed = committed.into_iter();
     let mut result = |asked: &OffsetCommitRequestPartition, named: Result<(), ErrorCode>| {
@@ -129,7 +133,10 @@ pub(super) async fn commit_in_transaction(
         (None, Some(producer)) => {
             let broker = &client.kafka.broker;
             let caller = client.caller();
-            broker.commit_offsets_in_transaction(&group, caller.owner(), membership.as_ref(), producer, &commits).await
+            broker
+                .coordinator()
+                .commit_offsets_in_transaction(&group, caller.owner(), membership.as_ref(), producer, &commits)
+                .await
         }
         _ => Ok(Vec::new()),
     };
@@ -166,7 +173,7 @@ pub(super) async fn fetch(client: &Client, version: i16, request: OffsetFetchReq
         if let Err(Refusal { code, .. }) = client.may_use_group(Api::OffsetFetch, &request.group_id) {
             return refused_group(code, request.topics);
         }
-        if let Err(error) = client.kafka.broker.settle_offsets(&request.group_id).await {
+        if let Err(error) = client.kafka.broker.coordinator().settle_offsets(&request.group_id).await {
             return refused_group(code_of(&error), request.topics);
         }
         let topics = fetched(client, version, &request.group_id, request.topics, require_stable).await;
@@ -179,7 +186,13 @@ pub(super) async fn fetch(client: &Client, version: i16, request: OffsetFetchReq
         if seen.insert(group.group_id.clone()) {
             let allowed = client.may_use_group(Api::OffsetFetch, &group.group_id).map_err(|refusal| refusal.code);
             let checked = match allowed.and_then(|()| check_member(client, &group).map_err(|error| code_of(&error))) {
-                Ok(()) => client.kafka.broker.settle_offsets(&group.group_id).await.map_err(|error| code_of(&error)),
+                Ok(()) => client
+                    .kafka
+                    .broker
+                    .coordinator()
+                    .settle_offsets(&group.group_id)
+                    .await
+                    .map_err(|error| code_of(&error)),
                 refused => refused,
             };
             if let Err(code) = checked {
@@ -216,9 +229,9 @@ fn refused_group(code: ErrorCode, asked: Option<Vec<OffsetFetchRequestTopic>>) -
 /// after which others have read.
 fn check_member(client: &Client, group: &OffsetFetchRequestGroup) -> Result<(), GroupError> {
     match &group.member_id {
-        Some(id) if client.kafka.broker.is_consumer_group(&group.group_id) => {
+        Some(id) if client.kafka.broker.coordinator().is_consumer_group(&group.group_id) => {
             let member = member::of(id.clone(), None, group.member_epoch);
-            client.kafka.broker.may_commit(&group.group_id, &member)
+            client.kafka.broker.coordinator().may_commit(&group.group_id, &member)
         }
         _ => Ok(()),
     }
@@ -234,7 +247,7 @@ async fn fetched(
     require_stable: bool,
 ) -> Vec<OffsetFetchResponseTopic> {
     let mut by_topic: BTreeMap<Arc<str>, BTreeMap<i32, GroupOffset>> = BTreeMap::new();
-    for found in client.kafka.broker.group_offsets(group) {
+    for found in client.kafka.broker.coordinator().group_offsets(group) {
         if found.committed.is_some() || require_stable {
             by_topic.entry(found.topic.clone()).or_default().insert(found.partition as i32, found);
         }
@@ -311,7 +324,7 @@ pub(super) async fn delete(client: &Client, request: OffsetDeleteRequest) -> Off
     if let Err(Refusal { code, .. }) = client.may_use_group(Api::OffsetDelete, &group) {
         return refused(code);
     }
-    let Some(status) = broker.group(&group) else { return refused(ErrorCode::GroupIdNotFound) };
+    let Some(status) = broker.coordinator().group(&group) else { return refused(ErrorCode::GroupIdNotFound) };
     if !status.members.is_empty() && status.protocol_type != CONSUMER_PROTOCOL {
         return refused(ErrorCode::NonEmptyGroup);
     }
@@ -326,7 +339,8 @@ pub(super) async fn delete(client: &Client, request: OffsetDeleteRequest) -> Off
                 let number = u64::try_from(partition.partition_index).unwrap_or(u64::MAX);
                 // Deleting a missing offset succeeds.
                 let wants = |says: &[u8]| wants(says, &topic.name);
-                let deleted = match broker.delete_unread_offset(&group, &topic.name, number, wants).await {
+                let deleted = match broker.coordinator().delete_unread_offset(&group, &topic.name, number, wants).await
+                {
                     Err(OffsetError::NotCommitted) => Ok(()),
                     deleted => deleted,
                 };

@@ -3,7 +3,7 @@
 use super::disk::Disk;
 use super::history::{History, Text, Violation};
 use crate::Kind;
-use crate::append::Appended;
+use crate::journal::request::Appended;
 use crate::journal::{Journal, JournalError};
 use crate::received::Received;
 use bytes::Bytes;

@@ -1,14 +1,14 @@
-//! Who watches a topic's partitions.
+//! The watchers of a topic's partitions: a commit notes in each which partition has changed, and wakes it.
 
-use super::watch::Noted;
 use smallvec::SmallVec;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::Notify;
 
 /// The watchers of a topic's partitions.
 #[derive(Default)]
-pub(super) struct Watchers {
+pub(crate) struct Watchers {
     /// Number of them: without any, this is all that a commit looks at.
     count: AtomicUsize,
     partitions: Mutex<BTreeMap<u32, SmallVec<[Watcher; 1]>>>,
@@ -59,5 +59,46 @@ impl Watchers {
 
     fn partitions(&self) -> MutexGuard<'_, BTreeMap<u32, SmallVec<[Watcher; 1]>>> {
         self.partitions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The keys of partitions that have changed.
+#[derive(Default)]
+pub(crate) struct Noted {
+    keys: Mutex<BTreeSet<u32>>,
+    arrived: Notify,
+}
+
+impl Noted {
+    pub fn note(&self, key: u32) {
+        let mut keys = self.keys();
+        let was_empty = keys.is_empty();
+        keys.insert(key);
+        drop(keys);
+        // Once, however much is noted until the watch looks.
+        if was_empty {
+            self.arrived.notify_one();
+        }
+    }
+
+    /// Forgets a partition that is watched no longer.
+    pub fn forget(&self, key: u32) {
+        self.keys().remove(&key);
+    }
+
+    /// Returns the keys of the partitions that have changed, and forgets them.
+    pub fn take(&self) -> BTreeSet<u32> {
+        std::mem::take(&mut *self.keys())
+    }
+
+    /// Waits until a partition has changed. Cancel-safe.
+    pub async fn changed(&self) {
+        while self.keys().is_empty() {
+            self.arrived.notified().await;
+        }
+    }
+
+    fn keys(&self) -> MutexGuard<'_, BTreeSet<u32>> {
+        self.keys.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

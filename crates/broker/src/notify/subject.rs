@@ -15,7 +15,7 @@ pub struct Subject {
     /// A part of its id, unless another topic could get the same id.
     pub(crate) short_id: Option<u32>,
     matches: Mutex<Matches>,
-    pub(super) watchers: Watchers,
+    pub(crate) watchers: Watchers,
 }
 
 /// The subscriptions that match, as of a generation of the registry: while none begins or ends, commits don't search.

@@ -1,10 +1,9 @@
 //! What administrators see of transactions: named producers that can have some, and the producers of a partition.
 
-use crate::broker::Broker;
-use crate::end::in_store;
+use super::Broker;
 use crate::partition::Partition;
 use crate::store_error::StoreError;
-use crate::transactions::TransactionError;
+use crate::transaction_error::TransactionError;
 use rawline_groups::compile;
 use rawline_journal::{PartitionProducer, TransactionProgress, TransactionalProducer};
 use std::collections::BTreeMap;
@@ -71,7 +70,7 @@ impl Partition {
     /// The producers that it remembers.
     pub async fn producers(&self) -> Result<Vec<PartitionProducer>, StoreError> {
         let partition = self.id();
-        let found = self.end.journal().look(move |state| state.partition_producers(partition)).await;
-        found.map_err(|error| in_store(&error))
+        let found = self.journal().look(move |state| state.partition_producers(partition)).await;
+        Ok(found?)
     }
 }

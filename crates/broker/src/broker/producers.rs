@@ -1,25 +1,16 @@
 //! Named producers: opens a new instance, which fences those before it, and finds the name that has an id.
 
-use crate::Kind;
+use super::Broker;
 use crate::append::AppendError;
-use crate::broker::Broker;
-use crate::end::in_store;
+use crate::journal::request::ProducerInstance;
 use crate::journal::{Journal, JournalError};
 use crate::partition::Partition;
 use crate::received::Received;
 use crate::store_error::StoreError;
+use rawline_batch::Kind;
 use rawline_journal::{NAME_BYTES_MAX, NAMED_IDS, Producer, Refused};
 use std::sync::Arc;
 use thiserror::Error;
-
-/// An instance of a named producer. Batches carry the id, and requests the epoch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ProducerInstance {
-    /// The name's id.
-    pub id: u64,
-    /// Grows with every instance.
-    pub epoch: u16,
-}
 
 /// Why an instance was not opened, or why it isn't known whether it was.
 #[derive(Debug, Clone, Error)]
@@ -73,7 +64,7 @@ async fn name_of(journal: &Journal, id: u64) -> Result<Option<Arc<str>>, StoreEr
         return Ok(Some(name));
     }
     // Another broker may have opened it.
-    journal.catch_up().await.map_err(|error| in_store(&error))?;
+    journal.catch_up().await?;
     Ok(journal.producer_name(id))
 }
 
@@ -82,7 +73,7 @@ impl Partition {
     /// refused here: whose it is may become known only after the caller's rights were checked.
     pub async fn producer_name(&self, received: &Received) -> Result<Option<Arc<str>>, AppendError> {
         let Some(Producer { id, epoch, .. }) = received.producer else { return Ok(None) };
-        match name_of(self.end.journal(), id).await? {
+        match name_of(self.journal(), id).await? {
             None if is_named_id(id) => Err(AppendError::NotOpen { found: epoch }),
             name => Ok(name),
         }
@@ -113,7 +104,7 @@ impl Broker {
         match self.journals.of_producers("named producers")?.open_producer(name, owner).await {
             Ok(instance) => Ok(instance),
             Err(JournalError::Refused(Refused::Names { limit })) => Err(OpenProducerError::TooMany { limit }),
-            Err(error) => Err(in_store(&error).into()),
+            Err(error) => Err(StoreError::from(error).into()),
         }
     }
 }

@@ -7,21 +7,21 @@ use tokio::sync::Notify;
 
 /// Maximum number of partitions that are noted one by one. If more have new records, the subscription looks at all: so
 /// one that isn't served for a while takes no more memory.
-pub(super) const NOTED_MAX: usize = 4096;
+const NOTED_MAX: usize = 4096;
 
 /// A partition: its topic's number and its own.
-pub(super) type Key = (u64, u32);
+pub(crate) type Key = (u64, u32);
 
 /// The inbox of a subscription.
 #[derive(Default)]
-pub(super) struct Inbox {
+pub(crate) struct Inbox {
     news: Mutex<News>,
     arrived: Notify,
 }
 
 /// The events so far.
 #[derive(Default)]
-pub(super) struct News {
+pub(crate) struct News {
     /// Partitions with new records, and the offset of the first.
     pub committed: BTreeMap<Key, (Arc<Subject>, u64)>,
     /// Topics that were deleted.

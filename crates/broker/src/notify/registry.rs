@@ -40,7 +40,7 @@ pub struct Registered {
     registry: Arc<Registry>,
     wanted: Wanted,
     number: usize,
-    pub(super) inbox: Arc<Inbox>,
+    pub(crate) inbox: Arc<Inbox>,
 }
 
 impl Registry {

@@ -1,0 +1,362 @@
+//! The broker: all topics of one store, by name and by id.
+//!
+//! It opens the journals and the tasks next to them, and closes them. `producers.rs` and `transactions.rs` are what
+//! producers with a name ask for, `transactions_status.rs` what administrators see of them. Groups of consumers are the
+//! coordinator's.
+
+mod producers;
+mod transactions;
+mod transactions_status;
+
+pub use producers::{OpenProducerError, is_named_id};
+pub use transactions_status::NamedPartitions;
+
+use crate::clock::{Clock, StorageClock};
+use crate::cluster::{BrokerId, Card, Cluster};
+use crate::config::Config;
+use crate::coordinator::Coordinator;
+use crate::forget_deleted::ForgettingTask;
+use crate::journal::{Journal, JournalError, JournalStore, JournalTopic, Together};
+use crate::journals::Journals;
+use crate::limits::JOURNAL_TOPICS_MAX;
+use crate::notify::{Registered, Wanted};
+use crate::partition::{Partition, Shared, Status};
+use crate::retention::{self, RetentionTask};
+use crate::settings::Settings;
+use crate::storage_id::StorageId;
+use crate::store::{Mappings, Store};
+use crate::store_error::StoreError;
+use crate::topic::{Topic, check_partitions};
+use crate::topic_error::{TopicError, check_name, check_new_name};
+use crate::topics::Topics;
+use futures_util::future::{BoxFuture, try_join_all};
+use rawline_journal::{Control, Refused, TopicId};
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use tokio::sync::mpsc;
+
+/// A topic whose journal's task has panicked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedTopic {
+    /// The topic's name.
+    pub name: String,
+    /// The panic's message.
+    pub reason: String,
+}
+
+/// The broker: topics on a store.
+pub struct Broker {
+    shared: Arc<Shared>,
+    topics: Arc<Topics>,
+    /// The journals that have all topics.
+    journals: Journals,
+    /// The groups of consumers that have members.
+    coordinator: Coordinator,
+    /// The other brokers on the storage, once this one has joined them.
+    cluster: OnceLock<Arc<Cluster>>,
+    /// Forgets offsets in deleted topics, where the deletion doesn't.
+    forgetting: Option<ForgettingTask>,
+    /// Deletes old records.
+    retention: RetentionTask,
+    /// Closes when the tasks of all journals have ended.
+    tasks: mpsc::Receiver<()>,
+}
+
+impl Broker {
+    /// Opens the store's journals, and waits until everything is known that was stored. Boxed, so that the code of a
+    /// start is compiled in this crate only.
+    pub fn open(
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        config: Config,
+    ) -> BoxFuture<'static, Result<Broker, StoreError>> {
+        Box::pin(Broker::recover(store, clock, config))
+    }
+
+    async fn recover(store: Arc<dyn Store>, clock: Arc<dyn Clock>, config: Config) -> Result<Broker, StoreError> {
+        let (tasks, tasks_ended) = mpsc::channel(1);
+        let shared = Arc::new(Shared {
+            store,
+            clock: Arc::new(StorageClock::new(clock)),
+            config,
+            settings_changed: Arc::default(),
+            checksums: Arc::default(),
+            topics_created: AtomicU64::new(0),
+            tasks,
+        });
+        let journals = open_journals(&shared).await?;
+        let topics = Arc::new(Topics::new(journals.clone(), shared.clone()));
+        // What is counted of topics is shown from now on.
+        drop(topics.all());
+        let (config, interval) = (&shared.config, shared.config.retention_interval);
+        let forgetting = (journals.all().len() > 1).then(|| ForgettingTask::start(journals.downgrade(), interval));
+        // The task must not keep the store open when the broker is gone.
+        let weak = Arc::downgrade(&topics);
+        let retained = move || weak.upgrade().map(|topics| topics.tidied()).unwrap_or_default();
+        let retention = retention::start(retained, shared.clock.clone(), interval, shared.settings_changed.clone());
+        Ok(Broker {
+            coordinator: Coordinator::new(
+                journals.clone(),
+                config.consumer_session,
+                config.writer_id,
+                config.is_read_only,
+            ),
+            shared,
+            topics,
+            journals,
+            cluster: OnceLock::new(),
+            forgetting,
+            retention,
+            tasks: tasks_ended,
+        })
+    }
+
+    /// Joins the other brokers on the storage, with what `describe` adds to this broker's card. Does nothing if the
+    /// storage has one broker.
+    pub async fn join(&self, describe: impl FnOnce(Card) -> Card) -> Result<(), StoreError> {
+        let Some(members) = self.shared.store.members() else { return Ok(()) };
+        let card = Card::new(BrokerId(self.shared.config.writer_id));
+        let card = describe(Card { is_read_only: self.shared.config.is_read_only, ..card });
+        let cluster = Cluster::join(members, self.journals.clone(), card).await?;
+        self.coordinator.join(&cluster);
+        assert!(self.cluster.set(cluster).is_ok(), "a broker joins the others once");
+        Ok(())
+    }
+
+    /// The brokers on the storage, if it can have several and this one has joined them.
+    pub fn cluster(&self) -> Option<&Arc<Cluster>> {
+        self.cluster.get()
+    }
+
+    /// Waits until this broker has seen what was acknowledged in these topics before this call, by any broker. Whatever
+    /// reports where a partition begins or ends, or what is at an offset, calls it first: an end below an acknowledged
+    /// record makes clients go back.
+    pub async fn see_ends<'a>(&self, topics: impl IntoIterator<Item = &'a str>) -> Result<(), StoreError> {
+        let Some(cluster) = self.cluster() else { return Ok(()) };
+        let journals: BTreeSet<u32> = topics.into_iter().map(|topic| self.journal_of(topic)).collect();
+        try_join_all(journals.into_iter().map(|journal| cluster.see_end(journal))).await.map(drop)
+    }
+
+    /// The groups of consumers.
+    pub fn coordinator(&self) -> &Coordinator {
+        &self.coordinator
+    }
+
+    /// The topic of that name, if it exists. Another broker may have created it a moment ago. Nothing is created.
+    pub async fn topic(&self, name: &str) -> Result<Arc<Topic>, TopicError> {
+        if let Some(topic) = self.topics.named(name) {
+            return Ok(topic);
+        }
+        check_name(name)?;
+        self.journals.one(name).catch_up().await?;
+        self.topics.named(name).ok_or_else(|| TopicError::NotFound { name: name.to_owned() })
+    }
+
+    /// The topic with this id, if it exists. Another broker may have created it a moment ago.
+    pub async fn topic_with_id(&self, id: TopicId) -> Result<Option<Arc<Topic>>, TopicError> {
+        if let Some(topic) = self.topics.identified(id) {
+            return Ok(Some(topic));
+        }
+        try_join_all(self.journals.all().iter().map(Journal::catch_up)).await?;
+        Ok(self.topics.identified(id))
+    }
+
+    /// The topic of that name; creates it if it doesn't exist and the configuration allows that. For appends and for
+    /// requests that create a topic.
+    pub async fn topic_or_create(&self, name: &str) -> Result<Arc<Topic>, TopicError> {
+        match self.topic(name).await {
+            Err(TopicError::NotFound { .. }) if self.shared.config.create_topics => {
+                match self.create_topic(name, Map::new()).await {
+                    // Another request was first.
+                    Err(TopicError::Exists { .. }) => self.topic(name).await,
+                    created => created,
+                }
+            }
+            found => found,
+        }
+    }
+
+    /// Creates a topic with these settings, which are stored. Fails if the topic exists. Unlike an append, a request to
+    /// create a topic needs no permission by [`Config::create_topics`].
+    pub async fn create_topic(&self, name: &str, mut settings: Map<String, Value>) -> Result<Arc<Topic>, TopicError> {
+        check_new_name(name)?;
+        let journal = self.journals.one(name);
+        let partitions = Settings::take_partitions(&mut settings).unwrap_or(1);
+        if journal.topics_count() >= JOURNAL_TOPICS_MAX {
+            return Err(TopicError::TooMany { what: "topics", limit: JOURNAL_TOPICS_MAX });
+        }
+        check_partitions(journal, partitions)?;
+        let settings = Settings::default().changed(name, settings).with_topic_id(self.new_topic_id()).encode()?;
+        let control = Control::Create { topic: 0, name: name.into(), partitions, settings: settings[..].into() };
+        match journal.change(control).await {
+            Ok(_) => self.topics.named(name).ok_or_else(|| TopicError::NotFound { name: name.to_owned() }),
+            Err(JournalError::Refused(Refused::Exists { .. })) => Err(TopicError::Exists { name: name.to_owned() }),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// An id that no topic has.
+    fn new_topic_id(&self) -> TopicId {
+        // Grows by at least one with each topic of this run, also if another run has the same number.
+        let created = self.shared.topics_created.fetch_add(1, Ordering::Relaxed);
+        TopicId::new(self.shared.config.writer_id, self.shared.clock.now_us() + created)
+    }
+
+    /// Deletes a topic, for good. When this returns, the deletion is durable, and no read returns anything of the
+    /// topic.
+    pub async fn delete_topic(&self, name: &str) -> Result<(), TopicError> {
+        check_name(name)?;
+        let journal = self.journals.one(name);
+        let topic = journal.named(name).ok_or_else(|| TopicError::NotFound { name: name.to_owned() })?;
+        self.delete(journal, &topic).await
+    }
+
+    /// Deletes the topic with this id, as [`Broker::delete_topic`] does. Returns its name; `None` if there was no such
+    /// topic.
+    pub async fn delete_topic_with_id(&self, id: TopicId) -> Result<Option<String>, TopicError> {
+        let Some(topic) = self.topic_with_id(id).await? else { return Ok(None) };
+        self.delete(topic.journal(), &topic.topic.stored).await?;
+        Ok(Some(topic.topic_name().to_owned()))
+    }
+
+    /// Deletes this topic, whatever has its name by now.
+    async fn delete(&self, journal: &Journal, topic: &JournalTopic) -> Result<(), TopicError> {
+        let name = &*topic.name;
+        match journal.change(Control::Delete { topic: topic.id }).await {
+            Ok(_) => {
+                self.topics.drop_deleted(name);
+                tracing::info!(topic = name, "deleted the topic");
+                Ok(())
+            }
+            Err(JournalError::Refused(_)) => Err(TopicError::NotFound { name: name.to_owned() }),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Whether this broker stores nothing.
+    pub fn is_read_only(&self) -> bool {
+        self.shared.config.is_read_only
+    }
+
+    /// Whether an append may create its topic.
+    pub fn creates_topics(&self) -> bool {
+        self.shared.config.create_topics
+    }
+
+    /// A partition of an existing topic. Nothing is created.
+    pub async fn partition(&self, name: &str, number: u64) -> Result<Arc<Partition>, TopicError> {
+        match self.topic(name).await?.partition(number) {
+            // Another broker may have given the topic more partitions.
+            Err(TopicError::NoPartition { .. }) => {
+                self.journals.one(name).catch_up().await?;
+                self.topic(name).await?.partition(number)
+            }
+            found => found,
+        }
+    }
+
+    /// As [`Broker::partition`], of the topic with this id; `None` if there is no such topic.
+    pub async fn partition_with_id(&self, id: TopicId, number: u64) -> Result<Option<Arc<Partition>>, TopicError> {
+        let Some(topic) = self.topic_with_id(id).await? else { return Ok(None) };
+        let found = match topic.partition(number) {
+            Err(TopicError::NoPartition { .. }) => {
+                topic.catch_up().await?;
+                topic.partition(number)
+            }
+            found => found,
+        };
+        found.map(Some)
+    }
+
+    /// As [`Broker::partition`], for appends: partition 0 creates the topic, as [`Broker::topic_or_create`] does.
+    pub async fn partition_or_create(&self, name: &str, number: u64) -> Result<Arc<Partition>, TopicError> {
+        match number {
+            0 => self.topic_or_create(name).await?.partition(0),
+            // A topic that doesn't exist has no such partition.
+            number => self.partition(name, number).await,
+        }
+    }
+
+    /// All topics, by name.
+    pub fn topics(&self) -> Vec<Arc<Topic>> {
+        self.topics.all()
+    }
+
+    /// Number of the storage's journals.
+    pub fn journals(&self) -> u32 {
+        self.journals.all().len() as u32
+    }
+
+    /// The number of the storage's journal that has the topic or the group with this name.
+    pub fn journal_of(&self, name: &str) -> u32 {
+        self.journals.number_of(name)
+    }
+
+    /// Topics that take no appends because their journal's task has panicked, by name. Their records can be read.
+    pub fn failed_topics(&self) -> Vec<FailedTopic> {
+        let failed =
+            |topic: &Arc<Topic>| Some(FailedTopic { name: topic.topic_name().to_owned(), reason: topic.failure()? });
+        self.topics().iter().filter_map(failed).collect()
+    }
+
+    /// All topics' extents, by name.
+    pub fn statuses(&self) -> Vec<Status> {
+        self.topics().iter().map(|topic| topic.summary()).collect()
+    }
+
+    /// Commits pending appends and releases the store. Waits until topic handles that are held elsewhere are dropped.
+    pub async fn close(self) {
+        let Broker { shared, topics, journals, coordinator, retention, forgetting, tasks: mut ended, cluster } = self;
+        if let Some(cluster) = cluster.into_inner() {
+            cluster.stop().await;
+        }
+        if let Some(forgetting) = forgetting {
+            forgetting.stop().await;
+        }
+        retention.stop().await;
+        drop((topics, journals, coordinator, shared));
+        // Nothing is ever sent: this returns when the last task has ended.
+        let _ = ended.recv().await;
+    }
+
+    /// What tells the storage from others: drawn when it was created. Memory gets another with each run.
+    pub fn storage_id(&self) -> StorageId {
+        let of_run = || StorageId::of_run(self.shared.config.writer_id);
+        self.shared.store.id().unwrap_or_else(of_run)
+    }
+
+    /// The mapped files of which reads return parts, if the store maps files: they can be sent without being read.
+    pub fn mappings(&self) -> Option<Arc<Mappings>> {
+        self.shared.store.mappings()
+    }
+
+    /// Adds a subscription: from now on commits to topics that match are noted in its inbox. Returns the time of the
+    /// newest commit that isn't.
+    pub(crate) fn register(&self, wanted: Wanted) -> (Registered, u64) {
+        self.journals.register(wanted)
+    }
+
+    /// The storage's time, in microseconds since the Unix epoch.
+    pub(crate) fn now_us(&self) -> u64 {
+        self.shared.clock.now_us()
+    }
+}
+
+/// Opens the store's journals, and waits until everything is known that was stored.
+async fn open_journals(shared: &Arc<Shared>) -> Result<Journals, StoreError> {
+    let together = Together::default();
+    let open = |(number, store): (u32, Arc<dyn JournalStore>)| {
+        // The store is open while the journal stores what is pending. After the tasks, it is closed.
+        let (clock, guard) = (shared.clock.clone(), (shared.store.clone(), shared.tasks.clone()));
+        let config = shared.config.journal(&*store);
+        let thread = shared.config.commit_thread.as_ref();
+        let journal = Journal::open_guarded(store, clock, config, together.numbered(number), guard, thread);
+        if shared.config.is_read_only { journal.refusing_changes() } else { journal }
+    };
+    let journals: Vec<Journal> = (0..).zip(shared.store.journals()).map(open).collect();
+    assert!(!journals.is_empty(), "a store without a journal");
+    tokio::try_join!(try_join_all(journals.iter().map(Journal::ready)), shared.store.ready())?;
+    Ok(Journals::new(journals))
+}
