@@ -23,9 +23,7 @@ use crate::store_error::StoreError;
 use bytes::Bytes;
 use compact::Compacted;
 pub(super) use dead::Dead;
-use rawline_journal::{
-    Control, Id, Joined, MergeLimits, PartitionId, Piece, PutResult, Refused, Source, Uses, choose, join,
-};
+use rawline_journal::{Control, Id, Joined, PartitionId, Piece, PutResult, Refused, Source, Uses, choose, join};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};

@@ -1,17 +1,12 @@
-//! Why a request to a bucket failed, and retries.
+//! Why a request to a bucket failed.
 //!
 //! `object_store` returns some HTTP statuses as variants of its error and transport errors as [`HttpError`] in the
 //! chain of sources. Other statuses it keeps in a private type: they are read off its text, in [`Reply::of`] and
 //! nowhere else. What the service itself says is its error code, for machines.
 
-use super::bucket::Bucket;
 use object_store::client::{HttpError, HttpErrorKind};
 use std::error::Error;
 use std::time::Duration;
-use tokio::time::{Instant, sleep};
-
-const PAUSE_MIN: Duration = Duration::from_millis(50);
-const PAUSE_MAX: Duration = Duration::from_secs(2);
 
 /// Why one request failed.
 #[derive(Debug)]
@@ -146,48 +141,6 @@ fn transport(error: &object_store::Error) -> Option<HttpErrorKind> {
         cause = inner.source();
     }
     None
-}
-
-/// Retries of a request to a bucket, with pauses that double and are shortened at random.
-pub(super) struct Tries<'a> {
-    bucket: &'a Bucket,
-    began: Instant,
-    until: Instant,
-    pause: Duration,
-}
-
-impl<'a> Tries<'a> {
-    /// Retries for as long as the bucket's settings say.
-    pub(super) fn at(bucket: &'a Bucket) -> Tries<'a> {
-        let began = Instant::now();
-        Tries { bucket, began, until: began + bucket.retry_budget, pause: PAUSE_MIN }
-    }
-
-    /// Waits for the next try. Returns the failure if it would not pass or the time is over.
-    pub(super) async fn again(&mut self, failed: Failed) -> Result<(), Failed> {
-        let pause = self.pause.mul_f64(rand::random_range(0.5..1.0));
-        if !failed.is_passing() {
-            return Err(failed);
-        }
-        if Instant::now() + pause > self.until {
-            return Err(Failed::Passing(Reply { retried: Some(self.began.elapsed()), ..failed.reply() }));
-        }
-        let now = Instant::now();
-        if self.bucket.outage.report(self.began, now) {
-            tracing::warn!(
-                endpoint = self.bucket.endpoint,
-                reason = failed.reply().short(),
-                "requests to {} fail; this one is retried for {} s more",
-                self.bucket.address,
-                (self.until - now).as_secs()
-            );
-        } else {
-            tracing::debug!(reason = failed.reply().text, ?pause, "retrying a request to the bucket");
-        }
-        sleep(pause).await;
-        self.pause = (self.pause * 2).min(PAUSE_MAX);
-        Ok(())
-    }
 }
 
 /// An error with the causes that its text doesn't contain yet.

@@ -19,6 +19,7 @@ mod outage;
 mod pieces;
 mod probe;
 mod requests;
+mod tries;
 
 use super::cache::{Cache, Sink};
 use super::{BatchTime, Mappings, ObjectAt, Store};

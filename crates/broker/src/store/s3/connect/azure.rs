@@ -1,6 +1,6 @@
 //! Azure Blob Storage.
 
-use super::{ClientSettings, Connected, Credentials, Variables, Words};
+use super::service::{ClientSettings, Connected, Credentials, Variables, Words};
 use crate::store::s3::failed::Reply;
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use std::sync::Arc;

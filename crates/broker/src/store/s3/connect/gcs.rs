@@ -1,6 +1,6 @@
 //! Google Cloud Storage.
 
-use super::{ClientSettings, Connected, Credentials, Variables, Words};
+use super::service::{ClientSettings, Connected, Credentials, Variables, Words};
 use crate::store::s3::failed::Reply;
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use std::sync::Arc;

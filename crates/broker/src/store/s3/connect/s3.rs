@@ -1,6 +1,6 @@
 //! Amazon S3, and servers with its API.
 
-use super::{ClientSettings, Connected, Credentials, Words};
+use super::service::{ClientSettings, Connected, Credentials, Words};
 use crate::store::s3::failed::Reply;
 use object_store::aws::{AmazonS3Builder, Checksum, S3ConditionalPut};
 use std::sync::Arc;
