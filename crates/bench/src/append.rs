@@ -4,7 +4,7 @@ use super::data::{Workload, check_value};
 use super::report::progress;
 use super::statistics::{new_histogram, record};
 use super::target::failed;
-use crate::BenchError;
+use crate::error::BenchError;
 use bytes::Bytes;
 use hdrhistogram::Histogram;
 use rawline_client::Client;

@@ -1,10 +1,9 @@
 //! Flags that several benchmarks share.
 
-use super::default_workers;
+use super::environment::cores;
 use super::target::TargetArgs;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// Where the figures go besides stdout: of every benchmark.
 #[derive(Debug, Clone, clap::Args, Serialize)]
@@ -79,28 +78,7 @@ impl BatchArgs {
     }
 }
 
-/// Parses a time greater than 0, such as `50ms` or `1.5s`.
-pub fn parse_time(text: &str) -> Result<Duration, String> {
-    let time = text.parse::<jiff::SignedDuration>().ok().and_then(|time| Duration::try_from(time).ok());
-    let time = time.filter(|time| !time.is_zero());
-    time.ok_or_else(|| format!("{text:?} is not a time greater than 0; give a number with a unit, such as 50ms or 1s"))
-}
-
-/// Serializes it as text, such as `50ms`.
-pub fn as_text<S: Serializer>(time: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
-    time.map(|time| format!("{time:?}")).serialize(serializer)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_have_units() {
-        assert_eq!(parse_time("50ms"), Ok(Duration::from_millis(50)));
-        assert_eq!(parse_time("1.5s"), Ok(Duration::from_millis(1500)));
-        for wrong in ["50", "", "0s", "-1s", "a while"] {
-            assert!(parse_time(wrong).unwrap_err().contains("50ms"), "{wrong}");
-        }
-    }
+/// 2 per core, as in Seb's benchmark.
+fn default_workers() -> u32 {
+    u32::try_from(cores() * 2).unwrap_or(u32::MAX)
 }

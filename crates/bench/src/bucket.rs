@@ -1,7 +1,7 @@
 //! A folder of a benchmark in a bucket, for requests without a broker.
 
 use super::statistics::record;
-use crate::BenchError;
+use crate::error::BenchError;
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use hdrhistogram::Histogram;

@@ -1,7 +1,7 @@
 //! `rawline bench limits --storage URL`: the performance of a bucket without a broker.
 
-use super::BenchError;
 use super::bucket::{BucketFolder, failed};
+use super::error::BenchError;
 use super::history::{MainFigures, Measured};
 use super::statistics::{Latency, new_histogram, record};
 use super::store_delay::StoreDelay;

@@ -1,7 +1,7 @@
 //! One line of JSON for each run of a benchmark, appended to a file and never edited: the data of a trend over commits.
 
 use super::environment::Environment;
-use crate::BenchError;
+use crate::error::BenchError;
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;

@@ -25,6 +25,8 @@ mod statistics;
 mod store_delay;
 mod subscribe;
 mod target;
+mod tasks;
+mod time;
 mod topics;
 mod usage;
 mod write;
@@ -32,7 +34,6 @@ mod write;
 pub use error::BenchError;
 
 use futures_util::future::LocalBoxFuture;
-use rawline_broker::{Clock, SystemClock};
 use tokio::signal::unix::{SignalKind, signal};
 
 const EXAMPLES: &str = "\
@@ -95,23 +96,4 @@ async fn run_until_interrupted(args: Args) -> Result<(), BenchError> {
         _ = interrupt.recv() => Err(BenchError::Failed("interrupted".to_owned())),
         _ = terminate.recv() => Err(BenchError::Failed("terminated".to_owned())),
     }
-}
-
-/// Runs blocking work on a thread for blocking work.
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, BenchError> + Send + 'static,
-) -> Result<T, BenchError> {
-    tokio::task::spawn_blocking(work)
-        .await
-        .map_err(|error| BenchError::Failed(format!("the benchmark stopped: {error}; please report this")))?
-}
-
-/// 2 per core, as in Seb's benchmark.
-fn default_workers() -> u32 {
-    u32::try_from(environment::cores() * 2).unwrap_or(u32::MAX)
-}
-
-/// A topic that no other run uses, on a local or a remote broker.
-fn topic_name(bench: &str, run: u32) -> String {
-    format!("bench-{bench}-{:x}-{}-{run}", SystemClock.now_us(), std::process::id())
 }

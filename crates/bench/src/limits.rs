@@ -4,22 +4,20 @@ use super::args::OutputArgs;
 use super::bucket_limits;
 use super::environment::{cores, temporary_directory, variables};
 use super::history::{MainFigures, Measured};
-use super::loopback::{LoopbackFigure, LoopbackMethod, SentFile};
+use super::loopback::{CALL_BYTES, LoopbackFigure, LoopbackMethod, SentFile, write_blocks};
 use super::report::Report;
 use super::statistics::{Latency, new_histogram, record};
 use super::store_delay::DelayArgs;
-use crate::BenchError;
+use super::tasks::blocking;
+use crate::error::BenchError;
 use rawline_broker::store::s3::Service;
 use serde::Serialize;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::fs::OpenOptions;
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Barrier;
 use std::time::Instant;
-
-/// Maximum size of one call in bytes: that of one response of the read benchmark.
-pub const CALL_BYTES: usize = 1 << 20;
 
 /// Measure this machine without a broker: loopback, memory, disk; or a bucket
 #[derive(Debug, Clone, clap::Args, Serialize)]
@@ -132,7 +130,7 @@ pub async fn run(args: Args) -> Result<(), BenchError> {
     let report = Report::begin("limits", Some(&parent), &args, &args.output)?;
     let path = directory.path().to_owned();
     let sizes = args.clone();
-    let limits = super::blocking(move || measure(&sizes, &path)).await?;
+    let limits = blocking(move || measure(&sizes, &path)).await?;
     report.finish(&limits)
 }
 
@@ -297,15 +295,4 @@ fn sync_disk(directory: &Path, bytes: u64, count: u64) -> io::Result<SyncFigure>
     assert_eq!(latency.len(), count, "each append has one latency");
     std::fs::remove_file(&path)?;
     Ok(SyncFigure { bytes, latency_us: Latency::of(&latency), gb_per_second: (bytes * count) as f64 / seconds / 1e9 })
-}
-
-/// Writes `bytes` bytes in blocks.
-pub fn write_blocks(file: &mut File, block: &[u8], bytes: u64) -> io::Result<()> {
-    let mut left = bytes;
-    while left > 0 {
-        let part = block.split_at(left.min(block.len() as u64) as usize).0;
-        file.write_all(part)?;
-        left -= part.len() as u64;
-    }
-    Ok(())
 }

@@ -3,7 +3,7 @@
 use super::environment::{broker_settings, program, temporary_directory};
 use super::store_delay::ENDPOINT_VARIABLES;
 use super::usage::Meter;
-use crate::BenchError;
+use crate::error::BenchError;
 use rawline_broker::store::disk::Durability;
 use rawline_broker::store::s3::Service;
 use std::collections::VecDeque;

@@ -1,6 +1,5 @@
 //! Bytes from the page cache through loopback connections, without a broker.
 
-use super::limits::{CALL_BYTES, write_blocks};
 use super::usage::own_cpu;
 use memmap2::Mmap;
 use serde::Serialize;
@@ -11,6 +10,9 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Barrier;
 use std::time::Instant;
+
+/// Maximum size of one call in bytes: that of one response of the read benchmark.
+pub const CALL_BYTES: usize = 1 << 20;
 
 /// How the bytes get from the page cache into the socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -171,4 +173,15 @@ fn receive(mut from: TcpStream, buffer: &mut [u8]) -> io::Result<u64> {
             Err(error) => return Err(error),
         }
     }
+}
+
+/// Writes `bytes` bytes in blocks.
+pub fn write_blocks(file: &mut File, block: &[u8], bytes: u64) -> io::Result<()> {
+    let mut left = bytes;
+    while left > 0 {
+        let part = block.split_at(left.min(block.len() as u64) as usize).0;
+        file.write_all(part)?;
+        left -= part.len() as u64;
+    }
+    Ok(())
 }

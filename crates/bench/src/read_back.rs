@@ -3,7 +3,7 @@
 use super::data::check_value;
 use super::report::progress;
 use super::target::failed;
-use crate::BenchError;
+use crate::error::BenchError;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use indicatif::ProgressBar;
 use rawline_batch::{Codec, Crc32c};

@@ -3,7 +3,7 @@
 use super::args::OutputArgs;
 use super::environment::Environment;
 use super::history::{History, Measured};
-use crate::BenchError;
+use crate::error::BenchError;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Timestamp;
 use rawline_broker::{Clock, SystemClock};

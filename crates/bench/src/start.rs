@@ -10,7 +10,7 @@ use super::statistics::Spread;
 use super::store_delay::DelayArgs;
 use super::target::failed;
 use super::topics;
-use crate::BenchError;
+use crate::error::BenchError;
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use rawline_broker::store::disk::Durability;

@@ -9,8 +9,8 @@
 //! long as the server needs, plus the delay. Requests on different connections are delayed at the same time, and
 //! bandwidth isn't limited.
 
-use super::args::{as_text, parse_time};
-use crate::BenchError;
+use super::time::{as_text, parse_time};
+use crate::error::BenchError;
 use serde::Serialize;
 use std::io;
 use std::net::Ipv4Addr;

@@ -1,12 +1,12 @@
 //! The broker that a benchmark measures: a local one that it starts, or a remote one.
 
-use super::args::parse_time;
 use super::environment::{temporary_directory, variables};
 use super::local_broker::{LocalBroker, Settings};
 use super::runs::Stopwatch;
 use super::store_delay::{DelayArgs, StoreDelay};
+use super::time::parse_time;
 use super::usage::Meter;
-use crate::BenchError;
+use crate::error::BenchError;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use rawline_broker::limits::S3_BATCH_WAIT;
 use rawline_broker::store::disk::Durability;

@@ -1,9 +1,10 @@
-//! The topics of a benchmark: created before the clock starts, appended to in turns.
+//! The topics of a benchmark: named, created before the clock starts, appended to in turns.
 
 use super::report::progress;
 use super::target::failed;
-use crate::BenchError;
+use crate::error::BenchError;
 use futures_util::{StreamExt, TryStreamExt, stream};
+use rawline_broker::{Clock, SystemClock};
 use rawline_client::{Client, Settings};
 use std::time::Instant;
 
@@ -36,4 +37,9 @@ pub async fn create(client: &Client, names: &[String]) -> Result<(), BenchError>
         println!("created {} topics in {:.1} s", names.len(), began.elapsed().as_secs_f64());
     }
     created
+}
+
+/// A topic that no other run uses, on a local or a remote broker.
+pub fn topic_name(bench: &str, run: u32) -> String {
+    format!("bench-{bench}-{:x}-{}-{run}", SystemClock.now_us(), std::process::id())
 }

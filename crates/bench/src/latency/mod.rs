@@ -3,7 +3,7 @@
 mod trace;
 
 use super::append::{Appended, check_dense, check_value_of};
-use super::args::{RunArgs, as_text, parse_time};
+use super::args::RunArgs;
 use super::bucket::{self, BucketFolder};
 use super::data::Workload;
 use super::environment::variables;
@@ -13,8 +13,10 @@ use super::report::{Report, progress};
 use super::runs::{Moved, Run, Runs};
 use super::statistics::{Latency, Spread, new_histogram, record};
 use super::target::{Target, failed};
-use super::{blocking, topic_name, topics};
-use crate::BenchError;
+use super::tasks::blocking;
+use super::time::{as_text, parse_time};
+use super::topics::{self, topic_name};
+use crate::error::BenchError;
 use hdrhistogram::Histogram;
 use indicatif::ProgressBar;
 use rawline_broker::STAGES;

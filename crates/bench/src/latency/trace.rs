@@ -4,14 +4,14 @@
 //! have no other subscriber.
 
 use super::{Args, Plan, send_all};
-use crate::BenchError;
-use crate::blocking;
 use crate::data::Workload;
 use crate::environment::temporary_directory;
+use crate::error::BenchError;
 use crate::history::{MainFigures, Measured};
 use crate::local_broker::new_directory;
 use crate::report::{Report, progress};
 use crate::statistics::{Latency, new_histogram, record};
+use crate::tasks::blocking;
 use crate::topics;
 use rawline_broker::pool::Pool;
 use rawline_broker::store::disk::DiskStore;

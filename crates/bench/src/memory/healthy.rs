@@ -1,8 +1,8 @@
 //! A client that appends at full speed and reads back whatever was acknowledged.
 
 use super::tally::{Tally, count};
-use crate::BenchError;
 use crate::data::Workload;
+use crate::error::BenchError;
 use crate::statistics::{new_histogram, record};
 use crate::target::failed;
 use hdrhistogram::Histogram;

@@ -16,7 +16,7 @@ use super::local_broker::{LocalBroker, Settings};
 use super::report::Report;
 use super::statistics::{Latency, new_histogram};
 use super::target::{as_name, durability, failed};
-use crate::BenchError;
+use crate::error::BenchError;
 use bytes::Bytes;
 use healthy::Worker;
 use rawline_broker::raise_files_limit;

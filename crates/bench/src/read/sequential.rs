@@ -1,7 +1,7 @@
 //! Reads a topic from its first record to its last, each worker its part, with a consumer as users have it.
 
 use super::{Tally, Topic, check_response};
-use crate::BenchError;
+use crate::error::BenchError;
 use crate::report::progress;
 use crate::runs::Moved;
 use crate::statistics::{new_histogram, record};

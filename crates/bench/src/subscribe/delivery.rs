@@ -1,9 +1,12 @@
 //! From an append to its delivery: single records at a fixed rate, and one subscriber.
 
 use super::messages::{Connection, Message, parse};
+use crate::error::BenchError;
+use crate::latency;
 use crate::statistics::{Latency, new_histogram, record};
 use crate::target::{Target, failed};
-use crate::{BenchError, blocking, latency, topic_name, topics};
+use crate::tasks::blocking;
+use crate::topics::{self, topic_name};
 use rawline_client::{Client, ClientConfig};
 use serde::Serialize;
 use std::time::{Duration, Instant};

@@ -2,7 +2,7 @@
 //!
 //! The broker's side is measured, so this side costs as little as it can.
 
-use crate::BenchError;
+use crate::error::BenchError;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 
