@@ -2,11 +2,12 @@
 
 use crate::access::{Caller, Operation};
 use crate::convert::keys;
+use crate::http::api::Api;
 use crate::http::body::BodyReader;
 use crate::http::error::ApiError;
 use crate::http::query::Query;
 use crate::http::response::{self, ApiResponse};
-use crate::http::{Api, auth, multipart, receive};
+use crate::http::{auth, multipart, receive};
 use crate::net::peer::Peer;
 use http::{HeaderValue, Request, StatusCode, header};
 use hyper::body::Incoming;

@@ -2,7 +2,7 @@
 //! the connection.
 
 use crate::access::{Access, Caller, ConnectionsTooMany, Identity, Place};
-use crate::http::Api;
+use crate::http::api::Api;
 use crate::http::cluster::Introduced;
 use crate::http::error::ApiError;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,7 +1,7 @@
 //! Reads a request's body piece by piece, within the limits on its size and its pace.
 
 use crate::access::Caller;
-use crate::http::Api;
+use crate::http::api::Api;
 use crate::http::error::ApiError;
 use crate::net::listen::Crowd;
 use crate::net::pace::{BodyPace, SCARCE_CHECK, Waits};

@@ -1,9 +1,12 @@
 //! One connection: the HTTP library serves all requests except small appends, which are served on the commit thread.
 
+use crate::http::api::Api;
 use crate::http::auth::Session;
+use crate::http::limits::CONNECTION_BYTES;
+use crate::http::respond::respond;
 use crate::http::response::ApiResponse;
+use crate::http::small;
 use crate::http::websocket::{Upgrade, WebSocket};
-use crate::http::{Api, CONNECTION_BYTES, respond, small};
 use crate::net::commit_thread::there;
 use crate::net::handover::Handover;
 use crate::net::listen::Place;
@@ -36,7 +39,7 @@ async fn take_turns(api: &Arc<Api>, peer: &Peer, place: &Place, mut stream: Stre
             Next::Small(stream, arrived) => (stream, arrived),
             Next::Upgrade(upgrade, stream, arrived) => {
                 let socket = WebSocket::new(stream, &arrived, api.config.waits.refused_body);
-                return upgrade.run(api.clone(), peer.clone(), socket).await;
+                return upgrade.run(peer.clone(), socket).await;
             }
             Next::End => return,
         };

@@ -3,7 +3,7 @@
 //! The server is the producer here. Header and sizes are gathered in one run of buffers and the data in another, so
 //! that neither has to be moved when the length of the other is known.
 
-use crate::http::Api;
+use crate::http::api::Api;
 use crate::http::body::Length;
 use crate::http::error::ApiError;
 use crate::net::peer::Peer;

@@ -1,7 +1,7 @@
 //! Waits for records on behalf of a read, as long as that harms no other client.
 
 use crate::access::Caller;
-use crate::http::Api;
+use crate::http::api::Api;
 use crate::http::error::ApiError;
 use crate::net::peer::Peer;
 use futures_util::FutureExt;

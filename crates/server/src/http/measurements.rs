@@ -4,7 +4,7 @@
 //! a reserved part of the pool, and for a limited time. It ends early when its client disconnects.
 
 use crate::access::{Caller, Operation};
-use crate::http::Api;
+use crate::http::api::Api;
 use crate::http::error::ApiError;
 use crate::http::query::Query;
 use crate::http::render::{self, Buffer};

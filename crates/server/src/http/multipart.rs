@@ -1,6 +1,6 @@
 //! Receives the form of the original API: a part `sizes`, a JSON array of record sizes, then a part `records`.
 
-use crate::http::Api;
+use crate::http::api::Api;
 use crate::http::body::{BodyReader, Length};
 use crate::http::draft::{BatchDraft, SIZE_BYTES, sizes_text_bytes};
 use crate::http::error::ApiError;

@@ -1,7 +1,7 @@
 //! `POST /producer`: opens a new instance of a named producer.
 
 use crate::access::Caller;
-use crate::http::Api;
+use crate::http::api::Api;
 use crate::http::body::BodyReader;
 use crate::http::error::ApiError;
 use crate::http::query::Query;

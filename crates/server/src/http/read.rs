@@ -3,11 +3,12 @@
 use crate::access::{Caller, Operation};
 use crate::convert::{Converted, to_batches, to_record_batches, without_records};
 use crate::http::accept::ResponseForm;
+use crate::http::api::Api;
 use crate::http::error::ApiError;
 use crate::http::query::Query;
 use crate::http::response::{self, ApiResponse};
 use crate::http::select::{self, Part, Wanted};
-use crate::http::{Api, auth, long_poll, render, topics};
+use crate::http::{auth, long_poll, render, topics};
 use crate::net::join::{self, Joined};
 use crate::net::peer::Peer;
 use http::{HeaderValue, Request, StatusCode};

@@ -1,6 +1,6 @@
 //! Receives the body of an append, checking it as it arrives: batches, one record, or one record per line.
 
-use crate::http::Api;
+use crate::http::api::Api;
 use crate::http::body::{BodyReader, Length};
 use crate::http::draft::{BatchDraft, SIZE_BYTES};
 use crate::http::error::ApiError;

@@ -1,6 +1,6 @@
 //! Writes selected records as lines, JSON or multipart, in buffers of the pool.
 
-use crate::http::Api;
+use crate::http::api::Api;
 use crate::http::error::ApiError;
 use crate::http::response::{self, ApiResponse};
 use crate::http::select::Part;

@@ -4,7 +4,7 @@
 //! than the batch itself, and it lies outside the pool.
 
 use crate::convert::{Conversion, Unpacked, to_batches};
-use crate::http::Api;
+use crate::http::api::Api;
 use crate::http::error::ApiError;
 use bytes::Bytes;
 use rawline_batch::record_batch::Record;

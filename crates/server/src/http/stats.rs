@@ -3,28 +3,24 @@
 //! Every ten seconds the broker reads what `tally.rs` has counted, and keeps the difference. The hour takes the same
 //! memory from the start.
 
-use crate::http::Api;
+use crate::http::api::Api;
 use crate::http::error::ApiError;
 use crate::http::render;
 use crate::http::response::ApiResponse;
-use crate::http::tally::{self, COUNTERS_LEN, Tally};
+use crate::http::steps::Step;
+use crate::http::tally::{self, Tally};
 use crate::net::peer::Peer;
 use http::{HeaderValue, header};
 use rawline_broker::metrics::{MICROSECONDS, TIME_BOUNDS, TIMES};
 use rawline_contract::timestamp;
 use serde::{Serialize, Serializer};
-use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 /// Short enough to see a burst, long enough that an hour is a small response.
 const STEP: Duration = Duration::from_secs(10);
 
-/// Steps of an hour.
-const STEPS_MAX: usize = 360;
-
-/// The counters since the process started, and the current gauges.
+/// What was counted since the process started, and what is measured now.
 #[derive(Debug, Clone, PartialEq)]
 struct Reading {
     at: Instant,
@@ -32,37 +28,6 @@ struct Reading {
     pool_used_bytes: u64,
     connections: u64,
     waits: u64,
-}
-
-/// One step.
-#[derive(Debug, Clone)]
-struct Step {
-    end_us: u64,
-    took: Duration,
-    counters: [u64; COUNTERS_LEN],
-    commits: u64,
-    commit_p50_seconds: Option<f64>,
-    commit_p99_seconds: Option<f64>,
-    pool_used_bytes: u64,
-    connections: u64,
-    waits: u64,
-}
-
-/// The steps of the last hour, the newest last.
-pub(crate) struct Stats(Mutex<VecDeque<Step>>);
-
-impl Stats {
-    pub fn new() -> Stats {
-        Stats(Mutex::new(VecDeque::with_capacity(STEPS_MAX)))
-    }
-
-    fn push(&self, step: Step) {
-        let mut steps = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if steps.len() == STEPS_MAX {
-            steps.pop_front();
-        }
-        steps.push_back(step);
-    }
 }
 
 /// Adds a step every ten seconds, as long as it is polled.
@@ -78,7 +43,7 @@ pub(crate) async fn sample(api: &Api) {
     }
 }
 
-/// The current counters and gauges.
+/// What is counted and measured now.
 fn read(api: &Api) -> Reading {
     Reading {
         at: Instant::now(),
@@ -171,10 +136,7 @@ impl Serialize for Lists<'_> {
 
 /// The last hour.
 pub(crate) async fn stats(api: &Api, peer: &Peer) -> Result<ApiResponse, ApiError> {
-    let steps: Vec<Step> = {
-        let steps = api.stats.0.lock().unwrap_or_else(PoisonError::into_inner);
-        steps.iter().cloned().collect()
-    };
+    let steps = api.stats.all();
     let report = Report {
         version: env!("CARGO_PKG_VERSION"),
         started_at: timestamp(api.started_us),
@@ -194,6 +156,8 @@ pub(crate) async fn stats(api: &Api, peer: &Peer) -> Result<ApiResponse, ApiErro
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::http::steps::{STEPS_MAX, Stats};
+    use crate::http::tally::COUNTERS_LEN;
 
     #[test]
     fn quantiles_lie_between_the_bounds_of_their_bucket() {
@@ -229,9 +193,9 @@ mod tests {
         for number in 0..=STEPS_MAX as u64 {
             stats.push(step(&reading(number * 10, number), &reading(number * 10 + 10, number + 3), number));
         }
-        let steps = stats.0.lock().unwrap();
+        let steps = stats.all();
         assert_eq!((steps.len(), steps[0].end_us), (STEPS_MAX, 1));
-        let last = steps.back().unwrap();
+        let last = steps.last().unwrap();
         assert_eq!((last.counters, last.commits, last.took), ([3; COUNTERS_LEN], 3, STEP));
         assert_eq!(last.pool_used_bytes, STEPS_MAX as u64 + 3);
     }

@@ -1,7 +1,7 @@
 //! `/topic`, `/topics`, `/trim` and `/offset`: descriptions and settings of topics, without their records.
 
 use crate::access::Caller;
-use crate::http::Api;
+use crate::http::api::Api;
 use crate::http::body::BodyReader;
 use crate::http::error::ApiError;
 use crate::http::query::Query;

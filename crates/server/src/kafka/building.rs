@@ -3,9 +3,9 @@
 //! A request of a few bytes can request all partitions, or a topic's thousand. Each has 160 bytes while a response
 //! is built and 27 in its bytes, so clients that ask and don't read would hold gigabytes.
 
+use super::client::{Client, Kafka};
 use super::error::ConnectionError;
 use super::reply::Reply;
-use super::{Client, Kafka};
 use bytes::Bytes;
 use rawline_broker::pool::Gathered;
 use rawline_kafka::Api;

@@ -3,11 +3,12 @@
 //! Small Produce requests are served on the commit thread, all others on the runtime's: see [`Spot`].
 
 use super::building::Building;
+use super::client::Client;
 use super::error::ConnectionError;
 use super::incoming::{BUFFER_BYTES, Frame, Incoming};
 use super::reply::{Pending, Reply};
 use super::sasl::{LOGIN_BYTES_MAX, LOGIN_WAIT, Login};
-use super::{Client, admin, api_versions, fetch, groups, list_offsets, metadata, produce, producer_id, transactions};
+use super::{admin, api_versions, fetch, groups, list_offsets, metadata, produce, producer_id, transactions};
 use crate::net::activity::Activity;
 use crate::net::commit_thread::there;
 use crate::net::listen::Place;

@@ -4,8 +4,8 @@ mod progress;
 mod read;
 mod watched;
 
-use super::Client;
 use super::building::Building;
+use super::client::Client;
 use super::error::ConnectionError;
 use super::reply::{Pending, Reply};
 use crate::net::join::join;

@@ -1,7 +1,7 @@
 //! ListOffsets: a partition's first and next offset, or the first record of a time.
 
-use super::Client;
 use super::admin::epochs;
+use super::client::Client;
 use super::error::Refusal;
 use crate::convert::{ConvertError, DatedRecord, Wanted, find_time};
 use rawline_broker::{BatchKind, DatedBatch, Partition, ReadRequest, View};

@@ -1,6 +1,6 @@
 //! Finds topics and partitions by name or id, for clients with the necessary grant.
 
-use super::Client;
+use super::client::Client;
 use super::error::Refusal;
 use rawline_broker::{Partition, Topic, TopicId};
 use rawline_kafka::messages::Uuid;

@@ -1,10 +1,11 @@
 //! Metadata: the brokers, and topics with their partitions.
 
 use super::building::Building;
+use super::client::Client;
 use super::error::Refusal;
 use super::lookup::{id_of, topic_with_id};
 use super::nodes::{CONTROLLING, Node};
-use super::{Client, operations};
+use super::operations;
 use rawline_broker::{Topic, TopicError};
 use rawline_kafka::messages::{
     MetadataRequest, MetadataResponse, MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic,

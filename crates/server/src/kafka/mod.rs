@@ -1,10 +1,11 @@
 //! Kafka's protocol over a broker: accepts connections, reads requests as they arrive, writes the responses in order.
 //!
-//! `rawline-kafka` has the bytes of requests and responses. `docs/kafka.md` lists the supported features.
+//! The bytes of requests and responses are `rawline-kafka`'s affair. `docs/kafka.md` says what works.
 
 mod admin;
 mod api_versions;
 mod building;
+mod client;
 mod connection;
 mod error;
 mod fetch;
@@ -23,7 +24,9 @@ mod sasl;
 mod session;
 mod transactions;
 
-use crate::access::{Access, Caller};
+pub use client::KafkaConfig;
+
+use crate::access::Caller;
 use crate::net;
 use crate::net::listen::{Accepted, Listener};
 use crate::net::lobby::Manners;
@@ -31,21 +34,17 @@ use crate::net::pace::{Paced, Waits};
 use crate::net::peer::{Peer, SharedStream, network};
 use crate::net::sendfile::FileSender;
 use crate::net::stream::Stream;
-use crate::net::tls::{Protocol, Tls};
+use crate::net::tls::Protocol;
 use building::BUILDING_MAX;
+use client::{Client, IDLE_MAX, Kafka};
 use futures_util::future::BoxFuture;
+use rawline_broker::Broker;
 use rawline_broker::pool::Pool;
-use rawline_broker::{Broker, CommitThread};
 use sasl::Sasl;
 use session::Session;
-use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
-
-/// How long a connection may be idle: longer than clients let theirs be.
-const IDLE_MAX: Duration = Duration::from_secs(600);
 
 /// Compressed batches that are converted at once, outside the pool.
 const CONVERTING_MAX: usize = 2;
@@ -71,66 +70,6 @@ pub const SMALL_UNSYNCED_BYTES_MAX: u64 = 32 << 10;
 /// half of that between two. Without room, requests are served all the same: a connection finds its partitions anew
 /// for each, and large ones wait as some of [`LARGE_MAX`].
 const WATCHING_MAX: usize = 256 << 10;
-
-/// The settings of the protocol.
-#[derive(Debug, Clone)]
-pub struct KafkaConfig {
-    /// Maximum size of a Produce request in bytes.
-    pub request_bytes_max: u64,
-    /// Limits of a batch.
-    pub batch_limits: rawline_batch::Limits,
-    /// How long a request waits for buffers.
-    pub pool_wait: Duration,
-    /// Timeouts for clients.
-    pub waits: Waits,
-    /// Maximum number of open connections.
-    pub connections_max: usize,
-    /// How long requests in flight may still take after shutdown begins.
-    pub shutdown_wait: Duration,
-    /// Host and port in the metadata that clients get; if `None`, those that they have connected to.
-    pub advertise: Option<(String, u16)>,
-    /// Whether topics are created when clients request them.
-    pub create_topics: bool,
-    /// Serves small Produce requests, and commits them. Without one, they are served as others are.
-    pub commit_thread: Option<CommitThread>,
-    /// Maximum size of a small Produce request after its header, in bytes.
-    pub small_bytes_max: u64,
-    /// TLS of all connections; plain TCP if this is `None`.
-    pub tls: Option<Tls>,
-    /// Access control. The keys are the passwords of clients; without keys, clients don't authenticate.
-    pub access: Access,
-}
-
-/// The shared state of request handlers.
-pub(crate) struct Kafka {
-    broker: Arc<Broker>,
-    pool: Arc<Pool>,
-    config: KafkaConfig,
-    sasl: Option<Sasl>,
-    /// Turns true when shutdown begins, so that waiting requests get their responses.
-    stopping: watch::Receiver<bool>,
-    /// Turns true when no connection is accepted any more.
-    closing: watch::Receiver<bool>,
-    converting: Semaphore,
-    /// For requests, other than Produce, that are larger than a connection's buffer.
-    large: Arc<Semaphore>,
-    /// For searches by the times of records.
-    searching: Semaphore,
-    /// For partitions that connections watch.
-    watching: Arc<Semaphore>,
-    /// For responses with many partitions.
-    building: Semaphore,
-}
-
-/// One connection's client.
-pub(crate) struct Client {
-    kafka: Arc<Kafka>,
-    peer: Peer,
-    /// The address that it has connected to.
-    local: SocketAddr,
-    session: Session,
-    fetches: fetch::Kept,
-}
 
 /// Serves the protocol until `stop` turns true; then completes the requests in flight and returns. Boxed, so that the
 /// code of all requests is compiled in this crate, not in each binary that serves.

@@ -3,7 +3,7 @@
 //! A handler names its API and the resource. The necessary grants are defined here, so an API without an entry
 //! doesn't compile, and one whose handler doesn't ask fails a test (`tests/it/kafka_access.rs`).
 
-use super::Client;
+use super::client::Client;
 use super::error::Refusal;
 use super::transactions::code_of;
 use crate::access::audit::Event;

@@ -1,7 +1,7 @@
 //! The brokers on the storage as nodes of Kafka's protocol, by number. The owner of a journal leads the partitions of
 //! its topics, and coordinates its groups.
 
-use super::Client;
+use super::client::Client;
 use rawline_broker::cluster::{Card, Cluster, Endpoint};
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Produce: receives batches into buffers of the pool, checks them as they arrive, and appends them.
 
-use super::Client;
+use super::client::Client;
 use super::error::{ConnectionError, Refusal};
 use super::incoming::Incoming;
 use super::lookup::partition_of;

@@ -1,6 +1,6 @@
 //! InitProducerId: ids for idempotent producers, and for those that have transactions.
 
-use super::Client;
+use super::client::Client;
 use super::error::Refusal;
 use super::transactions::{code_of, instance, is_known_kind};
 use rawline_broker::{Kind, ProducerInstance, TransactionError, is_named_id};

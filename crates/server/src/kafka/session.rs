@@ -1,6 +1,6 @@
 //! The client of a connection, and the time for which it is muted because of its quota.
 
-use super::Client;
+use super::client::Client;
 use super::error::ConnectionError;
 use crate::access::{Caller, Place};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

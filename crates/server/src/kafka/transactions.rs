@@ -4,7 +4,7 @@
 //! producer's next instance, so that a late batch can't get into the next transaction. This holds for every cause of
 //! the transaction.
 
-use super::Client;
+use super::client::Client;
 use super::error::Refusal;
 use rawline_broker::{Kind, ProducerInstance, TransactionError, TransactionProgress};
 use rawline_kafka::messages::{EndTxnRequest, EndTxnResponse};

@@ -1,6 +1,6 @@
 //! `GET /brokers`: the brokers on the storage, as this one sees them.
 
-use crate::http::Api;
+use crate::http::api::Api;
 use crate::http::response::{self, ApiResponse};
 use http::StatusCode;
 use rawline_broker::cluster::{Cluster, Member, MemberState};

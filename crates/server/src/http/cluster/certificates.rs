@@ -1,6 +1,6 @@
 //! Certificates of brokers: other brokers know this one's before it is used, and this one knows theirs.
 
-use crate::http::Api;
+use crate::http::api::Api;
 use crate::net::tls::Tls;
 use rawline_broker::cluster::{Cluster, Fingerprint};
 use std::sync::Arc;

@@ -1,8 +1,7 @@
 //! Connects to another broker: TCP, TLS if its address has `https`, and the handshake by which both authenticate. No
 //! part of a client's request is sent before that.
 
-use super::handshake::{Asking, NotProven, Pair, PeerKey};
-use super::hello::MESSAGE_BYTES_MAX;
+use super::handshake::{Asking, MESSAGE_BYTES_MAX, NotProven, Pair, PeerKey};
 use super::peers::{Authority, PeerBody, body, host_of};
 use crate::net::tls::{self, Tls};
 use bytes::Bytes;

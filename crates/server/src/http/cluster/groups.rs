@@ -1,7 +1,7 @@
 //! `GET /groups` at any broker returns the groups of all brokers: each coordinates the groups of its journals.
 
 use super::peers::{Asker, Client, Exchanged, SendError, body};
-use crate::http::Api;
+use crate::http::api::Api;
 use crate::http::error::ApiError;
 use bytes::Bytes;
 use http::{Request, StatusCode, Uri};

@@ -1,9 +1,9 @@
 //! `POST /brokers/hello` and `POST /brokers/proof`: the two steps by which two brokers authenticate each other on a
 //! connection. `handshake.rs` has the rules.
 
-use super::handshake::{Answering, Hello, Proof};
+use super::handshake::{Answering, Hello, MESSAGE_BYTES_MAX, Proof};
 use super::sender::{Introduced, Proven};
-use crate::http::Api;
+use crate::http::api::Api;
 use crate::http::auth::Session;
 use crate::http::error::ApiError;
 use crate::http::response::{self, ApiResponse};
@@ -13,9 +13,6 @@ use hyper::body::Incoming;
 use rawline_broker::cluster::Cluster;
 use rawline_contract::code;
 use serde::de::DeserializeOwned;
-
-/// Maximum size of a message in bytes.
-pub(super) const MESSAGE_BYTES_MAX: usize = 4 << 10;
 
 pub(crate) async fn hello(
     api: &Api,

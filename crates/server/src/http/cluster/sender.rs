@@ -3,7 +3,7 @@
 use super::caller::{self, Named};
 use super::handshake::{Answering, Claim, ConnectionKey};
 use crate::access::{Access, Caller};
-use crate::http::Api;
+use crate::http::api::Api;
 use crate::http::auth::Session;
 use crate::http::error::ApiError;
 use crate::http::routes::{Need, Route};

@@ -7,7 +7,7 @@ use super::read_json;
 use crate::access::{Caller, Operation};
 use crate::groups::new_member_id;
 use crate::groups::share::divide;
-use crate::http::Api;
+use crate::http::api::Api;
 use crate::http::auth;
 use crate::http::body::BodyReader;
 use crate::http::error::ApiError;

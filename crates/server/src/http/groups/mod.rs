@@ -3,7 +3,7 @@
 pub(crate) mod member;
 
 use crate::access::{Caller, Operation};
-use crate::http::Api;
+use crate::http::api::Api;
 use crate::http::auth;
 use crate::http::body::BodyReader;
 use crate::http::cluster::{Client, Via, groups_of_others};

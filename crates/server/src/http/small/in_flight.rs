@@ -7,7 +7,7 @@
 
 use super::encode::Responses;
 use super::head::SmallAppend;
-use crate::http::Api;
+use crate::http::api::Api;
 use crate::http::append::store;
 use crate::http::error::ApiError;
 use crate::http::routes::LABEL_APPEND;

@@ -11,8 +11,9 @@ mod head;
 mod in_flight;
 
 use crate::access::{Caller, Operation};
+use crate::http::api::Api;
 use crate::http::auth::Session;
-use crate::http::{Api, browser};
+use crate::http::browser;
 use crate::net::activity::Activity;
 use crate::net::peer::Peer;
 use crate::net::read_size::SMALL;

@@ -1,10 +1,11 @@
 //! Reads the next delivery of a subscription, in the same way for all forms.
 
 use super::Wanted;
+use crate::http::api::Api;
 use crate::http::error::ApiError;
 use crate::http::read::is_gap;
 use crate::http::select;
-use crate::http::{Api, topics};
+use crate::http::topics;
 use rawline_broker::subscriptions::{Event, Records};
 use rawline_broker::{ReadAnswer, ReadError, ReadRequest};
 use rawline_contract::subscription::ControlMessage;

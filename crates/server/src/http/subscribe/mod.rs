@@ -14,7 +14,7 @@ mod socket;
 mod sse;
 
 use crate::access::Caller;
-use crate::http::Api;
+use crate::http::api::Api;
 use crate::http::error::ApiError;
 use crate::http::response::ApiResponse;
 use crate::http::websocket::is_upgrade;

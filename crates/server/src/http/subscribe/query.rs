@@ -2,7 +2,7 @@
 
 use super::Wanted;
 use crate::access::{Caller, Operation};
-use crate::http::Api;
+use crate::http::api::Api;
 use crate::http::error::ApiError;
 use crate::http::query::{Query, time_us};
 use crate::http::topics;

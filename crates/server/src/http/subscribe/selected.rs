@@ -1,7 +1,7 @@
 //! The records of a read that fulfil a filter, as binary messages in buffers of the pool.
 
 use super::deliver;
-use crate::http::Api;
+use crate::http::api::Api;
 use crate::http::error::ApiError;
 use crate::http::render::{self, Buffer};
 use crate::http::select::{self, Part};

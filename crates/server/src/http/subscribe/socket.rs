@@ -3,11 +3,12 @@
 use super::control;
 use super::deliver::{self, Size, Step};
 use super::{SILENCE_MAX, Wanted, cursor, selected};
+use crate::http::api::Api;
 use crate::http::error::ApiError;
+use crate::http::long_poll;
 use crate::http::response::ApiResponse;
 use crate::http::select;
 use crate::http::websocket::{CloseCode, FrameKind, WebSocket, upgrade};
-use crate::http::{Api, long_poll};
 use crate::net::join::{self, Joined};
 use crate::net::peer::Peer;
 use bytes::Bytes;
@@ -16,6 +17,7 @@ use rawline_broker::subscriptions::{Event, Records};
 use rawline_broker::{BatchKind, ReadAnswer};
 use rawline_contract::code;
 use rawline_contract::subscription::{ControlMessage, Delivery, DeliveryKind, WEBSOCKET_PROTOCOL};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::SemaphorePermit;
 use tokio::time::{Instant, sleep_until};
@@ -30,7 +32,7 @@ const STORED: Size = Size { records_max: 0, bytes_max: 4 << 20, verify: false, h
 const FILTERED: Size = Size { records_max: 4096, bytes_max: 1 << 20, verify: true, has_gaps: false };
 
 /// Begins the session.
-pub(super) fn connect<B>(api: &Api, request: &Request<B>, wanted: Wanted) -> Result<ApiResponse, ApiError> {
+pub(super) fn connect<B>(api: &Arc<Api>, request: &Request<B>, wanted: Wanted) -> Result<ApiResponse, ApiError> {
     upgrade(api, request, Some(WEBSOCKET_PROTOCOL), |api, peer, mut socket| async move {
         let _counted = api.metrics.subscriptions.begin();
         if let Some(end) = run(&api, &peer, &mut socket, wanted).await {

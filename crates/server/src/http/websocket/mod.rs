@@ -5,6 +5,7 @@
 //! stored pieces follow their header without being copied (`socket.rs`). No extensions, so no compression.
 
 mod frames;
+mod session;
 mod socket;
 #[cfg(test)]
 mod tests;
@@ -12,11 +13,12 @@ mod upgrade;
 mod wire;
 
 pub(crate) use frames::FrameKind;
+pub(crate) use session::Upgrade;
 pub(crate) use socket::WebSocket;
 pub(crate) use tungstenite::Message;
 pub(crate) use tungstenite::protocol::frame::coding::CloseCode;
-pub(crate) use upgrade::{Upgrade, is_upgrade, upgrade};
+pub(crate) use upgrade::{is_upgrade, upgrade};
 
 /// Maximum length of a client's message in bytes, and of each frame. A message and the frame that is joined to it lie
 /// in the connection's own memory, which is as large as the library's buffer was before.
-pub(crate) const MESSAGE_BYTES_MAX: usize = crate::http::CONNECTION_BYTES / 2;
+pub(crate) const MESSAGE_BYTES_MAX: usize = crate::http::limits::CONNECTION_BYTES / 2;

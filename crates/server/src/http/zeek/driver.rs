@@ -6,13 +6,14 @@ use super::publish::Groups;
 use super::session::{Action, Session, error};
 use super::topic;
 use crate::access::Caller;
+use crate::http::api::Api;
 use crate::http::error::ApiError;
+use crate::http::long_poll;
 use crate::http::render::{self, Buffer};
 use crate::http::response::ApiResponse;
 use crate::http::select::{self, Wanted};
 use crate::http::subscribe::deliver::key_changed;
 use crate::http::websocket::{CloseCode, FrameKind, Message, WebSocket, upgrade};
-use crate::http::{Api, long_poll};
 use crate::net::peer::Peer;
 use futures_util::future::join_all;
 use http::Request;
@@ -39,7 +40,7 @@ const RECORD_BYTES_MAX: usize = 1 << 20;
 const JSON_FACTOR: u64 = 48;
 
 /// The response to the upgrade.
-pub(crate) fn connect<B>(api: &Api, caller: &Arc<Caller>, request: &Request<B>) -> Result<ApiResponse, ApiError> {
+pub(crate) fn connect<B>(api: &Arc<Api>, caller: &Arc<Caller>, request: &Request<B>) -> Result<ApiResponse, ApiError> {
     let caller = caller.clone();
     upgrade(api, request, None, |api, peer, mut socket| async move {
         let end = run(&api, &peer, &caller, &mut socket).await;

@@ -4,7 +4,7 @@
 
 use super::topic;
 use crate::access::Caller;
-use crate::http::Api;
+use crate::http::api::Api;
 use crate::http::error::ApiError;
 use crate::http::subscribe::query::granted;
 use crate::http::topics;

@@ -3,7 +3,7 @@
 use super::message::DataMessage;
 use super::topic;
 use crate::access::{Caller, Operation};
-use crate::http::Api;
+use crate::http::api::Api;
 use crate::http::append::store;
 use crate::http::body::Length;
 use crate::http::draft::BatchDraft;

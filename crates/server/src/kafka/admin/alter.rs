@@ -3,8 +3,8 @@
 use super::configs::Resource;
 use super::settings::{self, Change, Edit};
 use super::{Subjects, each, outcome};
+use crate::kafka::client::{Client, KafkaConfig};
 use crate::kafka::error::{ConnectionError, Refusal};
-use crate::kafka::{Client, KafkaConfig};
 use rawline_broker::Settings;
 use rawline_kafka::messages::{
     AlterConfigsRequest, AlterConfigsResource, AlterConfigsResourceResponse, AlterConfigsResponse, AlterableConfig,

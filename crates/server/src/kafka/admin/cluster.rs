@@ -1,9 +1,10 @@
 //! DescribeCluster: the brokers.
 
 use super::outcome;
+use crate::kafka::client::Client;
 use crate::kafka::error::Refusal;
 use crate::kafka::nodes::{CONTROLLING, Node};
-use crate::kafka::{Client, operations};
+use crate::kafka::operations;
 use rawline_kafka::ErrorCode;
 use rawline_kafka::messages::{DescribeClusterBroker, DescribeClusterRequest, DescribeClusterResponse};
 

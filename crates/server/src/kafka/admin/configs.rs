@@ -2,8 +2,8 @@
 
 use super::settings::{self, Described, Source};
 use super::{Subjects, outcome};
-use crate::kafka::Client;
 use crate::kafka::building::Building;
+use crate::kafka::client::Client;
 use crate::kafka::error::{ConnectionError, Refusal};
 use rawline_broker::Topic;
 use rawline_kafka::messages::{

@@ -1,10 +1,11 @@
 //! DescribeTopicPartitions: topics and their partitions, a page at a time.
 
 use crate::kafka::building::Building;
+use crate::kafka::client::Client;
 use crate::kafka::error::Refusal;
 use crate::kafka::lookup::id_of;
 use crate::kafka::metadata::EPOCH;
-use crate::kafka::{Client, operations};
+use crate::kafka::operations;
 use rawline_broker::Topic;
 use rawline_kafka::Api;
 use rawline_kafka::messages::{

@@ -1,6 +1,6 @@
 //! OffsetForLeaderEpoch: where the leaders' epochs ended. There is one epoch, which never ends: logs are not truncated.
 
-use crate::kafka::Client;
+use crate::kafka::client::Client;
 use crate::kafka::error::Refusal;
 use crate::kafka::lookup::partition;
 use crate::kafka::metadata::EPOCH;

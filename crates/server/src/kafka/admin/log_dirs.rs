@@ -1,7 +1,7 @@
 //! DescribeLogDirs: how large partitions are in the store.
 
-use crate::kafka::Client;
 use crate::kafka::building::Building;
+use crate::kafka::client::Client;
 use crate::kafka::error::Refusal;
 use rawline_broker::limits::TOPIC_PARTITIONS_MAX;
 use rawline_broker::{Topic, TopicError};

@@ -16,8 +16,8 @@ mod topic_settings;
 mod topics;
 mod transactions;
 
-use super::Client;
 use super::building::Building;
+use super::client::Client;
 use super::error::{ConnectionError, Refusal};
 use futures_util::stream::{self, StreamExt};
 use rawline_kafka::messages::{ListPartitionReassignmentsResponse, Request, Response};

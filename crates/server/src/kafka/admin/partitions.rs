@@ -1,7 +1,7 @@
 //! CreatePartitions, and the limits of partitions.
 
 use super::{Subjects, each, outcome, settings};
-use crate::kafka::Client;
+use crate::kafka::client::Client;
 use crate::kafka::error::{ConnectionError, Refusal};
 use rawline_broker::limits::TOPIC_PARTITIONS_MAX;
 use rawline_kafka::messages::{

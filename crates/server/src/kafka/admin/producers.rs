@@ -1,8 +1,8 @@
 //! DescribeProducers: the producers of partitions, and the beginnings of their open transactions.
 
 use super::TOPICS_MAX;
-use crate::kafka::Client;
 use crate::kafka::building::Building;
+use crate::kafka::client::Client;
 use crate::kafka::error::{ConnectionError, Refusal};
 use crate::kafka::lookup::partition;
 use rawline_broker::{Kind, PartitionProducer};

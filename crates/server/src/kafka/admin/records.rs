@@ -1,7 +1,7 @@
 //! DeleteRecords: deletes the records of partitions before an offset.
 
 use super::each;
-use crate::kafka::Client;
+use crate::kafka::client::Client;
 use crate::kafka::error::Refusal;
 use crate::kafka::lookup::partition;
 use rawline_kafka::messages::{

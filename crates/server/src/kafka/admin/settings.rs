@@ -1,8 +1,9 @@
 //! Kafka's settings of topics and brokers, as clients see and change them.
 
 use super::topic_settings::{Kind, Means, OF_TOPICS, TopicSetting, elements};
+use crate::kafka::client::{Client, IDLE_MAX, KafkaConfig};
 use crate::kafka::error::Refusal;
-use crate::kafka::{Client, IDLE_MAX, KafkaConfig, fetch};
+use crate::kafka::fetch;
 use rawline_batch::Limits;
 use rawline_broker::Settings;
 use rawline_kafka::ErrorCode;

@@ -1,8 +1,8 @@
 //! ListTransactions and DescribeTransactions: producers that can have transactions, and how far those are.
 
 use super::Subjects;
-use crate::kafka::Client;
 use crate::kafka::building::Building;
+use crate::kafka::client::Client;
 use crate::kafka::error::{ConnectionError, Refusal};
 use crate::kafka::transactions::code_of;
 use rawline_broker::{NamedPartitions, TransactionProgress, TransactionalProducer};

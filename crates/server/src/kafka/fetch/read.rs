@@ -3,8 +3,8 @@
 use super::Asked;
 use super::watched::Watched;
 use crate::convert::to_record_batches;
-use crate::kafka::Client;
 use crate::kafka::admin::epochs;
+use crate::kafka::client::Client;
 use crate::kafka::error::Refusal;
 use bytes::Bytes;
 use rawline_broker::store::StoreError;

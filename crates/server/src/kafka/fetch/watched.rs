@@ -1,7 +1,7 @@
 //! The partitions that a connection fetches from: looked up and watched once, while its requests name the same ones.
 
 use crate::access::Caller;
-use crate::kafka::Client;
+use crate::kafka::client::Client;
 use crate::kafka::error::Refusal;
 use crate::kafka::lookup::partition_of;
 use rawline_broker::Partition;

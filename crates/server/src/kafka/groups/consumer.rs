@@ -2,8 +2,9 @@
 
 use super::{code_of, code_of_offset, manage};
 use crate::groups::new_member_id;
+use crate::kafka::client::Client;
 use crate::kafka::error::Refusal;
-use crate::kafka::{Client, operations};
+use crate::kafka::operations;
 use rawline_broker::{
     Assignor, ConsumerHeartbeat, GroupError, GroupStatus, Identity, Kept, Leaving, MemberShare, MemberStatus,
     OffsetError, Partitions, TopicId, TopicShare,

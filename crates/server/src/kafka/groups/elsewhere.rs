@@ -1,8 +1,8 @@
 //! Requests for groups and transactions with another coordinator: clients look it up and retry. Requests without the
 //! necessary grant are refused here as the coordinator refuses them.
 
-use super::super::Client;
 use super::super::error::Refusal;
+use crate::kafka::client::Client;
 use rawline_kafka::messages::{
     ConsumerGroupDescribeResponse, ConsumerGroupHeartbeatResponse, DeletableGroupResult, DeleteGroupsResponse,
     DescribeGroupsResponse, DescribedConsumerGroup, DescribedGroup, HeartbeatResponse, JoinGroupResponse,

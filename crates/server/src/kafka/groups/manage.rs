@@ -1,8 +1,9 @@
 //! DescribeGroups, ListGroups, DeleteGroups.
 
 use super::code_of_offset;
+use crate::kafka::client::Client;
 use crate::kafka::error::Refusal;
-use crate::kafka::{Client, operations};
+use crate::kafka::operations;
 use rawline_broker::{GroupState, GroupStatus, MemberShare, MemberStatus};
 use rawline_kafka::messages::{
     CONSUMER_PROTOCOL, ConsumerAssignment, ConsumerSubscription, DeletableGroupResult, DeleteGroupsRequest,

@@ -2,7 +2,7 @@
 
 use super::code_of;
 use crate::groups::new_member_id;
-use crate::kafka::Client;
+use crate::kafka::client::Client;
 use crate::kafka::error::Refusal;
 use futures_util::future::join_all;
 use rawline_broker::{GroupError, Identity, Join, Joined, Membership, Outcome};

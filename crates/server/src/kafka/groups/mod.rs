@@ -6,7 +6,7 @@ mod manage;
 mod member;
 mod offsets;
 
-use super::Client;
+use super::client::Client;
 use super::error::Refusal;
 use super::reply::{Pending, Reply};
 use super::transactions;

@@ -1,7 +1,7 @@
 //! OffsetCommit, OffsetFetch, OffsetDelete.
 
 use super::{code_of, code_of_offset, member};
-use crate::kafka::Client;
+use crate::kafka::client::Client;
 use crate::kafka::error::Refusal;
 use crate::kafka::lookup::{NO_ID, id_of, topic_with_id};
 use crate::kafka::transactions::{instance, is_known_kind};

@@ -3,7 +3,7 @@
 
 mod scram;
 
-use super::Client;
+use super::client::Client;
 use super::error::{ConnectionError, Refusal};
 use crate::access::scram::Hash;
 use crate::access::{Access, Caller, Candidates};
