@@ -1,8 +1,8 @@
 //! What the handlers of requests share.
 
-use crate::http::cluster::Peers;
 use crate::http::config::HttpConfig;
 use crate::http::metrics::HttpMetrics;
+use crate::http::peers::Peers;
 use crate::http::steps::Stats;
 use crate::http::tickets::Tickets;
 use crate::net::listen::Crowd;
@@ -11,7 +11,7 @@ use rawline_broker::{Broker, Clock};
 use std::sync::Arc;
 use tokio::sync::{Semaphore, watch};
 
-/// What the handlers of requests share.
+/// The shared state of request handlers.
 pub(crate) struct Api {
     pub broker: Arc<Broker>,
     pub pool: Arc<Pool>,

@@ -3,8 +3,8 @@
 
 use crate::access::{Access, Caller, ConnectionsTooMany, Identity, Place};
 use crate::http::api::Api;
-use crate::http::cluster::Introduced;
 use crate::http::error::ApiError;
+use crate::http::peers::Introduced;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use subtle::ConstantTimeEq;
 

@@ -1,8 +1,8 @@
 //! The settings of the API.
 
 use crate::access::Access;
-use crate::http::cluster::PeerKey;
 use crate::http::cors::AllowedOrigin;
+use crate::http::peers::PeerKey;
 use crate::measurements::Measurements;
 use crate::net::pace::Waits;
 use crate::net::tls::Tls;
@@ -13,7 +13,7 @@ use std::time::Duration;
 /// The settings of the API.
 #[derive(Debug, Clone)]
 pub struct HttpConfig {
-    /// Who may do what. By default, everybody may do everything.
+    /// Access control. By default, every client may do everything.
     pub access: Access,
     /// Web apps that may use the API.
     pub allowed_origins: Vec<AllowedOrigin>,
@@ -25,7 +25,7 @@ pub struct HttpConfig {
     pub pool_wait: Duration,
     /// Timeouts for clients.
     pub waits: Waits,
-    /// The broker's memory in bytes, for the metrics: the pool, and what is left for connections.
+    /// The broker's memory in bytes, for the metrics: the pool, and the share for connections.
     pub memory_bytes: u64,
     /// Maximum number of open connections; each may use [`CONNECTION_BYTES`] besides the pool.
     pub connections_max: usize,
@@ -39,7 +39,7 @@ pub struct HttpConfig {
     pub measurements: Option<Arc<dyn Measurements>>,
     /// How long a query of them may run.
     pub query_time: Duration,
-    /// With what this broker proves to others that it is that of its card, which has the public half.
+    /// The private key with which this broker authenticates; its card has the public key.
     pub peer_key: Arc<PeerKey>,
 }
 

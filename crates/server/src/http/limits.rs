@@ -4,7 +4,7 @@
 /// may lie in a second one.
 pub const CONNECTION_BYTES: usize = 128 << 10;
 
-/// What a connection takes while little arrives on it, in bytes: the library's smallest buffers, and our own state.
+/// The memory of an idle connection, in bytes: the library's smallest buffers, and our own state.
 pub const IDLE_CONNECTION_BYTES: u64 = 24 << 10;
 
 /// Compressed batches that are decompressed at once, each of at most `raw_bytes_max` bytes outside the pool.

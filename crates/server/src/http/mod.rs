@@ -27,6 +27,7 @@ mod metrics;
 mod multipart;
 mod offsets;
 mod parameters;
+mod peers;
 mod producer;
 mod query;
 mod read;
@@ -44,20 +45,22 @@ mod tally;
 mod ticket;
 mod tickets;
 mod topics;
+mod upgrade;
 mod websocket;
 mod whole;
 mod zeek;
 
 pub use crate::net::pace::Waits;
-pub use cluster::PeerKey;
 pub use config::HttpConfig;
 pub use cors::{AllowedOrigin, OriginInvalid};
 pub use draft::request_buffers_max;
 pub use limits::{CONNECTION_BYTES, IDLE_CONNECTION_BYTES};
+pub use peers::PeerKey;
 pub use response::ResponseBody;
 
 use crate::http::api::Api;
 use crate::http::limits::{METRICS_UNREAD_MAX, UNPACKING_MAX};
+use crate::http::peers::Peers;
 use crate::http::steps::Stats;
 use crate::http::tickets::Tickets;
 use crate::net;
@@ -109,7 +112,7 @@ async fn run(
     let metrics = metrics::HttpMetrics::new(started_us);
     let waits_max = long_poll::waits_max(config.connections_max);
     let cluster = broker.cluster().map(|cluster| &**cluster);
-    let peers = cluster::Peers::new(cluster, config.peer_key.clone(), config.tls.clone());
+    let peers = Peers::new(cluster, config.peer_key.clone(), config.tls.clone());
     let api = Arc::new(Api {
         broker,
         pool,
@@ -160,7 +163,7 @@ async fn run(
     }
 }
 
-/// Asks the other brokers what they have stored, if there can be others.
+/// Requests changes from the other brokers, if there can be any.
 async fn follow_others(api: &Arc<Api>) {
     if let Some(cluster) = api.broker.cluster() {
         let certificates = async {

@@ -9,6 +9,7 @@ use crate::http::body::BodyReader;
 use crate::http::cluster::{ByOwner, Sender, Via};
 use crate::http::error::ApiError;
 use crate::http::limits::METRICS_UNREAD_MAX;
+use crate::http::peers::Client;
 use crate::http::response::ApiResponse;
 use crate::http::routes::{Endpoint, LABEL_OTHER, Need, Route};
 use crate::http::{
@@ -79,7 +80,7 @@ pub(super) async fn respond(
     response
 }
 
-/// Who sends a request, and what it asks for. Refuses requests that are malformed, that may not be sent here, for which
+/// The sender of a request, and its route. Refuses requests that are malformed, that may not be sent here, for which
 /// the caller's key has no grant, or that have no route.
 fn admit(
     api: &Api,
@@ -103,7 +104,7 @@ fn admit(
     (Some(sender), endpoint)
 }
 
-/// Who sends a request.
+/// The sender of a request.
 fn identify(
     api: &Api,
     session: &Session,
@@ -160,7 +161,7 @@ async fn forward_or_handle(
         request
     } else {
         let authorization = request.headers().get(header::AUTHORIZATION).cloned();
-        let client = cluster::Client { caller: caller.clone(), address: peer.address, authorization };
+        let client = Client { caller: caller.clone(), address: peer.address, authorization };
         // On the heap: a connection has no room for its state. The owner counts the client's bytes.
         match Box::pin(cluster::forward(api, cluster, journal, endpoint, client, request)).await? {
             Forwarded::Response(response, _) => return Ok(response),

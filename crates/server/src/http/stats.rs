@@ -20,7 +20,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 /// Short enough to see a burst, long enough that an hour is a small response.
 const STEP: Duration = Duration::from_secs(10);
 
-/// What was counted since the process started, and what is measured now.
+/// The counters since the process started, and the current gauges.
 #[derive(Debug, Clone, PartialEq)]
 struct Reading {
     at: Instant,
@@ -43,7 +43,7 @@ pub(crate) async fn sample(api: &Api) {
     }
 }
 
-/// What is counted and measured now.
+/// The current counters and gauges.
 fn read(api: &Api) -> Reading {
     Reading {
         at: Instant::now(),

@@ -1,4 +1,4 @@
-//! `POST /ticket`: what a browser puts into the URL of a subscription instead of a key.
+//! `POST /ticket`: a replacement for the key in the URL of a browser's subscription.
 //!
 //! `EventSource` and `WebSocket` send no `Authorization`, and a key in a URL ends up in histories and logs. A ticket
 //! opens subscriptions only, with the grants of the key that it was issued for, and expires after a minute.

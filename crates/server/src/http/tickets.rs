@@ -50,7 +50,7 @@ impl Tickets {
         BASE64_URL_SAFE_NO_PAD.encode([hmac::sign(&self.key, &content).as_ref(), &content].concat())
     }
 
-    /// Whom a ticket was issued for, unless it was issued elsewhere or has expired.
+    /// The caller of a ticket, unless another broker issued it or it has expired.
     fn read(&self, ticket: &str) -> Option<Identity> {
         let ticket = BASE64_URL_SAFE_NO_PAD.decode(ticket).ok()?;
         let (signature, content) = ticket.split_at_checked(SIGNATURE_BYTES)?;
@@ -69,7 +69,7 @@ impl Tickets {
         self.started.elapsed().as_millis() as u64
     }
 
-    /// Whom the ticket in a request's query was issued for, if it has one. One that isn't valid is an error.
+    /// The caller of the ticket in a request's query, if it has one. An invalid ticket is an error.
     pub fn admit<B>(&self, request: &Request<B>) -> Result<Option<Identity>, ApiError> {
         match Query::of(request).ticket() {
             None => Ok(None),

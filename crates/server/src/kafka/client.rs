@@ -34,19 +34,19 @@ pub struct KafkaConfig {
     pub shutdown_wait: Duration,
     /// Host and port in the metadata that clients get; if `None`, those that they have connected to.
     pub advertise: Option<(String, u16)>,
-    /// Whether topics are created when clients ask for them.
+    /// Whether topics are created when clients request them.
     pub create_topics: bool,
     /// Serves small Produce requests, and commits them. Without one, they are served as others are.
     pub commit_thread: Option<CommitThread>,
-    /// A Produce request of at most so many bytes after its header is small.
+    /// Maximum size of a small Produce request after its header, in bytes.
     pub small_bytes_max: u64,
     /// TLS of all connections; plain TCP if this is `None`.
     pub tls: Option<Tls>,
-    /// Who may do what. The keys are the passwords of clients; if there are none, clients don't authenticate.
+    /// Access control. The keys are the passwords of clients; without keys, clients don't authenticate.
     pub access: Access,
 }
 
-/// What the handlers of requests share.
+/// The shared state of request handlers.
 pub(crate) struct Kafka {
     pub broker: Arc<Broker>,
     pub pool: Arc<Pool>,

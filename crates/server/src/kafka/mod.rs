@@ -1,6 +1,6 @@
 //! Kafka's protocol over a broker: accepts connections, reads requests as they arrive, writes the responses in order.
 //!
-//! The bytes of requests and responses are `rawline-kafka`'s affair. `docs/kafka.md` says what works.
+//! `rawline-kafka` has the bytes of requests and responses. `docs/kafka.md` lists the supported features.
 
 mod admin;
 mod api_versions;

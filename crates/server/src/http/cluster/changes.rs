@@ -1,9 +1,8 @@
 //! `POST /brokers/changes`: how brokers request changes from each other over HTTP.
 
-use super::connect::ConnectError;
-use super::peers::{Asker, Exchanged, Peers, SendError, body};
 use super::sender::Via;
 use crate::http::error::ApiError;
+use crate::http::peers::{Asker, ConnectError, Exchanged, Peers, SendError, body};
 use crate::http::query::Query;
 use crate::http::response::{self, ApiResponse};
 use bytes::Bytes;

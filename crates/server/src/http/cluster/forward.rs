@@ -1,8 +1,8 @@
 //! Sends a client's request on to the owner of its journal, streaming and verbatim.
 
-use super::peers::{Asker, Client, Exchanged, PeerBody, SendError};
 use crate::http::api::Api;
 use crate::http::error::ApiError;
+use crate::http::peers::{Asker, Client, Exchanged, PeerBody, SendError};
 use crate::http::response::{self, ApiResponse};
 use crate::http::routes::Endpoint;
 use bytes::Bytes;

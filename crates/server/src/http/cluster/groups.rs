@@ -1,8 +1,8 @@
 //! `GET /groups` at any broker returns the groups of all brokers: each coordinates the groups of its journals.
 
-use super::peers::{Asker, Client, Exchanged, SendError, body};
 use crate::http::api::Api;
 use crate::http::error::ApiError;
+use crate::http::peers::{Asker, Client, Exchanged, SendError, body};
 use bytes::Bytes;
 use http::{Request, StatusCode, Uri};
 use http_body_util::{BodyExt, Limited};

@@ -1,11 +1,10 @@
 //! `POST /brokers/hello` and `POST /brokers/proof`: the two steps by which two brokers authenticate each other on a
 //! connection. `handshake.rs` has the rules.
 
-use super::handshake::{Answering, Hello, MESSAGE_BYTES_MAX, Proof};
-use super::sender::{Introduced, Proven};
 use crate::http::api::Api;
 use crate::http::auth::Session;
 use crate::http::error::ApiError;
+use crate::http::peers::{Answering, Hello, Introduced, MESSAGE_BYTES_MAX, Proof, Proven};
 use crate::http::response::{self, ApiResponse};
 use http::{Request, StatusCode};
 use http_body_util::{BodyExt, Limited};

@@ -5,19 +5,15 @@
 //! receives it from another one handles it, even if the owner has changed since. That is always safe, because a
 //! broker that isn't the owner can append too. So there are no loops, and a dead owner costs one attempt to connect.
 //!
-//! Brokers authenticate each other once for each connection (`handshake.rs`). A forwarded request names its
-//! client, and the owner checks the client's grants as if it had sent the request there (`sender.rs`).
+//! Brokers prove to each other who they are, once for each connection (`http/peers/`). A forwarded request names its
+//! client, whom the owner judges as if the client had asked there (`sender.rs`).
 
 mod brokers;
-mod caller;
 mod certificates;
 mod changes;
-mod connect;
 mod forward;
 mod groups;
-mod handshake;
 mod hello;
-mod peers;
 mod sender;
 
 pub(super) use brokers::brokers;
@@ -25,7 +21,5 @@ pub(super) use certificates::{follow_certificates, present};
 pub(super) use changes::changes;
 pub(super) use forward::{ByOwner, forward};
 pub(super) use groups::groups_of_others;
-pub use handshake::PeerKey;
 pub(super) use hello::{hello, proof};
-pub(super) use peers::{Client, Peers};
-pub(super) use sender::{Introduced, Sender, Via, sender};
+pub(super) use sender::{Sender, Via, sender};

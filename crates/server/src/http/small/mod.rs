@@ -164,7 +164,7 @@ fn arrived<'a>(api: &Api, session: &Session, received: &'a [u8]) -> (Vec<SmallAp
     }
 }
 
-/// Whether the request may be sent here, as `crate::http::admit` decides it for all others. What isn't admitted goes to
+/// Whether the request may be sent here, as `respond.rs` decides it for all others. What isn't admitted goes to
 /// the library, which responds with the reason.
 fn is_admitted(api: &Api, session: &Session, append: &SmallAppend<'_>) -> bool {
     let journal = || api.broker.journal_of(append.topic);

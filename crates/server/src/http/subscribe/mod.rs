@@ -17,7 +17,7 @@ use crate::access::Caller;
 use crate::http::api::Api;
 use crate::http::error::ApiError;
 use crate::http::response::ApiResponse;
-use crate::http::websocket::is_upgrade;
+use crate::http::upgrade::is_upgrade;
 use crate::net::peer::Peer;
 use http::Request;
 use rawline_broker::subscriptions::Subscription;

@@ -1,4 +1,4 @@
-//! WebSockets (RFC 6455): the upgrade of a request, and the connection after it.
+//! WebSockets (RFC 6455): the connection after the upgrade of a request.
 //!
 //! The library tungstenite, which reads and writes memory only (`wire.rs`), follows the protocol: it reads the client's
 //! frames, joins fragments, checks, answers pings and the closing handshake. Our own data frames don't go through it:
@@ -9,7 +9,6 @@ mod session;
 mod socket;
 #[cfg(test)]
 mod tests;
-mod upgrade;
 mod wire;
 
 pub(crate) use frames::FrameKind;
@@ -17,7 +16,6 @@ pub(crate) use session::Upgrade;
 pub(crate) use socket::WebSocket;
 pub(crate) use tungstenite::Message;
 pub(crate) use tungstenite::protocol::frame::coding::CloseCode;
-pub(crate) use upgrade::{is_upgrade, upgrade};
 
 /// Maximum length of a client's message in bytes, and of each frame. A message and the frame that is joined to it lie
 /// in the connection's own memory, which is as large as the library's buffer was before.

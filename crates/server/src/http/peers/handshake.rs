@@ -23,15 +23,15 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Maximum size of a message in bytes.
-pub(super) const MESSAGE_BYTES_MAX: usize = 4 << 10;
+pub(crate) const MESSAGE_BYTES_MAX: usize = 4 << 10;
 
-/// What the answering broker's signature begins with: it must not be one of the asking broker's.
+/// Prefix of the answering broker's signature, which distinguishes it from the asking broker's.
 const ANSWERS: &[u8] = b"rawline: this broker answers\0";
 
 /// The same of the asking broker's.
 const ASKS: &[u8] = b"rawline: this broker asks\0";
 
-/// What is authenticated with a connection's key begins with its purpose.
+/// Each authenticated message begins with its purpose.
 const REQUEST: &[u8] = b"request\0";
 const CALLER: &[u8] = b"caller\0";
 
@@ -54,7 +54,7 @@ impl PeerKey {
         PeerKey { pair, public: PublicKey(public) }
     }
 
-    /// What others need to recognize this broker.
+    /// The data by which other brokers recognize this one.
     pub fn public(&self) -> PublicKey {
         self.public
     }
@@ -70,7 +70,7 @@ impl fmt::Debug for PeerKey {
     }
 }
 
-/// The other side isn't the broker that it says it is, or it sends nonsense.
+/// The other side isn't the broker that it claims to be, or its message is malformed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("it doesn't prove that it is the broker of its card on the storage: is another program at its address?")]
 pub(crate) struct NotProven;
@@ -124,7 +124,7 @@ pub(crate) struct Proof {
     signature: String,
 }
 
-/// One side's secret for a connection, and what it sends of it.
+/// One side's secret for a connection, and its public share.
 struct Share {
     private: EphemeralPrivateKey,
     public: [u8; 32],
@@ -201,7 +201,7 @@ impl Answering {
         Ok((Answering { said, key }, answer))
     }
 
-    /// The broker that the other side says it is.
+    /// The broker that the other side claims to be.
     pub fn asking(&self) -> BrokerId {
         self.said.pair.asking
     }
@@ -216,7 +216,7 @@ impl Answering {
 /// Authenticates the requests of one connection.
 pub(crate) struct ConnectionKey(hmac::Key);
 
-/// What of a request is authenticated: whose it is, and what it asks for.
+/// The authenticated parts of a request: its client, method, path and query.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Claim<'a> {
     /// Greater than those of the requests before it on the connection.
@@ -308,7 +308,7 @@ mod tests {
         assert!(answering.is_code_of_key(b"digest", &shown) && !answering.is_code_of_key(b"other", &shown));
         assert!(!elsewhere.is_code_of_key(b"digest", &shown));
 
-        // Who knows the cards, and has the key of none or of another one.
+        // A program that knows the cards, but has no key, or that of another broker.
         for (keys, what) in [([&other, &two], "the asking one"), ([&one, &other], "the answering one")] {
             assert!(shake(keys, cards, |_, _| {}).is_err(), "{what}");
         }

@@ -1,17 +1,17 @@
 //! The request that turns a connection into a WebSocket.
 
-use super::{Upgrade, WebSocket};
 use crate::http::api::Api;
 use crate::http::error::ApiError;
 use crate::http::long_poll::connection_permit;
 use crate::http::response::{ApiResponse, ResponseBody};
+use crate::http::websocket::{Upgrade, WebSocket};
 use crate::net::peer::Peer;
 use http::{HeaderMap, HeaderValue, Request, header};
 use rawline_contract::code;
 use std::sync::Arc;
 use tungstenite::handshake::server::create_response_with_body;
 
-/// Whether a request asks for a WebSocket.
+/// Whether a request is an upgrade to a WebSocket.
 pub(crate) fn is_upgrade(headers: &HeaderMap) -> bool {
     let upgrade = headers.get(header::UPGRADE).map(HeaderValue::as_bytes);
     upgrade.is_some_and(|name| name.eq_ignore_ascii_case(b"websocket"))

@@ -22,7 +22,7 @@ pub(super) fn text(caller: &Caller, address: IpAddr, key: &ConnectionKey) -> Str
 
 /// A client that another broker has named.
 #[derive(Debug)]
-pub(super) struct Named {
+pub(crate) struct Named {
     pub address: IpAddr,
     /// `None` if this broker doesn't know its key.
     pub caller: Option<Arc<Caller>>,

@@ -2,7 +2,7 @@
 //! part of a client's request is sent before that.
 
 use super::handshake::{Asking, MESSAGE_BYTES_MAX, NotProven, Pair, PeerKey};
-use super::peers::{Authority, PeerBody, body, host_of};
+use super::requests::{Authority, PeerBody, body, host_of};
 use crate::net::tls::{self, Tls};
 use bytes::Bytes;
 use http::{Method, Request, StatusCode, Uri};
