@@ -63,8 +63,7 @@ use crate::http::limits::{METRICS_UNREAD_MAX, UNPACKING_MAX};
 use crate::http::peers::Peers;
 use crate::http::steps::Stats;
 use crate::http::tickets::Tickets;
-use crate::net;
-use crate::net::listen::{Accepted, Listener};
+use crate::net::listen::{self, Accepted, Listener};
 use crate::net::lobby::Manners;
 use crate::net::pace::Paced;
 use crate::net::peer::{Peer, SharedStream, network};
@@ -154,7 +153,7 @@ async fn run(
     };
     let present = |certificates| cluster::present(api.clone(), certificates);
     tokio::select! {
-        () = net::serve::serve(listener, stop, close, shutdown_wait, connect) => {}
+        () = listen::serve(listener, stop, close, shutdown_wait, connect) => {}
         () = tls::reload(api.config.tls.as_ref(), present) => {
             unreachable!("looking for new certificates ends with the server")
         }

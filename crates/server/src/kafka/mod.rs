@@ -27,8 +27,7 @@ mod transactions;
 pub use client::KafkaConfig;
 
 use crate::access::Caller;
-use crate::net;
-use crate::net::listen::{Accepted, Listener};
+use crate::net::listen::{self, Accepted, Listener};
 use crate::net::lobby::Manners;
 use crate::net::pace::{Paced, Waits};
 use crate::net::peer::{Peer, SharedStream, network};
@@ -143,5 +142,5 @@ async fn run(
             }
         }
     };
-    net::serve::serve(listener, stop, close, shutdown_wait, connect).await;
+    listen::serve(listener, stop, close, shutdown_wait, connect).await;
 }

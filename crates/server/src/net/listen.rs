@@ -1,17 +1,21 @@
-//! Accepts connections up to a maximum number of open ones.
+//! Accepts connections up to a maximum number of open ones, until the broker stops; then lets those end that are open.
 
 use crate::net::activity::{Connections, Open};
 use crate::net::lobby::{Guest, Lobby, Looked, Manners, Sent};
 use rawline_broker::raise_files_limit;
 use rustix::net::sockopt;
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, sleep_until};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use tokio::time::{Instant, sleep_until, timeout};
+
+/// How often connections are closed that have become idle, once the broker stops.
+const IDLE_CHECK: Duration = Duration::from_millis(20);
 
 /// Pause after a failed accept: the process has no file descriptor left until a connection closes.
 const ACCEPT_RETRY_WAIT: Duration = Duration::from_millis(50);
@@ -307,6 +311,46 @@ fn keep_alive(socket: impl AsFd) -> rustix::io::Result<()> {
     sockopt::set_tcp_keepintvl(&socket, KEEPALIVE_INTERVAL)?;
     sockopt::set_tcp_keepcnt(&socket, KEEPALIVE_PROBES)?;
     sockopt::set_socket_keepalive(&socket, true)
+}
+
+/// Serves each connection with `connection` until `stop` turns true. Then `close` turns true, idle connections are
+/// closed, and the others may take `shutdown_wait`.
+pub(crate) async fn serve<C: Future<Output = ()> + Send + 'static>(
+    mut listener: Listener,
+    mut stop: watch::Receiver<bool>,
+    close: watch::Sender<bool>,
+    shutdown_wait: Duration,
+    connection: impl Fn(Accepted) -> C,
+) {
+    let (alive, mut ended) = mpsc::channel::<Infallible>(1);
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            _ = stop.wait_for(|&stop| stop) => break,
+        };
+        let Some(accepted) = accepted else { continue };
+        let (connection, alive) = (connection(accepted), alive.clone());
+        #[expect(clippy::disallowed_methods, reason = "a task for each connection")]
+        tokio::spawn(async move {
+            connection.await;
+            drop(alive);
+        });
+    }
+    // Stop listening first: a client whose connection was closed can't open another one.
+    let close_idle = listener.close();
+    close.send_replace(true);
+    drop(alive);
+    let all_ended = async {
+        close_idle();
+        // Nothing is ever sent: `recv` returns when the last connection has ended. A connection that completes a
+        // request meanwhile becomes idle.
+        while timeout(IDLE_CHECK, ended.recv()).await.is_err() {
+            close_idle();
+        }
+    };
+    if timeout(shutdown_wait, all_ended).await.is_err() {
+        tracing::warn!("some requests were still in flight after {shutdown_wait:?}; closed their connections");
+    }
 }
 
 #[cfg(test)]

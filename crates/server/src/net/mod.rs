@@ -10,6 +10,5 @@ pub mod pace;
 pub(crate) mod peer;
 pub(crate) mod read_size;
 pub(crate) mod sendfile;
-pub(crate) mod serve;
 pub(crate) mod stream;
 pub(crate) mod tls;
