@@ -177,7 +177,7 @@ pub const APPEND_QUEUE_MAX: usize = 16_384;
 /// Maximum size of a topic's settings in bytes: a few words, read when the topic is opened.
 pub const SETTINGS_BYTES_MAX: usize = 4096;
 
-/// How much later than its append a record of one of Kafka's batches may be by its producer's clock: Kafka's own limit
+/// How much later than its append a record of a Kafka batch may be by its producer's clock: Kafka's own limit
 /// (`message.timestamp.after.max.ms`). A search by the times of records begins this long before the time that it looks
 /// for.
 pub const RECORD_AHEAD_MAX: Duration = Duration::from_secs(3600);

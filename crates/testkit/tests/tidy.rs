@@ -18,7 +18,7 @@ const LARGE_FILES: [(&str, &str); 1] =
     [("vectors/value/values.json", "golden bytes made by the original program; one file, read by three languages")];
 
 /// Words and phrases that stand for a standard term, with the term. The first one of a line is reported.
-const WORDS: [(&str, &str); 28] = [
+const WORDS: [(&str, &str); 32] = [
     (r"\bbehind\b", "after"),
     (r"\bin front of\b", "before"),
     (r"\bbeside\b", "next to, alongside, compared with"),
@@ -47,6 +47,10 @@ const WORDS: [(&str, &str); 28] = [
     (r"\b[Aa]nybody\b", "any client"),
     (r"\bof (its|their|your|one's) own([.,;:)]|$| (for|in|with|without|that|which|and|or)\b)", "its own, separate"),
     (r"\bfor people\b", "human-readable"),
+    (r"\b(go|goes|going|went) on\b", "continues"),
+    (r"\b[Ii]n vain\b", "without success, forever"),
+    (r"\b(is|are|was|were|be|been) there twice\b", "is duplicate"),
+    (r"\b[Mm]ay be dropped while\b", "cancel-safe"),
 ];
 
 /// Lines in which such a word has its literal meaning.

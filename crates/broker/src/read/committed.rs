@@ -16,7 +16,7 @@ use std::ops::Range;
 pub(super) fn leave_out(answer: &mut ReadAnswer, aborted: &AbortedRecords) -> Result<(), RecordBatchError> {
     let mut left = LeftOut { pieces: Vec::new(), gap: 0..0 };
     'all: for piece in std::mem::take(&mut answer.pieces) {
-        let Piece::Whole(bytes) = piece else { unreachable!("a part of one of Kafka's batches") };
+        let Piece::Whole(bytes) = piece else { unreachable!("a part of a Kafka batch") };
         let (mut start, mut at) = (0, 0);
         while let Some(front) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
             let header = RecordBatchHeader::parse_stored(front, &Limits::FORMAT)?;

@@ -203,7 +203,7 @@ fn batches_of<'a>(
     })
 }
 
-/// The header of one of Kafka's batches, and its records, unpacked into `scratch` if they are compressed. `None` stands
+/// The header of a Kafka batch, and its records, unpacked into `scratch` if they are compressed. `None` stands
 /// for records that can't be read: their keys can't be known, so they all stay.
 fn open<'a>(batch: &'a [u8], scratch: &'a mut Vec<u8>) -> Result<(RecordBatchHeader, Option<&'a [u8]>), RewriteError> {
     let Some((front, section)) = batch.split_first_chunk::<RECORD_BATCH_HEADER_BYTES>() else {
@@ -300,7 +300,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Adds one of Kafka's batches, whose offset is not set yet.
+    /// Adds a Kafka batch, whose offset is not set yet.
     fn put(&mut self, mut batch: Vec<u8>) {
         let (front, rest) = batch.split_at_mut(STAMPED_BYTES);
         let batch_bytes = (front.len() + rest.len()) as u32;

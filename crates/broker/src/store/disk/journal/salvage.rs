@@ -1,4 +1,4 @@
-//! Goes on after the disk has lost acknowledged objects that a person has given up: everything that is whole stays.
+//! Continues after the disk has lost acknowledged objects that a person has given up: everything that is whole stays.
 //!
 //! The objects after the damage are copied to a new segment, with one in the place of each lost object
 //! (`crates/journal/src/lost/`). The damaged segment ends before the damage; its bytes are not changed.
