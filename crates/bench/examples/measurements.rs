@@ -72,7 +72,9 @@ fn main() {
             println!("  {name:<36} {:>8.2} million/s   check {check}", rates[ROUNDS / 2]);
             checks.push(check);
         }
-        assert!(checks.iter().all(|check| *check == checks[0]), "all decoders read the same values: {checks:?}");
+        // The last digits depend on the batches, since each batch is added up alone.
+        let same = |check: &f64| (check - checks[0]).abs() <= checks[0] * 1e-12;
+        assert!(checks.iter().all(same), "all decoders read the same values: {checks:?}");
     }
 }
 
