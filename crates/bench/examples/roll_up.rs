@@ -13,7 +13,7 @@
 use bytes::Bytes;
 use rawline_avro::{Framing, Schema, SchemaStore, WriterId};
 use rawline_broker::pool::Pool;
-use rawline_broker::store::disk::{DiskStore, Durability};
+use rawline_broker::store::disk::{self, Durability};
 use rawline_broker::{Broker, Config, SystemClock};
 use rawline_client::{Client, ClientConfig};
 use rawline_measure::{Options, Pipeline, Storage, roll_up_columns};
@@ -148,7 +148,7 @@ async fn main() {
 
 async fn from_topic(data: &Data, directory: &Path, memory_bytes: u64) {
     let clock = Arc::new(SystemClock);
-    let store = Arc::new(DiskStore::open(directory, Durability::PageCache).unwrap());
+    let store = disk::open(directory, Durability::PageCache).unwrap();
     let broker = Arc::new(Broker::open(store, clock.clone(), Config::new(1)).await.unwrap());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let client = Client::new(ClientConfig::new(format!("http://{}", listener.local_addr().unwrap()))).unwrap();

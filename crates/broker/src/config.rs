@@ -1,10 +1,10 @@
 //! A broker's settings.
 
 use crate::commit_thread::CommitThread;
-use crate::journal::JournalStore;
 use crate::journal_config::JournalConfig;
 use crate::limits::{COMMIT_BYTES, OBJECT_BYTES_MAX, RETENTION_INTERVAL};
 use crate::producer_ids::ProducerIds;
+use crate::store::Store;
 use rawline_groups::CONSUMER_SESSION;
 use rawline_journal::Limits;
 use std::time::Duration;
@@ -52,7 +52,7 @@ impl Config {
     }
 
     /// The settings of a journal on this store.
-    pub(crate) fn journal(&self, store: &dyn JournalStore) -> JournalConfig {
+    pub(crate) fn journal(&self, store: &dyn Store) -> JournalConfig {
         let producer_ids = self.producer_ids.clone();
         let config = JournalConfig { producer_ids, ..JournalConfig::new(self.writer_id) };
         let limits = Limits { batch_wait: self.batch_wait, object_bytes: self.commit_bytes, ..config.limits };

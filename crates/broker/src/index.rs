@@ -1,7 +1,6 @@
 //! Where a topic's objects are: one small entry for each, in order of offset.
 
-use crate::limits::{OBJECT_BYTES_MAX, PIECES_PER_VISIT};
-use crate::store::ObjectAt;
+use crate::limits::PIECES_PER_VISIT;
 use rawline_journal::{Batch, BatchKind, CLOCK_BACK_US, PartitionTransactions, Piece, Place};
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
@@ -10,14 +9,8 @@ use std::ops::Range;
 /// One object of a topic.
 #[derive(Debug, Clone, Copy)]
 struct ObjectEntry {
-    first_offset: u64,
-    /// Time of the append, microseconds since the Unix epoch; `None` if it is 0.
-    appended_us: Option<NonZeroU64>,
-    /// Time of the newest record, microseconds since the Unix epoch; 0 if it has none.
-    newest_us: u64,
-    place: Place,
-    bytes: u32,
-    /// Whether this process has checked the object's checksums as the store returned them.
+    piece: Piece,
+    /// Whether this process has checked the piece's checksums as the store returned them.
     verified: bool,
 }
 
@@ -69,13 +62,9 @@ impl Since {
 /// An object that holds a searched offset.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Found {
-    pub at: ObjectAt,
+    pub piece: Piece,
     pub next_offset: u64,
     pub verified: bool,
-    /// Time of its append, microseconds since the Unix epoch; `None` until its header is read.
-    pub appended_us: Option<NonZeroU64>,
-    /// Time of its newest record, microseconds since the Unix epoch; 0 if it has none.
-    pub newest_us: u64,
 }
 
 /// Whether a time is earlier than the one before it, as far as both are known.
@@ -86,19 +75,40 @@ fn is_back(before: Option<NonZeroU64>, time: Option<NonZeroU64>) -> bool {
 impl ObjectEntry {
     /// Whether all its records are known to be older.
     fn is_older(&self, time_us: u64) -> bool {
-        self.newest_us < time_us
+        self.piece.newest_us < time_us
+    }
+
+    /// Time of the append, microseconds since the Unix epoch; `None` if it is unknown.
+    fn appended_us(&self) -> Option<NonZeroU64> {
+        NonZeroU64::new(self.piece.appended_us)
+    }
+
+    /// The size of the batches and their entries in bytes.
+    fn bytes(&self) -> u64 {
+        let Piece { place, .. } = &self.piece;
+        let (entries, batches) = (place.entries(), place.batches());
+        entries.end - entries.start + (batches.end - batches.start)
     }
 }
 
 impl Found {
+    pub fn place(&self) -> &Place {
+        &self.piece.place
+    }
+
+    /// The offsets of its records.
+    pub fn offsets(&self) -> Range<u64> {
+        self.piece.first_offset..self.next_offset
+    }
+
     /// Whether it was merged of objects of different times.
     pub fn is_merged(&self) -> bool {
-        self.at.place.source.is_merged()
+        self.piece.place.source.is_merged()
     }
 
     /// Whether all batches are of one time, that of their object's append.
     pub fn has_one_time(&self) -> bool {
-        !self.is_merged() && self.at.place.batches.kind() == Some(BatchKind::Rawline)
+        !self.is_merged() && self.piece.place.batches.kind() == Some(BatchKind::Rawline)
     }
 }
 
@@ -120,27 +130,18 @@ impl TopicIndex {
     /// Adds a piece of a journal object. A topic's first piece may begin anywhere, because its front may have been
     /// deleted.
     pub fn push_piece(&mut self, piece: &Piece, next_offset: u64) -> Result<(), Gap> {
-        let Piece { first_offset, newest_us, place, .. } = *piece;
+        let first_offset = piece.first_offset;
         // The end of an object is never 0.
         let is_first = self.next_offset == 0;
         if !is_first && first_offset != self.next_offset || next_offset <= first_offset {
             return Err(Gap { expected: self.next_offset, found: first_offset });
         }
-        let bytes = ObjectAt::new(first_offset, place).bytes;
-        assert!(bytes > 0 && bytes <= OBJECT_BYTES_MAX, "an object of {bytes} bytes at offset {first_offset}");
-        let appended_us = NonZeroU64::new(piece.appended_us);
-        let before = self.entries.back().and_then(|entry| entry.appended_us);
-        self.times_go_back |= is_back(before, appended_us);
-        self.entries.push_back(ObjectEntry {
-            first_offset,
-            appended_us,
-            newest_us,
-            place,
-            bytes: bytes as u32, // `limits.rs` asserts that the maximum fits.
-            verified: !self.checks_pieces,
-        });
+        let entry = ObjectEntry { piece: *piece, verified: !self.checks_pieces };
+        let before = self.entries.back().and_then(ObjectEntry::appended_us);
+        self.times_go_back |= is_back(before, entry.appended_us());
+        self.bytes += entry.bytes();
+        self.entries.push_back(entry);
         self.next_offset = next_offset;
-        self.bytes += bytes;
         Ok(())
     }
 
@@ -190,28 +191,25 @@ impl TopicIndex {
     /// record. The newest piece of a partition without a record isn't one of them: its object may be deleted.
     pub fn pieces_from(&self, offset: u64) -> impl Iterator<Item = (Piece, u64)> {
         let offset = offset.max(self.first_offset());
-        let after = self.entries.partition_point(|entry| entry.first_offset <= offset);
+        let after = self.entries.partition_point(|entry| entry.piece.first_offset <= offset);
         let alive = if offset < self.next_offset { after.saturating_sub(1)..self.entries.len() } else { 0..0 };
-        let ends = self.entries.range(alive.clone()).skip(1).map(|next| next.first_offset).chain([self.next_offset]);
-        self.entries.range(alive).zip(ends).map(|(entry, end)| {
-            let appended_us = entry.appended_us.map_or(0, NonZeroU64::get);
-            let ObjectEntry { first_offset, newest_us, place, .. } = *entry;
-            (Piece { first_offset, appended_us, newest_us, place }, end)
-        })
+        let ends =
+            self.entries.range(alive.clone()).skip(1).map(|next| next.piece.first_offset).chain([self.next_offset]);
+        self.entries.range(alive).map(|entry| entry.piece).zip(ends)
     }
 
     /// Puts a merged piece in the place of those that it was made of. What was deleted meanwhile stays deleted. Objects
     /// keep no numbers.
     pub fn merge(&mut self, merged: &Piece, next_offset: u64) {
-        let start = self.entries.partition_point(|entry| entry.first_offset < merged.first_offset);
-        let end = self.entries.partition_point(|entry| entry.first_offset < next_offset);
+        let start = self.entries.partition_point(|entry| entry.piece.first_offset < merged.first_offset);
+        let end = self.entries.partition_point(|entry| entry.piece.first_offset < next_offset);
         let Some(first) = self.entries.range(start..end).next() else { return };
-        let ends_at = self.entries.get(end).map_or(self.next_offset, |next| next.first_offset);
+        let ends_at = self.entries.get(end).map_or(self.next_offset, |next| next.piece.first_offset);
         assert_eq!(ends_at, next_offset, "{merged:?} takes the place of other records");
-        let begins_at = first.first_offset;
+        let begins_at = first.piece.first_offset;
         assert!(begins_at == merged.first_offset || start == 0, "{merged:?} begins at {begins_at} of a topic");
         let rest = self.entries.split_off(end);
-        let replaced: u64 = self.entries.drain(start..).map(|entry| u64::from(entry.bytes)).sum();
+        let replaced: u64 = self.entries.drain(start..).map(|entry| entry.bytes()).sum();
         assert!(replaced <= self.bytes, "{replaced} of {} bytes are merged", self.bytes);
         self.bytes -= replaced;
         // The numbers of all objects change: a search that is running begins again at the first.
@@ -229,7 +227,7 @@ impl TopicIndex {
 
     /// Offset of the first record; `next_offset` in an empty topic.
     pub fn first_offset(&self) -> u64 {
-        self.entries.front().map_or(self.next_offset, |entry| entry.first_offset).max(self.trimmed_to)
+        self.entries.front().map_or(self.next_offset, |entry| entry.piece.first_offset).max(self.trimmed_to)
     }
 
     /// The offsets of the records.
@@ -239,7 +237,7 @@ impl TopicIndex {
 
     /// Offset of the newest object's first record; `next_offset` in an empty topic.
     pub fn newest_first_offset(&self) -> u64 {
-        self.entries.back().map_or(self.next_offset, |entry| entry.first_offset)
+        self.entries.back().map_or(self.next_offset, |entry| entry.piece.first_offset)
     }
 
     pub fn objects(&self) -> usize {
@@ -252,7 +250,7 @@ impl TopicIndex {
 
     /// Time of the newest append, if known.
     pub fn appended_us(&self) -> Option<u64> {
-        self.entries.back().and_then(|entry| entry.appended_us).map(NonZeroU64::get)
+        self.entries.back().and_then(ObjectEntry::appended_us).map(NonZeroU64::get)
     }
 
     /// The object that holds `offset`, if there is one.
@@ -260,22 +258,17 @@ impl TopicIndex {
         if offset >= self.next_offset {
             return None;
         }
-        let after = self.entries.partition_point(|entry| entry.first_offset <= offset);
+        let after = self.entries.partition_point(|entry| entry.piece.first_offset <= offset);
         let found = self.at(after.checked_sub(1)?)?;
-        assert!(
-            found.at.first_offset <= offset && offset < found.next_offset,
-            "offset {offset} was searched in the object {}..{}",
-            found.at.first_offset,
-            found.next_offset
-        );
+        assert!(found.offsets().contains(&offset), "offset {offset} was searched in {:?}", found.offsets());
         Some(found)
     }
 
     /// The objects from the one that begins at `offset` on. None if none begins there, or if its first record is
     /// deleted.
     pub fn run(&self, offset: u64) -> impl Iterator<Item = Found> {
-        let start = self.entries.partition_point(|entry| entry.first_offset < offset);
-        let begins = self.entries.get(start).is_some_and(|entry| entry.first_offset == offset);
+        let start = self.entries.partition_point(|entry| entry.piece.first_offset < offset);
+        let begins = self.entries.get(start).is_some_and(|entry| entry.piece.first_offset == offset);
         let end = if begins && offset >= self.first_offset() { self.entries.len() } else { start };
         (start..end).map_while(|position| self.at(position))
     }
@@ -283,32 +276,31 @@ impl TopicIndex {
     /// The object at `position` among the topic's, from 0.
     pub fn at(&self, position: usize) -> Option<Found> {
         let entry = self.entries.get(position)?;
-        let next_offset = self.entries.get(position + 1).map_or(self.next_offset, |next| next.first_offset);
-        assert!(entry.first_offset < next_offset, "an object at {} to {next_offset}", entry.first_offset);
-        let at = ObjectAt { first_offset: entry.first_offset, place: entry.place, bytes: u64::from(entry.bytes) };
-        let ObjectEntry { verified, appended_us, newest_us, .. } = *entry;
-        Some(Found { at, next_offset, verified, appended_us, newest_us })
+        let next_offset = self.entries.get(position + 1).map_or(self.next_offset, |next| next.piece.first_offset);
+        assert!(entry.piece.first_offset < next_offset, "an object at {} to {next_offset}", entry.piece.first_offset);
+        let ObjectEntry { piece, verified } = *entry;
+        Some(Found { piece, next_offset, verified })
     }
 
     /// The object that holds `offset`, or the first after it, unless all its records are known to be older than
     /// `time_us`. After a number of objects, or at the end: the offset to continue at.
     pub fn newer_from(&self, offset: u64, time_us: u64) -> Result<Found, u64> {
-        let start = self.entries.partition_point(|entry| entry.first_offset <= offset).saturating_sub(1);
+        let start = self.entries.partition_point(|entry| entry.piece.first_offset <= offset).saturating_sub(1);
         let start = if offset < self.next_offset { start } else { self.entries.len() };
         let end = self.entries.len().min(start + PIECES_PER_VISIT);
         let older = self.entries.range(start..end).take_while(|entry| entry.is_older(time_us)).count();
         match self.at(start + older) {
             Some(found) if start + older < end => Ok(found),
-            following => Err(following.map_or(self.next_offset, |found| found.at.first_offset)),
+            following => Err(following.map_or(self.next_offset, |found| found.piece.first_offset)),
         }
     }
 
     /// The last object that begins before `offset`, unless all its records are known to be older than `time_us`, or
     /// were appended before `appended_us`. After a number of objects, or at the front: the offset to continue before.
     pub fn newer_before(&self, offset: u64, time_us: u64, appended_us: u64) -> Result<Found, u64> {
-        let end = self.entries.partition_point(|entry| entry.first_offset < offset);
+        let end = self.entries.partition_point(|entry| entry.piece.first_offset < offset);
         let start = end.saturating_sub(PIECES_PER_VISIT);
-        let is_earlier = |entry: &ObjectEntry| entry.appended_us.is_some_and(|time| time.get() < appended_us);
+        let is_earlier = |entry: &ObjectEntry| entry.appended_us().is_some_and(|time| time.get() < appended_us);
         for (position, entry) in (start..end).zip(self.entries.range(start..end)).rev() {
             if is_earlier(entry) {
                 return Err(0);
@@ -317,7 +309,7 @@ impl TopicIndex {
                 return Ok(found);
             }
         }
-        Err(if start > 0 { self.at(start).map_or(0, |found| found.at.first_offset) } else { 0 })
+        Err(if start > 0 { self.at(start).map_or(0, |found| found.piece.first_offset) } else { 0 })
     }
 
     /// Whether an object has an earlier time than one before it, so that a search by time has to look at all.
@@ -327,17 +319,17 @@ impl TopicIndex {
 
     /// A part of a search by time: the offset where the records begin that it is for, or none if it isn't over.
     pub fn since(&self, search: &mut Since) -> Option<u64> {
-        let start = self.entries.partition_point(|entry| entry.first_offset < search.offset).max(self.hidden());
+        let start = self.entries.partition_point(|entry| entry.piece.first_offset < search.offset).max(self.hidden());
         let end = self.entries.len().min(start + PIECES_PER_VISIT);
         for entry in self.entries.range(start.min(end)..end) {
-            let possible = entry.appended_us.filter(|time| time.get() <= search.possible_us);
+            let possible = entry.appended_us().filter(|time| time.get() <= search.possible_us);
             match possible {
-                None => drop(search.wrong_from.get_or_insert(entry.first_offset)),
+                None => drop(search.wrong_from.get_or_insert(entry.piece.first_offset)),
                 Some(time) if time.get() < search.time_us => search.wrong_from = None,
-                Some(_) => return Some(search.wrong_from.unwrap_or(entry.first_offset).max(self.first_offset())),
+                Some(_) => return Some(search.wrong_from.unwrap_or(entry.piece.first_offset).max(self.first_offset())),
             }
         }
-        search.offset = self.entries.get(end).map_or(self.next_offset, |entry| entry.first_offset);
+        search.offset = self.entries.get(end).map_or(self.next_offset, |entry| entry.piece.first_offset);
         if end < self.entries.len() {
             return None;
         }
@@ -365,34 +357,31 @@ impl TopicIndex {
         let mut bytes = self.bytes;
         for entry in &self.entries {
             if bytes <= bytes_max {
-                return entry.first_offset;
+                return entry.piece.first_offset;
             }
-            bytes -= u64::from(entry.bytes);
+            bytes -= entry.bytes();
         }
         self.next_offset
     }
 
     /// Objects that follow `offset`'s, without the one that holds it: at most `objects_max` of them, and fewer once
     /// they have `bytes_max` bytes.
-    pub fn after(&self, offset: u64, objects_max: usize, bytes_max: u64) -> Vec<ObjectAt> {
-        let start = self.entries.partition_point(|entry| entry.first_offset <= offset);
+    pub fn after(&self, offset: u64, objects_max: usize, bytes_max: u64) -> Vec<Place> {
+        let start = self.entries.partition_point(|entry| entry.piece.first_offset <= offset);
         let mut bytes = 0;
-        let positions = Range { start, end: self.entries.len().min(start + objects_max) };
-        positions
-            .map_while(|position| self.at(position))
-            .map(|found| found.at)
-            .take_while(|at| {
-                let is_wanted = bytes < bytes_max;
-                bytes += at.bytes;
-                is_wanted
-            })
-            .collect()
+        let following = self.entries.iter().skip(start).take(objects_max);
+        let wanted = following.take_while(|entry| {
+            let is_wanted = bytes < bytes_max;
+            bytes += entry.bytes();
+            is_wanted
+        });
+        wanted.map(|entry| entry.piece.place).collect()
     }
 
-    /// Notes that this object was found intact. A merged one may have taken its place meanwhile.
-    pub fn set_verified(&mut self, object: &ObjectAt) {
-        if let Some(entry) = self.entry_mut(object.first_offset)
-            && entry.place == object.place
+    /// Notes that this piece was found intact. A merged one may have taken its place meanwhile.
+    pub fn set_verified(&mut self, piece: &Piece) {
+        if let Some(entry) = self.entry_mut(piece.first_offset)
+            && entry.piece.place == piece.place
         {
             entry.verified = true;
         }
@@ -412,7 +401,7 @@ impl TopicIndex {
     /// the topic's.
     pub fn hidden(&self) -> usize {
         // An object ends where the next one begins.
-        let begun = self.entries.partition_point(|entry| entry.first_offset <= self.trimmed_to);
+        let begun = self.entries.partition_point(|entry| entry.piece.first_offset <= self.trimmed_to);
         begun.saturating_sub(1)
     }
 
@@ -421,7 +410,7 @@ impl TopicIndex {
         let mut deleted_bytes = 0;
         let hidden = self.hidden();
         for entry in self.entries.drain(..hidden) {
-            deleted_bytes += u64::from(entry.bytes);
+            deleted_bytes += entry.bytes();
             self.deleted += 1;
         }
         assert!(deleted_bytes <= self.bytes, "deleted {deleted_bytes} bytes of a topic of {}", self.bytes);
@@ -429,14 +418,14 @@ impl TopicIndex {
         if self.times_go_back && hidden > 0 {
             let following = self.entries.iter().skip(1);
             let mut pairs = self.entries.iter().zip(following);
-            self.times_go_back = pairs.any(|(one, next)| is_back(one.appended_us, next.appended_us));
+            self.times_go_back = pairs.any(|(one, next)| is_back(one.appended_us(), next.appended_us()));
         }
         assert!(hidden == 0 || !self.entries.is_empty(), "a topic lost its newest object");
         deleted_bytes
     }
 
     fn entry_mut(&mut self, first_offset: u64) -> Option<&mut ObjectEntry> {
-        let position = self.entries.binary_search_by_key(&first_offset, |entry| entry.first_offset).ok()?;
+        let position = self.entries.binary_search_by_key(&first_offset, |entry| entry.piece.first_offset).ok()?;
         self.entries.get_mut(position)
     }
 }

@@ -1,7 +1,6 @@
 //! Every limit of the broker, each with its reason. How they relate is asserted at the end, at compile time.
 
-use crate::object::{ENTRY_BYTES, HEADER_BYTES, index_bytes};
-use rawline_journal::CLOCK_BACK_US;
+use rawline_journal::{CLOCK_BACK_US, index_bytes};
 use std::time::Duration;
 
 /// Soft limit of one commit: pending appends are gathered into one object until it holds this much. 10 MiB is where a
@@ -403,8 +402,10 @@ pub const LOST_OBJECTS_MAX: u64 = 100_000;
 
 const _: () = assert!(JOURNAL_PARTITIONS_MAX > JOURNAL_TOPICS_MAX, "a topic has at least one partition");
 const _: () = assert!(COMMIT_BYTES <= OBJECT_BYTES_MAX / 2, "a full commit and one large request make an object");
-const _: () = assert!(index_bytes(OBJECT_BATCHES_MAX) as u64 <= 2 << 20, "an index is read at once");
-const _: () = assert!(index_bytes(OBJECT_BATCHES_MAX) as u64 <= OBJECT_BYTES_MAX / 8, "see `Config::object_bytes_max`");
+const _: () = assert!(
+    index_bytes(1, OBJECT_BATCHES_MAX as u32, 0) <= OBJECT_BYTES_MAX / 8,
+    "one request's index fits, see `Config::object_bytes_max`"
+);
 const _: () = assert!(OBJECT_BYTES_MAX <= u32::MAX as u64, "positions in an object are u32");
 const _: () = assert!(OBJECT_BYTES_MAX / 4 <= u32::MAX as u64, "each record has a u32 size, so u32 counts records");
 const _: () = assert!(TOPIC_NAME_BYTES_MAX <= 255 - ".tmp".len(), "a name is a file name");
@@ -415,7 +416,7 @@ const _: () = assert!(READ_RUN_OBJECTS_MAX <= READ_OBJECTS_MAX);
 const _: () = assert!(READ_OBJECTS_PER_YIELD <= READ_OBJECTS_MAX && PREFETCH_OBJECTS_MAX <= READ_OBJECTS_MAX);
 const _: () = assert!(1 <= JOURNAL_READS_FIRST && JOURNAL_READS_FIRST <= JOURNAL_READS_MAX);
 const _: () = assert!(JOURNAL_READ_AHEAD_BYTES >= 4 << 20, "a few of the largest indexes, see `OBJECT_BATCHES_MAX`");
-const _: () = assert!(INDEX_BYTES_GUESS as usize >= HEADER_BYTES + ENTRY_BYTES, "the guess holds a header");
+const _: () = assert!(INDEX_BYTES_GUESS >= index_bytes(1, 1, 0), "the guess holds a header");
 const _: () = assert!(
     CLOCK_BACK_US as u128 >= 3 * CLOCK_AHEAD_MAX.as_micros(),
     "two brokers that differ from the store in opposite ways share one order of times"

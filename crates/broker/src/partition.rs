@@ -10,7 +10,7 @@ use crate::life::Life;
 use crate::metrics::TopicMetrics;
 use crate::notify::Subject;
 use crate::settings::Settings;
-use crate::store::{Store, log_name};
+use crate::store::{Storage, Store};
 use crate::store_error::StoreError;
 use rawline_journal::PartitionId;
 use std::ops::Range;
@@ -22,7 +22,7 @@ use tokio::sync::{Mutex, Notify, mpsc, watch};
 pub struct Partition {
     pub(crate) topic: Arc<Common>,
     pub(crate) number: u32,
-    /// Its name in the log of the program; see [`log_name`](crate::store::log_name).
+    /// Its name in the log of the program: the topic's name for partition 0, `TOPIC/NUMBER` for the others.
     pub(crate) log: String,
     index: Arc<RwLock<TopicIndex>>,
     pub(crate) next_offset: watch::Receiver<u64>,
@@ -49,7 +49,7 @@ pub(crate) struct Common {
 
 /// The shared state of a broker's topics.
 pub(crate) struct Shared {
-    pub store: Arc<dyn Store>,
+    pub storage: Storage,
     pub clock: Arc<dyn Clock>,
     pub config: Config,
     /// Notified when settings change.
@@ -96,7 +96,7 @@ impl Partition {
         };
         Arc::new(Partition {
             number,
-            log: log_name(&topic.name, number),
+            log: if number == 0 { topic.name.clone() } else { format!("{}/{number}", topic.name) },
             index,
             next_offset: next_offset.subscribe(),
             changing: Mutex::default(),
@@ -170,8 +170,9 @@ impl Partition {
         Bounds { first_offset, stable_offset: index.stable_offset(), next_offset }
     }
 
+    /// Where its objects are: in its journal's store.
     pub(crate) fn store(&self) -> &Arc<dyn Store> {
-        &self.topic.shared.store
+        self.topic.journal.store()
     }
 
     /// Whether the topic takes appends. One that is deleted doesn't, and another may have its name.

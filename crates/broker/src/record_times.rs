@@ -7,12 +7,11 @@
 
 use crate::index::Found;
 use crate::limits::{READ_OBJECTS_PER_YIELD, RECORD_AHEAD_MAX};
-use crate::object::ObjectError;
 use crate::partition::Partition;
-use crate::read::{ReadError, damaged};
-use crate::store::BatchTime;
+use crate::piece::Entries;
+use crate::read::ReadError;
 use rawline_journal::BatchKind;
-use std::num::NonZeroU64;
+use std::ops::Range;
 
 const AHEAD_MAX_US: u64 = RECORD_AHEAD_MAX.as_micros() as u64;
 
@@ -32,24 +31,23 @@ pub struct DatedBatch {
 /// An object whose batches' times are known.
 struct Dated {
     found: Found,
-    appended_us: u64,
     /// `None` if all batches are of the time of its append.
-    times: Option<Vec<BatchTime>>,
+    entries: Option<Entries>,
 }
 
 impl Dated {
     /// Its batches, or all as one if they are of one time.
     fn batches(&self) -> impl Iterator<Item = DatedBatch> {
-        let (mut next_offset, appended_us) = (self.found.at.first_offset, self.appended_us);
-        let kind = BatchKind::Rawline;
-        let (first_offset, end_offset) = (next_offset, self.found.next_offset);
-        let all = DatedBatch { kind, first_offset, end_offset, newest_us: appended_us };
-        let each = self.times.iter().flatten().map(move |&BatchTime { records, kind, time_us }| {
-            let first_offset = next_offset;
-            next_offset += u64::from(records);
-            DatedBatch { kind, first_offset, end_offset: next_offset, newest_us: kind.newest_us(time_us, appended_us) }
+        let Range { start: first_offset, end: end_offset } = self.found.offsets();
+        let appended_us = self.found.piece.appended_us;
+        let all = DatedBatch { kind: BatchKind::Rawline, first_offset, end_offset, newest_us: appended_us };
+        let each = self.entries.iter().flat_map(Entries::batches).map(move |batch| DatedBatch {
+            kind: batch.kind(),
+            first_offset: batch.first_offset,
+            end_offset: batch.next_offset(),
+            newest_us: batch.newest_us(appended_us),
         });
-        self.times.is_none().then_some(all).into_iter().chain(each)
+        self.entries.is_none().then_some(all).into_iter().chain(each)
     }
 
     /// The first of the batches with the newest record, of those with a record from `from` on.
@@ -76,7 +74,7 @@ impl Partition {
             };
             match seen {
                 Ok(found) => {
-                    let Some(dated) = self.dated(offset.max(found.at.first_offset)).await? else { continue };
+                    let Some(dated) = self.dated(offset.max(found.piece.first_offset)).await? else { continue };
                     let is_wanted = |batch: &DatedBatch| batch.end_offset > offset && batch.newest_us >= time_us;
                     if let Some(batch) = dated.batches().find(is_wanted) {
                         return Ok(Some(batch));
@@ -116,10 +114,10 @@ impl Partition {
                     continue;
                 }
             };
-            let first_offset = found.at.first_offset.max(from);
+            let first_offset = found.piece.first_offset.max(from);
             // The newest record of an object that begins before may be one of those before.
-            let found_us = if first_offset == found.at.first_offset {
-                Some(found.newest_us)
+            let found_us = if first_offset == found.piece.first_offset {
+                Some(found.piece.newest_us)
             } else {
                 let dated = self.dated(first_offset).await?;
                 dated.and_then(|dated| dated.newest(from)).map(|batch| batch.newest_us)
@@ -129,7 +127,7 @@ impl Partition {
             {
                 newest = Some((found_us, first_offset));
             }
-            before = found.at.first_offset;
+            before = found.piece.first_offset;
             visited += 1;
             yield_after(visited).await;
         }
@@ -142,24 +140,19 @@ impl Partition {
         let mut has_caught_up = false;
         loop {
             let Some(found) = self.index().find(offset) else { return Ok(None) };
-            let appended_us = found.appended_us.map_or(0, NonZeroU64::get);
             if found.has_one_time() {
-                return Ok(Some(Dated { found, appended_us, times: None }));
+                return Ok(Some(Dated { found, entries: None }));
             }
-            let times = match self.store().batch_times(&self.log, found.at).await {
+            return match self.entries(&found).await {
                 // Another broker has deleted the object, because its records are elsewhere, or deleted.
-                Err(error) if error.is_gone && !has_caught_up => {
+                Err(ReadError::Store(error)) if error.is_gone && !has_caught_up => {
                     has_caught_up = true;
-                    self.catch_up().await.map_err(ReadError::Store)?;
+                    self.catch_up().await?;
                     continue;
                 }
-                times => times.map_err(|error| ReadError::lost(&found, error))?,
+                Err(ReadError::Store(error)) => Err(ReadError::lost(&found, error)),
+                entries => Ok(Some(Dated { found, entries: Some(entries?) })),
             };
-            let records: u64 = times.iter().map(|batch| u64::from(batch.records)).sum();
-            if found.at.first_offset + records != found.next_offset {
-                return Err(damaged(&found, ObjectError::Header));
-            }
-            return Ok(Some(Dated { found, appended_us, times: Some(times) }));
         }
     }
 }

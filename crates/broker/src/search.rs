@@ -2,9 +2,9 @@
 
 use crate::index::Since;
 use crate::partition::Partition;
+use crate::piece::Described;
 use crate::read::ReadError;
 use rawline_journal::BatchKind;
-use std::num::NonZeroU64;
 use std::ops::Range;
 
 impl Partition {
@@ -22,25 +22,24 @@ impl Partition {
     /// When the object was appended that holds a record, in microseconds since the Unix epoch, if that is known without
     /// reading it; else 0.
     pub fn appended_us_of_offset(&self, offset: u64) -> u64 {
-        self.index().find(offset).and_then(|found| found.appended_us).map_or(0, NonZeroU64::get)
+        self.index().find(offset).map_or(0, |found| found.piece.appended_us)
     }
 
     /// The first offset of a merged object's records that were appended at or after `time_us`, from `first_offset` on:
     /// the object has the time of the newest. `None` if it can't be known now.
     async fn first_in_merged(&self, time_us: u64, first_offset: u64) -> Option<u64> {
         let found = self.index().find(first_offset).filter(|found| found.is_merged())?;
-        let times = match self.store().batch_times(&self.log, found.at).await {
-            Ok(times) => times,
+        let entries = match self.entries(&found).await {
+            Ok(entries) => entries,
             Err(error) => {
                 tracing::debug!(topic = self.log, %error, "a merged object's times can't be read; its newest counts");
                 return None;
             }
         };
-        let older =
-            times.iter().take_while(|batch| batch.kind == BatchKind::Rawline && (1..time_us).contains(&batch.time_us));
-        let records: u64 = older.map(|batch| u64::from(batch.records)).sum();
-        let since = found.at.first_offset + records;
-        assert!(since <= found.next_offset, "{records} records in {:?}", found.at);
+        let is_older =
+            |batch: &Described| batch.kind() == BatchKind::Rawline && (1..time_us).contains(&batch.time_us());
+        let older = entries.batches().take_while(is_older).last();
+        let since = older.map_or(found.piece.first_offset, |batch| batch.next_offset());
         Some(since.max(first_offset))
     }
 
@@ -75,7 +74,7 @@ impl Partition {
         let index = self.index();
         // Objects may have been deleted meanwhile.
         let found = index.numbered(low.max(index.numbers().start));
-        found.map_or(index.next_offset(), |found| found.at.first_offset.max(index.first_offset()))
+        found.map_or(index.next_offset(), |found| found.piece.first_offset.max(index.first_offset()))
     }
 
     /// The first offset appended at or after `time_us`, where times aren't in order.
@@ -94,6 +93,6 @@ impl Partition {
     /// left.
     fn appended_us(&self, number: u64) -> u64 {
         let found = self.index().numbered(number);
-        found.and_then(|found| found.appended_us).map_or(0, NonZeroU64::get)
+        found.map_or(0, |found| found.piece.appended_us)
     }
 }

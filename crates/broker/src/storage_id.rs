@@ -14,11 +14,6 @@ impl StorageId {
     pub(crate) fn draw() -> StorageId {
         StorageId(rand::random())
     }
-
-    /// Of a storage that keeps none: it lasts as long as the broker's run with this random number.
-    pub(crate) fn of_run(run: u64) -> StorageId {
-        StorageId(u128::from(run))
-    }
 }
 
 impl fmt::Display for StorageId {
@@ -52,7 +47,7 @@ mod tests {
         let id = StorageId::draw();
         assert_ne!(id, StorageId::draw());
         assert_eq!(StorageId::try_from(id.to_string()), Ok(id));
-        assert_eq!(StorageId::of_run(255).to_string(), "000000000000000000000000000000ff");
+        assert_eq!(StorageId(255).to_string(), "000000000000000000000000000000ff");
         for text in ["", "1", "+0000000000000000000000000000001", "g0000000000000000000000000000000"] {
             assert!(StorageId::try_from(text.to_owned()).is_err(), "{text}");
         }

@@ -8,7 +8,7 @@
 
 use rawline_batch::{Builder, Codec, Limits};
 use rawline_broker::pool::Pool;
-use rawline_broker::store::disk::{DiskStore, Durability};
+use rawline_broker::store::disk::{self, Durability};
 use rawline_broker::{Broker, Config, SystemClock};
 use rawline_server::http::{self, HttpConfig};
 use rawline_testkit::allocator::{Counting, allocated};
@@ -124,7 +124,7 @@ fn serve(dir: &std::path::Path) -> (tokio::runtime::Runtime, SocketAddr, watch::
     let (stop, stopped) = watch::channel(false);
     let store = {
         let _inside = runtime.enter();
-        Arc::new(DiskStore::open(dir, Durability::PageCache).unwrap())
+        disk::open(dir, Durability::PageCache).unwrap()
     };
     let clock = Arc::new(SystemClock);
     let broker = runtime.block_on(Broker::open(store, clock.clone(), Config::new(7))).unwrap();

@@ -4,12 +4,11 @@
 
 mod support;
 
-use rawline_broker::store::disk::{DiskStore, Durability, Options};
+use rawline_broker::store::disk::{self, Durability, Options};
 use rawline_server::http::HttpConfig;
 use rawline_testkit::served::{PATIENT, Served};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use std::fs::File;
-use std::sync::Arc;
 use support::{connect, exchange, get};
 
 /// Low enough to exhaust, and far more than the server needs. The test has a separate process.
@@ -28,7 +27,7 @@ async fn an_append_that_finds_no_file_descriptor_gets_503_and_succeeds_later() {
     setrlimit(Resource::Nofile, limit).unwrap();
     let dir = tempfile::tempdir().unwrap();
     let options = Options { durability: Durability::PageCache, segment_bytes: 8 << 10 };
-    let store = Arc::new(DiskStore::open_with(dir.path(), options).unwrap());
+    let store = disk::open_with(dir.path(), options).unwrap();
     let server = Served::on(store, HttpConfig { waits: PATIENT, ..HttpConfig::default() }, 128 << 20).await;
     let mut stream = connect(&server).await;
     assert_eq!(append(&mut stream, "open").await.0, 201);

@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
-use rawline_broker::journal::{Dated, JournalConfig, JournalStore, MemoryJournal, StoredIndex};
-use rawline_broker::store::{BatchTime, ObjectAt, OnlyJournal, Store, StoreError};
+use rawline_broker::journal::JournalConfig;
+use rawline_broker::store::{Dated, MemoryStore, Storage, Store, StoreError, StoredIndex};
 use rawline_journal::{Control, Garbage, Index, Limits, Listing, Place, PutResult, Source};
 use std::ops::Range;
 use std::sync::Arc;
@@ -27,19 +27,18 @@ pub enum OnCreate {
     Fail,
 }
 
-type Rule<A, T> = Box<dyn Fn(A) -> T + Send + Sync>;
+type OnRead = Box<dyn Fn(&Place, u64, Bytes) -> Bytes + Send + Sync>;
 
 /// Passes requests on to a storage in memory, except as its rules say.
 pub struct Faulty {
-    pub journal: Arc<MemoryJournal>,
-    store: OnlyJournal,
+    pub journal: Arc<MemoryStore>,
     /// Whether objects that are held are confirmed.
     pub released: watch::Sender<bool>,
     pub on_create: Box<dyn Fn(&Index) -> OnCreate + Send + Sync>,
-    /// Changes the bytes that a read of a piece returns: its first offset, the bytes' position in it, and they.
-    pub on_get: Box<dyn Fn(u64, u64, Bytes) -> Bytes + Send + Sync>,
-    /// How long a read of the piece with this first offset takes.
-    pub get_delay: Rule<u64, Duration>,
+    /// Changes the bytes that a read of an object returns: the place, the bytes' position in the object, and they.
+    pub on_read: OnRead,
+    /// How long a read of an object takes.
+    pub read_delay: Box<dyn Fn(&Place) -> Duration + Send + Sync>,
     /// Whether deletions of objects fail.
     pub fails_delete: Box<dyn Fn() -> bool + Send + Sync>,
 }
@@ -56,21 +55,25 @@ pub fn has(index: &Index, is_it: impl Fn(&Control) -> bool) -> bool {
 
 impl Faulty {
     pub fn new() -> Faulty {
-        let journal = Arc::new(MemoryJournal::of_one(1 << 30));
+        let journal = Arc::new(MemoryStore::of_one(1 << 30));
         Faulty {
-            store: OnlyJournal::new(journal.clone()),
             journal,
             released: watch::Sender::new(false),
             on_create: Box::new(|_| OnCreate::Pass),
-            on_get: Box::new(|_, _, bytes| bytes),
-            get_delay: Box::new(|_| Duration::ZERO),
+            on_read: Box::new(|_, _, bytes| bytes),
+            read_delay: Box::new(|_| Duration::ZERO),
             fails_delete: Box::new(|| false),
         }
     }
 
-    /// The store, as a broker opens it.
-    pub fn shared(self) -> Arc<FaultyStore> {
-        Arc::new(FaultyStore(Arc::new(self)))
+    /// The storage, as a broker opens it.
+    pub fn storage(self) -> Storage {
+        self.shared().storage()
+    }
+
+    /// A handle of it, to change what it does while a broker has it.
+    pub fn shared(self) -> FaultyStore {
+        FaultyStore(Arc::new(self))
     }
 }
 
@@ -84,37 +87,14 @@ impl Default for Faulty {
 #[derive(Clone)]
 pub struct FaultyStore(pub Arc<Faulty>);
 
-impl Store for FaultyStore {
-    fn journals(&self) -> Vec<Arc<dyn JournalStore>> {
-        vec![Arc::new(self.clone())]
-    }
-
-    fn get<'a>(
-        &'a self,
-        topic: &'a str,
-        object: ObjectAt,
-        range: Range<u64>,
-    ) -> BoxFuture<'a, Result<Bytes, StoreError>> {
-        Box::pin(async move {
-            let delay = (self.0.get_delay)(object.first_offset);
-            if !delay.is_zero() {
-                tokio::time::sleep(delay).await;
-            }
-            let bytes = self.0.store.get(topic, object, range.clone()).await?;
-            Ok((self.0.on_get)(object.first_offset, range.start, bytes))
-        })
-    }
-
-    fn batch_times<'a>(
-        &'a self,
-        topic: &'a str,
-        object: ObjectAt,
-    ) -> BoxFuture<'a, Result<Vec<BatchTime>, StoreError>> {
-        self.0.store.batch_times(topic, object)
+impl FaultyStore {
+    /// The storage, as a broker opens it.
+    pub fn storage(&self) -> Storage {
+        Storage::new(Arc::new(self.clone()))
     }
 }
 
-impl JournalStore for FaultyStore {
+impl Store for FaultyStore {
     /// As on a directory, one small object is in flight at a time.
     fn settings(&self, settings: JournalConfig) -> JournalConfig {
         let settings = self.0.journal.settings(settings);
@@ -162,7 +142,14 @@ impl JournalStore for FaultyStore {
     }
 
     fn bytes(&self, place: Place, range: Range<u64>) -> BoxFuture<'static, Result<Bytes, StoreError>> {
-        self.0.journal.bytes(place, range)
+        let (this, delay) = (self.0.clone(), (self.0.read_delay)(&place));
+        Box::pin(async move {
+            if !delay.is_zero() {
+                tokio::time::sleep(delay).await;
+            }
+            let bytes = this.journal.bytes(place, range.clone()).await?;
+            Ok((this.on_read)(&place, range.start, bytes))
+        })
     }
 
     fn snapshot(&self, next_number: u64) -> BoxFuture<'static, Result<Option<Bytes>, StoreError>> {

@@ -5,9 +5,9 @@ use crate::s3_server::Bucket;
 use crate::stores::in_memory;
 use rawline_broker::cluster::{Card, Endpoint};
 use rawline_broker::pool::Pool;
-use rawline_broker::store::Store;
+use rawline_broker::store::Storage;
 use rawline_broker::store::cache::Cache;
-use rawline_broker::store::s3::{S3Config, S3Store};
+use rawline_broker::store::s3::{self, S3Config};
 use rawline_broker::{Broker, Config, SystemClock};
 use rawline_server::http::{HttpConfig, Waits, serve};
 use rawline_server::kafka::{self, KafkaConfig};
@@ -49,7 +49,7 @@ impl Served {
     }
 
     /// On this store, with this configuration and a pool of this size in bytes.
-    pub async fn on(store: Arc<dyn Store>, config: HttpConfig, pool_bytes: usize) -> Served {
+    pub async fn on(store: Storage, config: HttpConfig, pool_bytes: usize) -> Served {
         Served::run(store, config, pool_bytes, 7, false).await
     }
 
@@ -57,11 +57,11 @@ impl Served {
     pub async fn member(bucket: &Bucket, config: HttpConfig, id: u64) -> Served {
         let cache = Cache::open(bucket.cache_dir(), 64 << 20).unwrap();
         let s3 = S3Config::new(&format!("s3://{}/events", bucket.name), cache).unwrap();
-        let store = S3Store::open(S3Config { variables: bucket.variables(), ..s3 }).await.unwrap();
-        Served::run(Arc::new(store), config, 64 << 20, id, true).await
+        let store = s3::open(S3Config { variables: bucket.variables(), ..s3 }).await.unwrap();
+        Served::run(store, config, 64 << 20, id, true).await
     }
 
-    async fn run(store: Arc<dyn Store>, config: HttpConfig, pool_bytes: usize, id: u64, joins: bool) -> Served {
+    async fn run(store: Storage, config: HttpConfig, pool_bytes: usize, id: u64, joins: bool) -> Served {
         let clock = Arc::new(SystemClock);
         let mut settings = Config::new(id);
         settings.request_bytes_max = config.request_bytes_max;

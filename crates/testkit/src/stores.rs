@@ -4,14 +4,16 @@ use crate::cloud_bucket::CloudBucket;
 use crate::{azure_server, batches, gcs_server, s3_server};
 use bytes::Bytes;
 use rawline_batch::{Batch as ParsedBatch, Codec, Limits};
-use rawline_broker::journal::{JournalStore, MemoryJournal};
 use rawline_broker::store::cache::Cache;
-use rawline_broker::store::disk::{DiskStore, Durability, Options};
-use rawline_broker::store::s3::{S3Config, S3Store};
-use rawline_broker::store::{ObjectAt, OnlyJournal, Store};
+use rawline_broker::store::disk::{self, Durability, Options};
+use rawline_broker::store::s3::{self, S3Config};
+use rawline_broker::store::{MemoryStore, Storage, Store, StoreError};
 use rawline_journal::{
-    Batch, BatchKind, Header, Id, Index, Link, PartitionId, PutResult, Section, Source, build_index,
+    Batch, BatchKind, Header, Id, Index, Link, PartitionId, Piece, Place, PutResult, Section, Source, build_index,
 };
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use tempfile::TempDir;
 
@@ -25,42 +27,72 @@ const S3_CACHE_BYTES: u64 = 256 << 10;
 const MEMORY_BYTES: u64 = 1 << 30;
 
 /// The place of one kind of store's objects during a test.
-pub struct Place {
+pub struct Home {
     pub name: &'static str,
     kind: Kind,
 }
 
 enum Kind {
-    Memory(Arc<MemoryJournal>),
+    Memory(Arc<MemoryStore>),
     Disk(TempDir, Durability),
     S3(s3_server::Bucket),
     Cloud(CloudBucket),
 }
 
-impl Place {
+impl Home {
     /// Opens the store. An earlier opened store must have been dropped.
-    pub async fn open(&self) -> Arc<dyn Store> {
+    pub async fn open(&self) -> Storage {
         match &self.kind {
             // Its objects live as long as the place, as those of a bucket do.
-            Kind::Memory(journal) => Arc::new(OnlyJournal::new(journal.clone())),
+            Kind::Memory(journal) => Storage::new(journal.clone()),
             Kind::Disk(dir, durability) => {
                 let options = Options { durability: *durability, segment_bytes: SEGMENT_BYTES };
-                Arc::new(DiskStore::open_with(dir.path(), options).unwrap())
+                disk::open_with(dir.path(), options).unwrap()
             }
             // Every time with an empty cache, like a new machine.
             Kind::S3(bucket) => {
                 let cache = Cache::open(bucket.cache_dir(), S3_CACHE_BYTES).unwrap();
                 let config = S3Config::new(&format!("s3://{}/topics", bucket.name), cache).unwrap();
                 let config = S3Config { variables: bucket.variables(), has_clock: false, ..config };
-                Arc::new(S3Store::open(config).await.unwrap())
+                s3::open(config).await.unwrap()
             }
             Kind::Cloud(bucket) => {
                 let cache = Cache::open(bucket.cache_dir(), S3_CACHE_BYTES).unwrap();
                 let config = S3Config::new(&format!("{}/topics", bucket.url), cache).unwrap();
                 let config = S3Config { variables: bucket.variables.clone(), has_clock: false, ..config };
-                Arc::new(S3Store::open(config).await.unwrap())
+                s3::open(config).await.unwrap()
             }
         }
+    }
+
+    /// The folder that has its files, if others can reach them.
+    pub fn dir(&self) -> Option<PathBuf> {
+        match &self.kind {
+            Kind::Disk(dir, _) => Some(dir.path().to_owned()),
+            Kind::S3(bucket) => Some(bucket.file("topics")),
+            Kind::Memory(_) | Kind::Cloud(_) => None,
+        }
+    }
+
+    /// Flips a bit of the first byte of this text in the file that has it. False if there is no such file.
+    pub fn flip(&self, text: &[u8]) -> bool {
+        let mut folders: Vec<PathBuf> = self.dir().into_iter().collect();
+        while let Some(folder) = folders.pop() {
+            for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+                if path.is_dir() {
+                    folders.push(path);
+                    continue;
+                }
+                let bytes = std::fs::read(&path).unwrap();
+                if let Some(at) = bytes.windows(text.len()).position(|found| found == text) {
+                    // In place: a store may have the file mapped.
+                    let file = File::options().write(true).open(path).unwrap();
+                    file.write_all_at(&[bytes[at] ^ 1], at as u64).unwrap();
+                    return true;
+                }
+            }
+        }
+        false
     }
 
     /// Whether several brokers may have it open at once; a directory and memory have one owner.
@@ -70,26 +102,26 @@ impl Place {
 }
 
 /// An empty storage in memory.
-pub fn in_memory() -> Arc<dyn Store> {
-    Arc::new(OnlyJournal::in_memory(MEMORY_BYTES))
+pub fn in_memory() -> Storage {
+    Storage::in_memory(MEMORY_BYTES)
 }
 
 /// A new, empty place for each store.
-pub async fn places() -> Vec<Place> {
+pub async fn places() -> Vec<Home> {
     let disk = |durability| Kind::Disk(tempfile::tempdir().unwrap(), durability);
     vec![
-        Place { name: "memory", kind: Kind::Memory(Arc::new(MemoryJournal::of_one(MEMORY_BYTES))) },
-        Place { name: "disk, fsync", kind: disk(Durability::Fsync) },
-        Place { name: "disk, page cache", kind: disk(Durability::PageCache) },
-        Place { name: "s3", kind: Kind::S3(s3_server::bucket().await) },
+        Home { name: "memory", kind: Kind::Memory(Arc::new(MemoryStore::of_one(MEMORY_BYTES))) },
+        Home { name: "disk, fsync", kind: disk(Durability::Fsync) },
+        Home { name: "disk, page cache", kind: disk(Durability::PageCache) },
+        Home { name: "s3", kind: Kind::S3(s3_server::bucket().await) },
     ]
 }
 
 /// The same with buckets of the other services. Their servers are slower, so few tests use them.
-pub async fn places_and_clouds() -> Vec<Place> {
+pub async fn places_and_clouds() -> Vec<Home> {
     let mut places = places().await;
-    places.push(Place { name: "gs", kind: Kind::Cloud(gcs_server::bucket().await) });
-    places.push(Place { name: "az", kind: Kind::Cloud(azure_server::bucket().await) });
+    places.push(Home { name: "gs", kind: Kind::Cloud(gcs_server::bucket().await) });
+    places.push(Home { name: "az", kind: Kind::Cloud(azure_server::bucket().await) });
     places
 }
 
@@ -103,8 +135,7 @@ const PARTITION: PartitionId = PartitionId { topic: 1, number: 0 };
 #[derive(Clone)]
 pub struct Object {
     pub number: u64,
-    /// The piece.
-    pub at: ObjectAt,
+    pub piece: Piece,
     /// The bytes of the whole object.
     pub bytes: Bytes,
     /// The batches of the piece.
@@ -148,12 +179,22 @@ pub fn object_of(run: u64, number: u64, batches: u32, records: u32, record_bytes
     let (_, piece, _) = Index::parse(&index).unwrap().pieces().next().unwrap();
     let batches = Bytes::from(batches.concat());
     let bytes = Bytes::from([&index[..], &batches].concat());
-    Object { number, at: ObjectAt::new(first_offset, piece.place), bytes, batches }
+    Object { number, piece, bytes, batches }
 }
 
 impl Object {
     pub fn source(&self) -> Source {
         Source::Journal(self.number)
+    }
+
+    /// Where its batches are.
+    pub fn place(&self) -> Place {
+        self.piece.place
+    }
+
+    /// Its batches, as a store has them.
+    pub async fn read(&self, store: &dyn Store) -> Result<Bytes, StoreError> {
+        store.bytes(self.place(), self.place().batches()).await
     }
 
     /// In pieces whose borders respect nothing but the index, as they come from a socket.
@@ -165,33 +206,28 @@ impl Object {
     }
 }
 
-/// The first journal of a store.
-pub fn journal(store: &dyn Store) -> Arc<dyn JournalStore> {
-    store.journals().remove(0)
-}
-
-/// Creates an object in a store's journal, which must not have it.
-pub async fn create(store: &dyn Store, object: &Object) {
-    let created = journal(store).create(object.source(), object.parts()).await;
+/// Creates an object in a storage's journal, which must not have it.
+pub async fn create(storage: &Storage, object: &Object) {
+    let created = storage.journal().create(object.source(), object.parts()).await;
     assert!(matches!(created, PutResult::Created { .. }), "object {}: {created:?}", object.number);
 }
 
 /// Creates objects of three records each, from number 1 on; gives them.
-pub async fn create_some(store: &dyn Store, count: u64) -> Vec<Object> {
+pub async fn create_some(storage: &Storage, count: u64) -> Vec<Object> {
     let objects: Vec<_> = (1..=count).map(|number| object(number, 1, 3)).collect();
     for object in &objects {
-        create(store, object).await;
+        create(storage, object).await;
     }
     objects
 }
 
-/// Checks that the store's journal has these objects with all bytes of their pieces, and none after them.
-pub async fn assert_holds(store: &dyn Store, objects: &[Object], name: &str) {
-    let journal = journal(store);
+/// Checks that the storage's journal has these objects with all bytes of their pieces, and none after them.
+pub async fn assert_holds(storage: &Storage, objects: &[Object], name: &str) {
+    let journal = storage.journal();
     for object in objects {
         let index = journal.index(object.source()).await.unwrap().found.unwrap().index;
         assert_eq!(index.header, Header::parse(&object.bytes).unwrap(), "{name}");
-        let bytes = store.get("t", object.at, object.at.index_bytes()..object.at.bytes).await.unwrap();
+        let bytes = object.read(&**journal).await.unwrap();
         assert_eq!(bytes, object.batches, "{name}: object {}", object.number);
     }
     let next = objects.last().map_or(1, |object| object.number + 1);

@@ -1,6 +1,7 @@
 //! How long it takes to find the subscriptions of a topic, without a broker: the search, and a commit, whose
 //! topic remembers the result until a subscription begins or ends.
 
+use rawline_broker::TopicId;
 use rawline_broker::notify::{Matching, Registered, Registry, Subject, Wanted};
 use serde::Serialize;
 use std::sync::Arc;
@@ -55,7 +56,8 @@ fn commits(prefixes: &[String], topics: &[String]) -> f64 {
     let registry = Arc::new(Registry::default());
     let wanted = |prefix: &String| Wanted { names: Vec::new(), prefixes: vec![prefix.clone()] };
     let _subscriptions: Vec<Registered> = prefixes.iter().map(|prefix| registry.register(wanted(prefix))).collect();
-    let subjects: Vec<Arc<Subject>> = topics.iter().map(|topic| registry.subject(topic.as_str(), None)).collect();
+    let subject = |topic: &String| registry.subject(topic.as_str(), TopicId::derived(0, topic));
+    let subjects: Vec<Arc<Subject>> = topics.iter().map(subject).collect();
     let commit = || subjects.iter().for_each(|subject| subject.committed(0, 0));
     commit();
     let began = Instant::now();

@@ -16,7 +16,7 @@ use crate::cluster::{BrokerId, Card, Cluster};
 use crate::config::Config;
 use crate::coordinator::Coordinator;
 use crate::forget_deleted::ForgettingTask;
-use crate::journal::{Journal, JournalError, JournalStore, JournalTopic, Together};
+use crate::journal::{Journal, JournalError, JournalTopic, Together};
 use crate::journals::Journals;
 use crate::limits::JOURNAL_TOPICS_MAX;
 use crate::notify::{Registered, Wanted};
@@ -24,7 +24,7 @@ use crate::partition::{Partition, Shared, Status};
 use crate::retention::{self, RetentionTask};
 use crate::settings::Settings;
 use crate::storage_id::StorageId;
-use crate::store::{Mappings, Store};
+use crate::store::{Mappings, Storage, Store};
 use crate::store_error::StoreError;
 use crate::topic::{Topic, check_partitions};
 use crate::topic_error::{TopicError, check_name, check_new_name};
@@ -65,20 +65,20 @@ pub struct Broker {
 }
 
 impl Broker {
-    /// Opens the store's journals, and waits until everything is known that was stored. Boxed, so that the code of a
+    /// Opens the storage's journals, and waits until everything is known that was stored. Boxed, so that the code of a
     /// start is compiled in this crate only.
     pub fn open(
-        store: Arc<dyn Store>,
+        storage: Storage,
         clock: Arc<dyn Clock>,
         config: Config,
     ) -> BoxFuture<'static, Result<Broker, StoreError>> {
-        Box::pin(Broker::recover(store, clock, config))
+        Box::pin(Broker::recover(storage, clock, config))
     }
 
-    async fn recover(store: Arc<dyn Store>, clock: Arc<dyn Clock>, config: Config) -> Result<Broker, StoreError> {
+    async fn recover(storage: Storage, clock: Arc<dyn Clock>, config: Config) -> Result<Broker, StoreError> {
         let (tasks, tasks_ended) = mpsc::channel(1);
         let shared = Arc::new(Shared {
-            store,
+            storage,
             clock: Arc::new(StorageClock::new(clock)),
             config,
             settings_changed: Arc::default(),
@@ -116,7 +116,7 @@ impl Broker {
     /// Joins the other brokers on the storage, with what `describe` adds to this broker's card. Does nothing if the
     /// storage has one broker.
     pub async fn join(&self, describe: impl FnOnce(Card) -> Card) -> Result<(), StoreError> {
-        let Some(members) = self.shared.store.members() else { return Ok(()) };
+        let Some(members) = self.shared.storage.members.clone() else { return Ok(()) };
         let card = Card::new(BrokerId(self.shared.config.writer_id));
         let card = describe(Card { is_read_only: self.shared.config.is_read_only, ..card });
         let cluster = Cluster::join(members, self.journals.clone(), card).await?;
@@ -306,7 +306,7 @@ impl Broker {
         self.topics().iter().map(|topic| topic.summary()).collect()
     }
 
-    /// Commits pending appends and releases the store. Waits until topic handles that are held elsewhere are dropped.
+    /// Commits pending appends and releases the storage. Waits until topic handles that are held elsewhere are dropped.
     pub async fn close(self) {
         let Broker { shared, topics, journals, coordinator, retention, forgetting, tasks: mut ended, cluster } = self;
         if let Some(cluster) = cluster.into_inner() {
@@ -323,13 +323,12 @@ impl Broker {
 
     /// What tells the storage from others: drawn when it was created. Memory gets another with each run.
     pub fn storage_id(&self) -> StorageId {
-        let of_run = || StorageId::of_run(self.shared.config.writer_id);
-        self.shared.store.id().unwrap_or_else(of_run)
+        self.shared.storage.id
     }
 
-    /// The mapped files of which reads return parts, if the store maps files: they can be sent without being read.
+    /// The mapped files of which reads return parts, if the storage maps files: they can be sent without being read.
     pub fn mappings(&self) -> Option<Arc<Mappings>> {
-        self.shared.store.mappings()
+        self.shared.storage.journal().mappings()
     }
 
     /// Adds a subscription: from now on commits to topics that match are noted in its inbox. Returns the time of the
@@ -344,19 +343,19 @@ impl Broker {
     }
 }
 
-/// Opens the store's journals, and waits until everything is known that was stored.
+/// Opens the storage's journals, and waits until everything is known that was stored.
 async fn open_journals(shared: &Arc<Shared>) -> Result<Journals, StoreError> {
     let together = Together::default();
-    let open = |(number, store): (u32, Arc<dyn JournalStore>)| {
-        // The store is open while the journal stores what is pending. After the tasks, it is closed.
-        let (clock, guard) = (shared.clock.clone(), (shared.store.clone(), shared.tasks.clone()));
-        let config = shared.config.journal(&*store);
+    let open = |(number, store): (u32, &Arc<dyn Store>)| {
+        // The storage is open while the journal stores what is pending. After the tasks, it is closed.
+        let (clock, guard) = (shared.clock.clone(), (shared.storage.clone(), shared.tasks.clone()));
+        let config = shared.config.journal(&**store);
         let thread = shared.config.commit_thread.as_ref();
-        let journal = Journal::open_guarded(store, clock, config, together.numbered(number), guard, thread);
+        let journal = Journal::open_guarded(store.clone(), clock, config, together.numbered(number), guard, thread);
         if shared.config.is_read_only { journal.refusing_changes() } else { journal }
     };
-    let journals: Vec<Journal> = (0..).zip(shared.store.journals()).map(open).collect();
-    assert!(!journals.is_empty(), "a store without a journal");
-    tokio::try_join!(try_join_all(journals.iter().map(Journal::ready)), shared.store.ready())?;
+    let journals: Vec<Journal> = (0..).zip(&shared.storage.journals).map(open).collect();
+    let is_usable = shared.storage.journal().ready();
+    tokio::try_join!(try_join_all(journals.iter().map(Journal::ready)), is_usable)?;
     Ok(Journals::new(journals))
 }

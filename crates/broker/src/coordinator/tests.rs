@@ -8,9 +8,8 @@ use crate::cluster::BrokerId;
 use crate::config::Config;
 use crate::coordinator::offsets::{Commit, OffsetError};
 use crate::journal::request::ProducerInstance;
-use crate::journal::{Dated, JournalStore, MemoryJournal, StoredIndex};
 use crate::limits::FOLLOW_INTERVAL;
-use crate::store::{MemberStore, OnlyJournal};
+use crate::store::{self, Dated, MemberStore, MemoryStore, Store, StoredIndex};
 use crate::store_error::StoreError;
 use futures_util::future::BoxFuture;
 use rawline_groups::consumer::Visible;
@@ -29,7 +28,7 @@ const SECOND: Duration = Duration::from_secs(1);
 
 /// A storage in memory, which brokers share. While its gates are closed, it takes nothing, and finds nothing.
 struct Storage {
-    objects: Arc<MemoryJournal>,
+    objects: Arc<MemoryStore>,
     gate: watch::Sender<bool>,
     reads: watch::Sender<bool>,
 }
@@ -54,7 +53,7 @@ impl MemberStore for NoCards {
     }
 }
 
-impl JournalStore for Storage {
+impl Store for Storage {
     fn create(&self, source: Source, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult> {
         let (objects, mut gate) = (self.objects.clone(), self.gate.subscribe());
         Box::pin(async move {
@@ -101,15 +100,15 @@ impl JournalStore for Storage {
 
 impl Storage {
     fn new() -> Arc<Storage> {
-        let objects = Arc::new(MemoryJournal::new(Arc::new(SystemClock)));
+        let objects = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
         Arc::new(Storage { objects, gate: watch::Sender::new(true), reads: watch::Sender::new(true) })
     }
 
     /// A broker on it, with a topic of two partitions.
     async fn broker(self: &Arc<Self>, run: u64) -> Arc<Broker> {
-        let store = OnlyJournal::shared(self.clone(), Arc::new(NoCards));
+        let storage = store::Storage::shared(self.clone(), Arc::new(NoCards));
         let config = Config { batch_wait: Duration::from_millis(1), ..Config::new(run) };
-        let broker = Broker::open(Arc::new(store), Arc::new(SystemClock), config).await.unwrap();
+        let broker = Broker::open(storage, Arc::new(SystemClock), config).await.unwrap();
         if broker.topic("t").await.is_err() {
             let settings: Map<_, _> = [("partitions".to_owned(), 2.into())].into_iter().collect();
             broker.create_topic("t", settings).await.unwrap();

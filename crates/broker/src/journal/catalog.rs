@@ -86,7 +86,7 @@ impl JournalTopic {
             topic_id,
             name: name.clone(),
             life: Arc::new(Life::new()),
-            subject: subscriptions.subject(name.clone(), Some(topic_id)),
+            subject: subscriptions.subject(name.clone(), topic_id),
             settings: Arc::default(),
             partitions: RwLock::default(),
             checks_pieces,

@@ -1,26 +1,23 @@
 //! Deletes garbage from a journal's folder, and finds what a merge makes room of. It keeps no state, and is safe at any
 //! time: what an old snapshot doesn't refer to, no later one does.
 
+use crate::journal::JournalConfig;
 use crate::journal::merge::Dead;
-use crate::journal::{Dated, JournalConfig, JournalStore};
 use crate::metrics::METRICS;
+use crate::store::{Dated, Store};
 use crate::store_error::StoreError;
 use rawline_journal::{Snapshot, SparseFile, has_dead};
 use std::sync::Arc;
 use tokio::sync::watch;
 
 /// Deletes once, and tells the merger what else could be. If that fails, the next listing shows what is left.
-pub(super) async fn collect(store: Arc<dyn JournalStore>, config: JournalConfig, dead: watch::Sender<Dead>) {
+pub(super) async fn collect(store: Arc<dyn Store>, config: JournalConfig, dead: watch::Sender<Dead>) {
     if let Err(error) = try_collect(&*store, &config, &dead).await {
         tracing::warn!(%error, "old objects of the journal can't be deleted now; trying later");
     }
 }
 
-async fn try_collect(
-    store: &dyn JournalStore,
-    config: &JournalConfig,
-    dead: &watch::Sender<Dead>,
-) -> Result<(), StoreError> {
+async fn try_collect(store: &dyn Store, config: &JournalConfig, dead: &watch::Sender<Dead>) -> Result<(), StoreError> {
     let limits = &config.limits;
     let Dated { found: listing, date } = store.list().await?;
     let Some(decisive) = listing.decisive(date, limits) else { return Ok(()) };

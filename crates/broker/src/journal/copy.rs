@@ -1,10 +1,10 @@
 //! Copies batches of many objects into a merged one, and checks each on the way: a damaged copy must not take the place
 //! of an intact object.
 
-use crate::journal::JournalStore;
 use crate::limits::{MERGE_READ_RETRY, MERGE_READS_MAX, MERGED_BATCHES_INLINE_BYTES_MAX, OBJECT_BATCHES_MAX};
-use crate::object::ObjectError;
-use crate::store::verify_batches;
+use crate::object_error::ObjectError;
+use crate::piece::verify_batches;
+use crate::store::Store;
 use crate::store_error::StoreError;
 use crate::tasks::spawn_blocking;
 use bytes::Bytes;
@@ -53,7 +53,7 @@ pub(super) struct Made {
 }
 
 /// Copies pieces, of which each list makes one.
-pub(super) async fn copy(store: &dyn JournalStore, merge: u64, id: Id, joined: &[Joined]) -> Result<Copied, CopyError> {
+pub(super) async fn copy(store: &dyn Store, merge: u64, id: Id, joined: &[Joined]) -> Result<Copied, CopyError> {
     let mut by_source: BTreeMap<Source, Vec<Wanted>> = BTreeMap::new();
     for Joined { partition, pieces, next_offset } in joined {
         let ends = pieces.iter().skip(1).map(|next| next.first_offset).chain([*next_offset]);
@@ -116,11 +116,7 @@ pub(super) fn dated(batch: &Batch, appended_us: u64) -> Batch {
 }
 
 /// Reads pieces of an object. A local copy that turns out to be damaged is fetched again.
-pub(super) async fn read_source(
-    store: &dyn JournalStore,
-    source: Source,
-    wanted: &[Wanted],
-) -> Result<Vec<Read>, CopyError> {
+pub(super) async fn read_source(store: &dyn Store, source: Source, wanted: &[Wanted]) -> Result<Vec<Read>, CopyError> {
     let Some((_, Piece { place, .. }, _)) = wanted.first() else { return Ok(Vec::new()) };
     let mut is_retry = false;
     loop {
@@ -142,7 +138,7 @@ pub(super) async fn read_source(
     }
 }
 
-async fn read_copy(store: &dyn JournalStore, wanted: &[Wanted]) -> Result<Result<Vec<Read>, ObjectError>, StoreError> {
+async fn read_copy(store: &dyn Store, wanted: &[Wanted]) -> Result<Result<Vec<Read>, ObjectError>, StoreError> {
     let Some((_, Piece { place, .. }, _)) = wanted.first() else { return Ok(Ok(Vec::new())) };
     let front = bytes(store, place, 0..HEADER_BYTES as u64).await?;
     let header = match Header::parse(&front) {
@@ -186,7 +182,7 @@ async fn read_copy(store: &dyn JournalStore, wanted: &[Wanted]) -> Result<Result
 }
 
 /// Bytes of an object. Few reads are enough to fail a merge of many, so each is retried.
-async fn bytes(store: &dyn JournalStore, place: &Place, range: Range<u64>) -> Result<Bytes, StoreError> {
+async fn bytes(store: &dyn Store, place: &Place, range: Range<u64>) -> Result<Bytes, StoreError> {
     let mut tries = 1;
     loop {
         match store.bytes(*place, range.clone()).await {

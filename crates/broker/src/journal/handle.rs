@@ -3,23 +3,23 @@
 use crate::clock::{Clock, StorageClock};
 use crate::commit_thread::CommitThread;
 use crate::index::Found;
+use crate::journal::Together;
 use crate::journal::catalog::{Catalog, JournalTopic};
 use crate::journal::error::JournalError;
 use crate::journal::merge::{Dead, Merger, Published};
 use crate::journal::request::{Appended, ProducerInstance, Progress, Request};
 use crate::journal::task::Task;
-use crate::journal::{JournalStore, Together};
 use crate::journal_config::JournalConfig;
 use crate::limits::{APPEND_QUEUE_MAX, JOURNAL_START_MAX, OBJECT_BATCHES_MAX, OBJECT_BYTES_MAX};
 use crate::notify::Registry;
 use crate::received::Received;
-use crate::store::ObjectAt;
+use crate::store::Store;
 use crate::store_error::StoreError;
 use crate::supervise::Supervised;
 use crate::tasks;
 use bytes::Bytes;
 use futures_util::FutureExt;
-use rawline_journal::{Control, Groups, Offsets, PartitionId, Producer, State, TopicId};
+use rawline_journal::{Control, Groups, Offsets, PartitionId, Piece, Producer, State, TopicId};
 use std::ops::Range;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::AtomicBool;
@@ -65,7 +65,7 @@ impl Drop for Merging {
 /// A journal. When the last handle is dropped, its task stores what is pending, and ends.
 #[derive(Clone)]
 pub struct Journal {
-    store: Arc<dyn JournalStore>,
+    store: Arc<dyn Store>,
     inbox: mpsc::Sender<Request>,
     catalog: Arc<RwLock<Catalog>>,
     progress: watch::Receiver<Progress>,
@@ -81,14 +81,14 @@ pub struct Journal {
 
 impl Journal {
     /// Starts the task that extends the journal of a store. It reads first what is there.
-    pub fn open(store: Arc<dyn JournalStore>, clock: Arc<dyn Clock>, config: JournalConfig) -> Journal {
+    pub fn open(store: Arc<dyn Store>, clock: Arc<dyn Clock>, config: JournalConfig) -> Journal {
         let clock = Arc::new(StorageClock::new(clock));
         Journal::open_guarded(store, clock, config, Together::default(), (), None)
     }
 
     /// As [`Journal::open`]; `guard` is dropped when the task has ended, which runs on `thread` if there is one.
     pub(crate) fn open_guarded(
-        store: Arc<dyn JournalStore>,
+        store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,
         config: JournalConfig,
         together: Together,
@@ -147,6 +147,11 @@ impl Journal {
                 ))),
             };
         }
+    }
+
+    /// Where its objects are.
+    pub(crate) fn store(&self) -> &Arc<dyn Store> {
+        &self.store
     }
 
     /// Its number in its storage, from 0.
@@ -238,7 +243,7 @@ impl Journal {
 
     /// A journal and its task, which the caller runs. A simulation drops the task where a process would have died.
     pub fn new(
-        store: Arc<dyn JournalStore>,
+        store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,
         config: JournalConfig,
     ) -> (Journal, impl Future<Output = ()> + Send + 'static) {
@@ -247,7 +252,7 @@ impl Journal {
 
     /// As [`Journal::new`], of a journal that is not the broker's only one.
     fn together_with(
-        store: Arc<dyn JournalStore>,
+        store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,
         config: JournalConfig,
         together: Together,
@@ -398,7 +403,7 @@ impl Journal {
     pub async fn read(&self, partition: PartitionId, offset: u64) -> Result<Option<ReadPiece>, StoreError> {
         let extent = self.catalog().find(partition);
         let found = extent.and_then(|extent| extent.index.read().unwrap_or_else(PoisonError::into_inner).find(offset));
-        let Some(Found { at: ObjectAt { first_offset, place, .. }, next_offset, .. }) = found else {
+        let Some(Found { piece: Piece { first_offset, place, .. }, next_offset, .. }) = found else {
             return Ok(None);
         };
         let batches = self.store.bytes(place, place.batches()).await?;

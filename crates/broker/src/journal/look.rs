@@ -4,13 +4,13 @@
 //! A look costs one listing. It is confirmed before it counts: what is missing is read once more, and a newer snapshot
 //! may say that it was deleted because no snapshot needs it.
 
-use crate::journal::{Dated, JournalStore, StoredIndex};
 use crate::limits::{JOURNAL_READS_FIRST, LOST_OBJECTS_MAX};
+use crate::store::{Dated, Store, StoredIndex};
 use crate::store_error::StoreError;
 use bytes::Bytes;
 use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
-use rawline_journal::{Id, Index, Limits, Link, Listing, Lost, Missing, PutResult, Snapshot, Source, State};
+use rawline_journal::{Id, Index, Limits, Link, Lost, Missing, PutResult, Snapshot, Source, State};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub(super) struct GivenUp {
 }
 
 /// Looks after `end`, the first number that is missing.
-pub(super) async fn at_end(store: Arc<dyn JournalStore>, end: u64) -> Result<AtEnd, StoreError> {
+pub(super) async fn at_end(store: Arc<dyn Store>, end: u64) -> Result<AtEnd, StoreError> {
     if !store.can_lose_objects() {
         return Ok(AtEnd::End);
     }
@@ -74,11 +74,7 @@ pub(super) async fn at_end(store: Arc<dyn JournalStore>, end: u64) -> Result<AtE
 
 /// Stores objects in the place of those that a person has given up, with the offsets of their records. `state` is that
 /// before them.
-pub(super) async fn replace(
-    store: Arc<dyn JournalStore>,
-    state: State,
-    given_up: GivenUp,
-) -> Result<AtEnd, StoreError> {
+pub(super) async fn replace(store: Arc<dyn Store>, state: State, given_up: GivenUp) -> Result<AtEnd, StoreError> {
     let GivenUp { lost, later } = given_up;
     if lost.end - lost.start > LOST_OBJECTS_MAX {
         let missing = Missing { objects: vec![lost], merged: Vec::new() };
@@ -128,7 +124,7 @@ pub(super) async fn replace(
 
 /// Looks whether the objects are there that the newest snapshot refers to, beginning with the one that was loaded.
 pub(super) async fn referred(
-    store: Arc<dyn JournalStore>,
+    store: Arc<dyn Store>,
     mut next: u64,
     mut sources: BTreeSet<Source>,
 ) -> Result<Option<StoreError>, StoreError> {
@@ -191,7 +187,7 @@ pub(super) enum Checked {
 
 /// Looks whether a running broker's storage was changed by others.
 pub(super) async fn check(
-    store: Arc<dyn JournalStore>,
+    store: Arc<dyn Store>,
     limits: Limits,
     known: Known,
     lists: Lists,
@@ -239,7 +235,7 @@ pub(super) async fn check(
 }
 
 /// Objects that were missing in a listing may have been put since, or deleted because no snapshot needs them.
-async fn confirm(store: &dyn JournalStore, limits: &Limits, holes: &[Range<u64>]) -> Result<Checked, StoreError> {
+async fn confirm(store: &dyn Store, limits: &Limits, holes: &[Range<u64>]) -> Result<Checked, StoreError> {
     let mut objects = Vec::new();
     let Dated { found: listing, date } = store.list().await?;
     let needed_from = listing.decisive(date, limits).unwrap_or(1);
@@ -258,7 +254,7 @@ async fn confirm(store: &dyn JournalStore, limits: &Limits, holes: &[Range<u64>]
     Ok(Checked::Missing(store.explain_lost(&missing, Some(why))))
 }
 
-fn another(store: &dyn JournalStore, newest: Link, other: Id) -> StoreError {
+fn another(store: &dyn Store, newest: Link, other: Id) -> StoreError {
     let name = store.name_of(Source::Journal(newest.number));
     StoreError::human(format!(
         "{name} is another object than it was (it has the id {other:?} instead of {:?}): the storage was replaced \
@@ -266,37 +262,4 @@ fn another(store: &dyn JournalStore, newest: Link, other: Id) -> StoreError {
          restart the broker to use it as it is now",
         newest.id
     ))
-}
-
-/// The message about what is missing, in the words of a store that has these names.
-pub(crate) fn explain_lost(
-    missing: &Missing,
-    name: impl Fn(Source) -> String,
-    why: Option<&str>,
-    give_up: impl Fn(Source) -> String,
-) -> StoreError {
-    const NAMES_MAX: usize = 8;
-    let objects = missing.objects.iter().map(|range| (Source::Journal(range.start), Source::Journal(range.end - 1)));
-    let merged = missing.merged.iter().map(|range| (Source::Merged(range.start), Source::Merged(range.end - 1)));
-    let ranges: Vec<(Source, Source)> = objects.chain(merged).collect();
-    let named = ranges.iter().take(NAMES_MAX).map(|(first, newest)| {
-        if first == newest { name(*first) } else { format!("{} to {}", name(*first), name(*newest)) }
-    });
-    let names = named.collect::<Vec<_>>().join(", ");
-    let more = ranges.len().saturating_sub(NAMES_MAX);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
-    let commands: Vec<String> = missing.firsts().take(NAMES_MAX).map(give_up).collect();
-    StoreError::human(format!(
-        "acknowledged records are missing{why}: {names}{more} should exist and can't be found. Nothing is stored in \
-         this journal, so that no other record gets their offsets. Restore what is missing from a copy and restart the \
-         broker; or, to give up these records and keep all others, {} and restart the broker",
-        commands.join("; "),
-    ))
-}
-
-/// Keys of a listing from a number on.
-pub(crate) fn from_number(listing: Listing, number: u64) -> Listing {
-    let objects = listing.objects.into_iter().filter(|key| key.number >= number).collect();
-    Listing { objects, ..listing }
 }

@@ -9,7 +9,6 @@ mod pause;
 mod rewrite;
 
 use crate::clock::Clock;
-use crate::journal::JournalStore;
 use crate::journal::catalog::Catalog;
 use crate::journal::copy::{Copied, CopyError, copy};
 use crate::journal::error::JournalError;
@@ -19,6 +18,7 @@ use crate::limits::{
     MERGE_FAILURES_MAX, MERGE_NEWS_PARTS, MERGE_PIECES_PER_OBJECT, MERGE_PUTS_MAX, MERGE_TOPICS_PER_YIELD,
 };
 use crate::metrics::METRICS;
+use crate::store::Store;
 use crate::store_error::StoreError;
 use bytes::Bytes;
 use compact::Compacted;
@@ -57,7 +57,7 @@ enum Failed {
 
 /// The task.
 pub(super) struct Merger {
-    store: Arc<dyn JournalStore>,
+    store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     /// Weak, so that the journal's task ends when every other handle is dropped.
     inbox: mpsc::WeakSender<Request>,
@@ -82,7 +82,7 @@ pub(super) struct Merger {
 
 impl Merger {
     pub fn new(
-        store: Arc<dyn JournalStore>,
+        store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,
         inbox: mpsc::WeakSender<Request>,
         catalog: Arc<RwLock<Catalog>>,

@@ -1,8 +1,8 @@
 //! Reads of the objects that follow in a journal: one by one as the rules request them, many at once where a
 //! broker has much to catch up with.
 
-use crate::journal::{Dated, JournalStore, StoredIndex};
 use crate::limits::{JOURNAL_READ_AHEAD_BYTES, JOURNAL_READ_AHEAD_WINDOWS, JOURNAL_READS_FIRST, JOURNAL_READS_MAX};
+use crate::store::{Dated, Store, StoredIndex};
 use crate::store_error::StoreError;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -33,7 +33,7 @@ struct Ended {
 
 /// The reads of a journal's objects in order.
 pub(super) struct Reads {
-    store: Arc<dyn JournalStore>,
+    store: Arc<dyn Store>,
     /// The number that the rules wait for.
     wanted: Option<u64>,
     /// Whether the request for it began after the rules' request.
@@ -63,7 +63,7 @@ pub(super) struct Reads {
 }
 
 impl Reads {
-    pub fn new(store: Arc<dyn JournalStore>) -> Reads {
+    pub fn new(store: Arc<dyn Store>) -> Reads {
         let (running, numbers, ahead) = (FuturesUnordered::new(), BTreeSet::new(), BTreeMap::new());
         Reads {
             store,
@@ -216,11 +216,11 @@ impl Reads {
 mod tests {
     use super::*;
     use crate::SystemClock;
-    use crate::journal::MemoryJournal;
+    use crate::store::MemoryStore;
 
     #[test]
     fn large_indexes_are_read_a_few_at_a_time() {
-        let mut reads = Reads::new(Arc::new(MemoryJournal::new(Arc::new(SystemClock))));
+        let mut reads = Reads::new(Arc::new(MemoryStore::new(Arc::new(SystemClock))));
         assert_eq!(reads.window(), 1);
         reads.forget();
         assert_eq!(reads.window(), JOURNAL_READS_FIRST);

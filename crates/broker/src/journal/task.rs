@@ -15,11 +15,11 @@ use crate::journal::reads::{Missed, Read, Reads};
 use crate::journal::request::{Appended, ProducerInstance, Progress, Request};
 use crate::journal::snapshots::{Snapshots, Taken};
 use crate::journal::watch::Watch;
-use crate::journal::{Dated, JournalStore, StoredIndex};
 use crate::journal_config::JournalConfig;
 use crate::limits::{APPEND_QUEUE_MAX, EXPIRY_INTERVAL};
 use crate::metrics::METRICS;
 use crate::received::Received;
+use crate::store::{Dated, Store, StoredIndex};
 use crate::store_error::StoreError;
 use crate::{stage, tasks};
 use bytes::Bytes;
@@ -79,7 +79,7 @@ struct Requests {
 
 /// Owns a journal's end.
 pub(super) struct Task {
-    store: Arc<dyn JournalStore>,
+    store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     config: JournalConfig,
     writer: Writer<usize>,
@@ -122,7 +122,7 @@ pub(super) struct Task {
 
 impl Task {
     pub fn new(
-        store: Arc<dyn JournalStore>,
+        store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,
         config: JournalConfig,
         catalog: Arc<RwLock<Catalog>>,

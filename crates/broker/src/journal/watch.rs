@@ -1,9 +1,9 @@
 //! Watches the storage for a journal's task: at the start, at takeovers, before snapshots and from time to time. The
 //! looks themselves are in `look.rs`.
 
-use crate::journal::JournalStore;
 use crate::journal::look::{AtEnd, Checked, GivenUp, Known, Lists, at_end, check, referred, replace};
 use crate::journal::snapshots::Taken;
+use crate::store::Store;
 use crate::store_error::StoreError;
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, OptionFuture};
@@ -49,7 +49,7 @@ pub(super) enum Noticed {
 
 /// The looks of one journal.
 pub(super) struct Watch {
-    store: Arc<dyn JournalStore>,
+    store: Arc<dyn Store>,
     limits: Limits,
     interval: Duration,
     /// Whether a number that is missing counts as the end only after a look.
@@ -71,7 +71,7 @@ pub(super) struct Watch {
 
 impl Watch {
     /// Looks before the first end counts.
-    pub fn new(store: Arc<dyn JournalStore>, limits: Limits, interval: Duration) -> Watch {
+    pub fn new(store: Arc<dyn Store>, limits: Limits, interval: Duration) -> Watch {
         Watch {
             is_due: true,
             not_before: Instant::now(),

@@ -44,8 +44,8 @@ pub struct Registered {
 }
 
 impl Registry {
-    /// A topic that begins to exist, or is opened; without an id where others that get its name have the same.
-    pub fn subject(self: &Arc<Self>, name: impl Into<Arc<str>>, id: Option<TopicId>) -> Arc<Subject> {
+    /// A topic that begins to exist, or is opened.
+    pub fn subject(self: &Arc<Self>, name: impl Into<Arc<str>>, id: TopicId) -> Arc<Subject> {
         let number = self.subjects.fetch_add(1, Ordering::Relaxed);
         Arc::new(Subject::new(self.clone(), number, name.into(), id))
     }

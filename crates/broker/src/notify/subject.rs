@@ -12,8 +12,8 @@ pub struct Subject {
     /// Tells topics apart.
     pub(crate) number: u64,
     pub(crate) name: Arc<str>,
-    /// A part of its id, unless another topic could get the same id.
-    pub(crate) short_id: Option<u32>,
+    /// A part of its id.
+    pub(crate) short_id: u32,
     matches: Mutex<Matches>,
     pub(crate) watchers: Watchers,
 }
@@ -25,11 +25,11 @@ struct Matches {
 }
 
 impl Subject {
-    pub(super) fn new(registry: Arc<Registry>, number: u64, name: Arc<str>, id: Option<TopicId>) -> Subject {
+    pub(super) fn new(registry: Arc<Registry>, number: u64, name: Arc<str>, id: TopicId) -> Subject {
         // No subscription existed in the first generation.
         let matches = Matches { generation: 0, inboxes: [].into() };
-        let (short_id, matches, watchers) = (id.map(TopicId::short), Mutex::new(matches), Watchers::default());
-        Subject { registry, number, name, short_id, matches, watchers }
+        let (matches, watchers) = (Mutex::new(matches), Watchers::default());
+        Subject { registry, number, name, short_id: id.short(), matches, watchers }
     }
 
     /// A partition has new records, from this offset on. They are in its index, and can be read.

@@ -2,7 +2,7 @@
 
 use crate::Kind;
 use crate::index::Found;
-use crate::object::ObjectError;
+use crate::object_error::ObjectError;
 use crate::read::cut::Cut;
 use crate::store_error::StoreError;
 use bytes::Bytes;
@@ -132,6 +132,6 @@ impl ReadError {
         if !error.is_gone {
             return ReadError::Store(error);
         }
-        ReadError::Lost { first_offset: found.at.first_offset, next_offset: found.next_offset, why: error.message }
+        ReadError::Lost { first_offset: found.piece.first_offset, next_offset: found.next_offset, why: error.message }
     }
 }

@@ -2,17 +2,16 @@
 
 use crate::checksums::TopicChecksums;
 use crate::limits::{CUT_CHECKSUMS_DATA_MIN, SENDFILE_BYTES_MIN};
-use crate::object::{BatchEntry, ObjectError};
+use crate::object_error::ObjectError;
+use crate::piece::Described;
 use crate::store::Mappings;
 use bytes::Bytes;
 use rawline_batch::{Batch, BatchError, Front, HEADER_BYTES, Limits, PrefixChecksums, Slice};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Cuts batches of one object.
+/// Cuts batches.
 pub(super) struct Cutter<'a> {
-    /// Offset of the object's first record.
-    pub object_offset: u64,
     /// Where checksums are remembered. `None` if all bytes have to be verified, because a slice's records are passed on
     /// without its checksum.
     pub checksums: Option<&'a TopicChecksums>,
@@ -31,25 +30,23 @@ pub struct Cut {
     pub data: Bytes,
 }
 
-/// A batch to be cut, number `number` of its object.
+/// A batch to be cut.
 pub(super) struct Uncut<'a> {
     cutter: &'a Cutter<'a>,
-    number: usize,
-    first_offset: u64,
+    described: Described,
     batch: Bytes,
     front: Bytes,
     remembered: Option<Arc<PrefixChecksums>>,
 }
 
 impl Cutter<'_> {
-    /// The batch that `entry` describes, whose bytes are `batch`.
-    pub fn uncut(&self, entry: &BatchEntry, number: usize, batch: Bytes) -> Uncut<'_> {
-        let first_offset = self.object_offset + u64::from(entry.record_first());
-        let remembered = self.checksums.and_then(|checksums| checksums.get(first_offset));
-        // The object's index, which is intact, has room for these sizes.
-        let front = batch.slice(..HEADER_BYTES + entry.records() as usize * 4);
+    /// The batch whose bytes are `batch`.
+    pub fn uncut(&self, described: Described, batch: Bytes) -> Uncut<'_> {
+        let remembered = self.checksums.and_then(|checksums| checksums.get(described.first_offset));
+        // Its entry, which was checked, has room for these sizes.
+        let front = batch.slice(..HEADER_BYTES + described.records() as usize * 4);
         let front = if remembered.is_some() { self.short(front) } else { front };
-        Uncut { cutter: self, number, first_offset, batch, front, remembered }
+        Uncut { cutter: self, described, batch, front, remembered }
     }
 
     /// Bytes that are read, although the rest of the batch isn't.
@@ -73,10 +70,10 @@ impl Uncut<'_> {
         &self.batch
     }
 
-    /// Its header and sizes, if they are what `entry` describes.
-    pub fn front(&self, entry: &BatchEntry) -> Result<Front<'_>, ObjectError> {
+    /// Its header and sizes, if they are what its entry describes.
+    pub fn front(&self) -> Result<Front<'_>, ObjectError> {
         let front = Front::parse_trusted(&self.front, &Limits::FORMAT).map_err(|error| self.damaged(error))?;
-        entry.describes(front.header())?;
+        self.described.check(front.header())?;
         Ok(front)
     }
 
@@ -104,12 +101,12 @@ impl Uncut<'_> {
         self.cutter.touched(&self.batch);
         let slice = batch.slice_with(records, &checksums)?;
         if let Some(remembered) = self.cutter.checksums.filter(|_| batch.data().len() >= CUT_CHECKSUMS_DATA_MIN) {
-            remembered.insert(self.first_offset, Arc::new(checksums));
+            remembered.insert(self.described.first_offset, Arc::new(checksums));
         }
         Ok(slice)
     }
 
     fn damaged(&self, error: BatchError) -> ObjectError {
-        ObjectError::Batch { number: self.number as u32, error }
+        ObjectError::Batch { number: self.described.number as u32, error }
     }
 }

@@ -12,13 +12,14 @@ pub use cut::Cut;
 use crate::aborted::AbortedRecords;
 use crate::index::Found;
 use crate::limits::{PREFETCH_OBJECTS_MAX, READ_GATHER_MAX, READ_OBJECTS_MAX, READ_OBJECTS_PER_YIELD};
-use crate::object::{self, ObjectError, ObjectIndex};
+use crate::object_error::ObjectError;
 use crate::partition::Partition;
+use crate::piece::Entries;
 use crate::store_error::StoreError;
 use crate::tasks;
 use bytes::Bytes;
 use cut::Cutter;
-use rawline_journal::BatchKind;
+use rawline_journal::{BatchKind, Place};
 use std::ops::Range;
 use std::time::Duration;
 use take::{Budget, take};
@@ -58,7 +59,7 @@ impl Partition {
                 tokio::task::yield_now().await;
             }
             let Some(found) = self.find(request, end_offset, &mut answer)? else { break };
-            if found.at.first_offset == answer.end_offset {
+            if found.piece.first_offset == answer.end_offset {
                 let taken = self.read_run(request.verify, READ_OBJECTS_MAX - visited, &mut budget, &mut answer);
                 visited += taken;
                 if taken > 0 {
@@ -69,7 +70,7 @@ impl Partition {
             if visited >= prefetch_at && self.store().can_prefetch() {
                 prefetch_at = visited + PREFETCH_OBJECTS_MAX / 2;
                 let ahead = self.index().after(answer.end_offset, PREFETCH_OBJECTS_MAX, budget.bytes_left());
-                self.store().prefetch(&self.log, &ahead);
+                self.store().prefetch(&ahead);
             }
             visited += 1;
             if answer.pieces.is_empty() {
@@ -212,8 +213,8 @@ impl Partition {
         answer: &mut ReadAnswer,
     ) -> Result<(), ReadError> {
         match self.read_copy(found, verify, budget, answer).await {
-            Err(ReadError::Damaged { error, .. }) if self.store().discard(&self.log, found.at).await => {
-                let offset = found.at.first_offset;
+            Err(ReadError::Damaged { error, .. }) if self.store().discard(*found.place()).await => {
+                let offset = found.piece.first_offset;
                 tracing::warn!(topic = self.log, offset, %error, "a local copy was damaged; reading the object again");
                 self.read_copy(found, verify, budget, answer).await
             }
@@ -229,44 +230,27 @@ impl Partition {
         budget: &mut Budget,
         answer: &mut ReadAnswer,
     ) -> Result<(), ReadError> {
-        let damage = if found.verified { None } else { self.verify(found).await? };
-        let front = self.get(found, 0..found.at.index_bytes()).await?;
-        let index = ObjectIndex::parse_verified(&front).map_err(|error| damaged(found, error))?;
-        assert!(
-            (found.at.first_offset..found.next_offset).contains(&answer.end_offset),
-            "the object at {} does not hold offset {}",
-            found.at.first_offset,
-            answer.end_offset
-        );
-        let record = (answer.end_offset - found.at.first_offset) as u32;
-        if record >= index.header.records {
-            return Err(damaged(found, ObjectError::Header));
-        }
-        let first = index.entry_of(record);
-        let intact = damage.as_ref().map_or(index.entries.len(), |(number, _)| *number);
-        let entries = match (index.entries.get(first..intact), damage) {
-            (Some(entries), _) if !entries.is_empty() => entries,
-            (_, Some((_, error))) => return Err(damaged(found, error)),
-            (_, None) => return Err(damaged(found, ObjectError::Header)),
+        let place = found.place();
+        let entries = self.checked_entries(found, self.bytes(place, place.entries()).await?)?;
+        let damage = if found.verified { None } else { self.verify(found, &entries).await? };
+        let (offset, offsets) = (answer.end_offset, found.offsets());
+        assert!(offsets.contains(&offset), "the object with {offsets:?} doesn't hold offset {offset}");
+        let intact = damage.as_ref().map_or(usize::MAX, |(number, _)| *number);
+        let wanted = || {
+            let from = entries.batches().skip_while(move |batch| batch.next_offset() <= offset);
+            from.take_while(move |batch| batch.number < intact)
         };
-        let taken = entries.split_at(budget.entries(entries, record)).0;
-        let (Some(one), Some(last)) = (taken.first(), taken.last()) else {
-            unreachable!("no batch was chosen of {}", entries.len())
+        let Some(reached) = budget.reach(wanted(), offset) else {
+            let Some((_, error)) = damage else { unreachable!("no batch of {offsets:?} holds offset {offset}") };
+            return Err(damaged(found, error));
         };
-        let range = one.range().start..last.range().end;
-        if range.is_empty() || range.end > found.at.bytes {
-            return Err(damaged(found, ObjectError::Header));
-        }
-        let bytes = self.get(found, range).await?;
-        let numbered = (first..).zip(taken);
+        let begin = place.batches().start;
+        let bytes = self.bytes(place, begin + reached.start as u64..begin + reached.end as u64).await?;
+        let batches = wanted().take_while(|batch| batch.range().end <= reached.end);
         let pieces = answer.pieces.len();
         let mappings = self.store().mappings();
-        let cutter = Cutter {
-            object_offset: found.at.first_offset,
-            checksums: (!verify).then_some(&self.checksums),
-            mappings: mappings.as_deref(),
-        };
-        let taken = take(&cutter, record, numbered, &bytes, budget, answer);
+        let cutter = Cutter { checksums: (!verify).then_some(&self.checksums), mappings: mappings.as_deref() };
+        let taken = take(&cutter, batches, &bytes, budget, answer);
         if let (true, Some(mappings)) = (verify, &mappings) {
             for piece in answer.pieces.iter().skip(pieces) {
                 if let Piece::Whole(read) = piece {
@@ -278,60 +262,63 @@ impl Partition {
     }
 
     /// Bytes of an object from the store.
-    pub(crate) async fn get(&self, found: &Found, range: Range<u64>) -> Result<Bytes, ReadError> {
-        assert!(range.start < range.end && range.end <= found.at.bytes, "bytes {range:?} of {:?}", found.at);
+    async fn bytes(&self, place: &Place, range: Range<u64>) -> Result<Bytes, ReadError> {
         let bytes_wanted = range.end - range.start;
-        match self.store().get(&self.log, found.at, range).await {
-            // Checked after the bytes are there: they may be those of a new topic that has the name now.
+        match self.store().bytes(*place, range).await {
+            // A topic that was deleted meanwhile isn't read any more.
             _ if self.topic.life.is_deleted() => Err(self.deleted()),
             Ok(bytes) => {
-                assert_eq!(bytes.len() as u64, bytes_wanted, "the store returned other bytes of {:?}", found.at);
+                assert_eq!(bytes.len() as u64, bytes_wanted, "the store returned other bytes of {place:?}");
                 Ok(bytes)
             }
             Err(error) => Err(error.into()),
         }
     }
 
+    /// The entries of a piece. No object is fetched for them.
+    pub(crate) async fn entries(&self, found: &Found) -> Result<Entries, ReadError> {
+        self.checked_entries(found, self.store().entries(*found.place()).await?)
+    }
+
+    fn checked_entries(&self, found: &Found, entries: Bytes) -> Result<Entries, ReadError> {
+        Entries::check(found.offsets(), found.place(), entries).map_err(|error| damaged(found, error))
+    }
+
     pub(crate) fn deleted(&self) -> ReadError {
         ReadError::TopicDeleted { topic: self.topic.name.clone() }
     }
 
-    /// Checks an object's checksums, once in this process' life. If its index is intact and one of its batches is not,
-    /// returns that batch's number: those before it can be read.
-    async fn verify(&self, found: &Found) -> Result<Option<(usize, ObjectError)>, ReadError> {
-        let index_bytes = found.at.index_bytes();
-        let index = self.get(found, 0..index_bytes).await?;
-        let batches = self.get(found, index_bytes..found.at.bytes).await?;
-        let mappings = self.store().mappings();
+    /// Checks a piece's checksums, once in this process' life. If one of its batches is damaged, returns that batch's
+    /// number: those before it can be read.
+    async fn verify(&self, found: &Found, entries: &Entries) -> Result<Option<(usize, ObjectError)>, ReadError> {
+        let place = found.place();
+        let batches = self.bytes(place, place.batches()).await?;
+        let (entries, mappings) = (entries.clone(), self.store().mappings());
         let check = move || {
-            let checked = object::verify(&index, &batches);
+            let checked = entries.verify(&batches);
             // All of it is mapped now, and the next reads send it without reading it.
             if let Some(mappings) = mappings {
                 mappings.touched(&batches);
             }
             checked
         };
-        let checked = if found.at.bytes <= VERIFY_INLINE_BYTES_MAX {
+        let checked = if u64::from(place.bytes) <= VERIFY_INLINE_BYTES_MAX {
             check()
         } else {
             let check = tasks::spawn_blocking(check);
             check.await.map_err(|error| StoreError::wait(format!("a check was aborted ({error}); retry")))?
         };
-        let header = match checked {
-            Ok(header) => header,
-            Err(error) => match error.batch() {
-                Some(number) => return Ok(Some((number, error))),
-                None => return Err(damaged(found, error)),
-            },
-        };
-        if header.first_offset != found.at.first_offset || header.next_offset() != found.next_offset {
-            return Err(damaged(found, ObjectError::Header));
+        if let Err(error) = checked {
+            return match error.batch() {
+                Some(number) => Ok(Some((number, error))),
+                None => Err(damaged(found, error)),
+            };
         }
-        self.index_mut().set_verified(&found.at);
+        self.index_mut().set_verified(&found.piece);
         Ok(None)
     }
 }
 
-pub(crate) fn damaged(found: &Found, error: ObjectError) -> ReadError {
-    ReadError::Damaged { first_offset: found.at.first_offset, error }
+fn damaged(found: &Found, error: ObjectError) -> ReadError {
+    ReadError::Damaged { first_offset: found.piece.first_offset, error }
 }

@@ -7,15 +7,11 @@ use super::take::Budget;
 use crate::index::Found;
 use crate::limits::READ_RUN_OBJECTS_MAX;
 use crate::partition::Partition;
-use crate::store::{PiecePart, verify_piece};
+use crate::piece::Entries;
+use crate::store::PiecePart;
 use bytes::Bytes;
 use rawline_journal::{BatchKind, Place};
-
-/// A piece that is wanted whole.
-struct Wanted {
-    found: Found,
-    place: Place,
-}
+use std::ops::Range;
 
 /// Chooses consecutive pieces with batches of one kind, all of which are to be checked, or none.
 struct Chooser {
@@ -26,7 +22,8 @@ struct Chooser {
     objects_max: usize,
     checks: Option<bool>,
     checked_bytes: u64,
-    chosen: Vec<Wanted>,
+    /// Wanted whole.
+    chosen: Vec<Found>,
 }
 
 impl Partition {
@@ -48,7 +45,7 @@ impl Partition {
         if chosen.len() < 2 {
             return 0;
         }
-        let places: Vec<Place> = chosen.iter().map(|wanted| wanted.place).collect();
+        let places: Vec<Place> = chosen.iter().map(|found| *found.place()).collect();
         let batches = self.store().resident(&places, PiecePart::Batches);
         let intact = match checks {
             Some(true) => self.verify_run(&chosen, &places, &batches),
@@ -58,33 +55,34 @@ impl Partition {
         if self.topic.life.is_deleted() {
             return 0;
         }
-        for (Wanted { found, place }, bytes) in chosen.iter().zip(batches).take(intact) {
-            let (first_offset, end_offset) = (found.at.first_offset, answer.end_offset);
+        for (found, bytes) in chosen.iter().zip(batches).take(intact) {
+            let Range { start: first_offset, end: next_offset } = found.offsets();
+            let (place, end_offset) = (found.place(), answer.end_offset);
             assert_eq!(first_offset, end_offset, "a gap in a response before an object");
-            let is_taken = budget.take_object(place, found.next_offset - first_offset);
+            let is_taken = budget.take_object(place, next_offset - first_offset);
             assert!(is_taken, "{place:?} was chosen within the limits of a read");
             answer.kind = kind.unwrap_or(answer.kind);
-            answer.end_offset = found.next_offset;
+            answer.end_offset = next_offset;
             answer.pieces.push(Piece::Whole(bytes));
         }
         intact
     }
 
     /// Checks the checksums of these pieces. Returns the number of intact ones before a damaged one.
-    fn verify_run(&self, chosen: &[Wanted], places: &[Place], batches: &[Bytes]) -> usize {
+    fn verify_run(&self, chosen: &[Found], places: &[Place], batches: &[Bytes]) -> usize {
         let entries = self.store().resident(places, PiecePart::Entries);
-        let is_intact = |((wanted, entries), batches): &((&Wanted, &Bytes), &Bytes)| {
-            let Found { at, next_offset, .. } = wanted.found;
-            verify_piece(at.first_offset..next_offset, &wanted.place, entries, batches).is_ok()
+        let is_intact = |((found, entries), batches): &((&Found, Bytes), &Bytes)| {
+            let entries = Entries::check(found.offsets(), found.place(), entries.clone());
+            entries.and_then(|entries| entries.verify(batches)).is_ok()
         };
-        let intact = chosen.iter().zip(&entries).zip(batches).take_while(is_intact).count();
+        let intact = chosen.iter().zip(entries).zip(batches).take_while(is_intact).count();
         if let Some(mappings) = self.store().mappings() {
             batches.iter().take(intact).for_each(|batches| mappings.touched(batches));
         }
-        let mut unverified = chosen.iter().take(intact).filter(|wanted| !wanted.found.verified).peekable();
+        let mut unverified = chosen.iter().take(intact).filter(|found| !found.verified).peekable();
         if unverified.peek().is_some() {
             let mut index = self.index_mut();
-            unverified.for_each(|wanted| index.set_verified(&wanted.found.at));
+            unverified.for_each(|found| index.set_verified(&found.piece));
         }
         intact
     }
@@ -99,7 +97,7 @@ impl Chooser {
 
     /// Takes the piece if it belongs to the run.
     fn takes(&mut self, found: &Found) -> bool {
-        let place = found.at.place;
+        let place = found.place();
         let checks = self.verify || !found.verified;
         if checks {
             self.checked_bytes += u64::from(place.bytes);
@@ -110,9 +108,9 @@ impl Chooser {
             && *self.checks.get_or_insert(checks) == checks
             && self.checked_bytes <= VERIFY_INLINE_BYTES_MAX
             && self.budget.reaches(found.next_offset)
-            && self.budget.take_object(&place, found.next_offset - found.at.first_offset);
+            && self.budget.take_object(place, found.next_offset - found.piece.first_offset);
         if is_wanted {
-            self.chosen.push(Wanted { found: *found, place });
+            self.chosen.push(*found);
         }
         is_wanted
     }

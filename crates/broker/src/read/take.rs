@@ -1,7 +1,8 @@
 //! What a read takes of an object's batches, and how much it may still take.
 
 use crate::limits::READ_BYTES_MAX;
-use crate::object::{BatchEntry, ObjectError, data_bytes};
+use crate::object_error::ObjectError;
+use crate::piece::{Described, data_bytes};
 use crate::read::answer::{Piece, ReadAnswer, ReadRequest};
 use crate::read::cut::{Cut, Cutter};
 use bytes::Bytes;
@@ -22,31 +23,30 @@ pub(super) struct Budget {
     end_offset: u64,
 }
 
-/// Takes from the batches of one object, which lie back to back in `bytes`, what the budget allows. `record` is the
-/// first wanted of the object, counted from the object's own first.
-pub(super) fn take<'a>(
+/// Takes from the batches of one piece, which lie back to back in `bytes`, what the budget allows. The first holds the
+/// record at the answer's end.
+pub(super) fn take(
     cutter: &Cutter<'_>,
-    record: u32,
-    entries: impl Iterator<Item = (usize, &'a BatchEntry)>,
+    batches: impl Iterator<Item = Described>,
     bytes: &Bytes,
     budget: &mut Budget,
     answer: &mut ReadAnswer,
 ) -> Result<(), ObjectError> {
+    let wanted = answer.end_offset;
     let (mut whole, mut position, mut is_first) = (0..0, 0, true);
-    for (number, entry) in entries {
-        let batch = position..position + (entry.range().end - entry.range().start) as usize;
-        position = batch.end;
-        let first = entry.record_first();
-        assert_eq!(is_first, record >= first, "record {record} is wanted, batch {number} begins at {first}");
+    for batch in batches {
+        let range = position..position + batch.range().len();
+        position = range.end;
+        let (number, first_offset) = (batch.number, batch.first_offset);
+        assert_eq!(is_first, wanted >= first_offset, "{wanted} is wanted, batch {number} begins at {first_offset}");
         if is_first && answer.pieces.is_empty() {
-            answer.kind = entry.kind();
-        } else if entry.kind() != answer.kind || cutter.object_offset + u64::from(first) >= budget.end_offset {
+            answer.kind = batch.kind();
+        } else if batch.kind() != answer.kind || first_offset >= budget.end_offset {
             budget.end();
             break;
         }
-        let from = if is_first { record - first } else { 0 };
-        let taken = budget.take(|| bytes.slice(batch.clone()), entry, number, from, cutter);
-        let taken = match taken {
+        let from = if is_first { (wanted - first_offset) as u32 } else { 0 };
+        let taken = match budget.take(|| bytes.slice(range.clone()), batch, from, cutter) {
             Ok(Taken::Nothing) => break,
             Ok(taken) => taken,
             Err(error) if is_first => return Err(error),
@@ -58,10 +58,9 @@ pub(super) fn take<'a>(
         };
         let cut = match &taken {
             Taken::Slice { records, .. } => records.clone(),
-            _ => 0..entry.records(),
+            _ => 0..batch.records(),
         };
-        let begins = cutter.object_offset + u64::from(first + cut.start);
-        let ends = cutter.object_offset + u64::from(first + cut.end);
+        let (begins, ends) = (first_offset + u64::from(cut.start), first_offset + u64::from(cut.end));
         let end_offset = answer.end_offset;
         if answer.pieces.is_empty() && whole.is_empty() {
             assert!(begins <= end_offset, "records from {begins} on for offset {end_offset}");
@@ -74,9 +73,9 @@ pub(super) fn take<'a>(
         answer.end_offset = ends;
         if let Taken::Slice { records, cut } = taken {
             push_whole(answer, bytes, &mut whole);
-            answer.pieces.push(Piece::Slice { batch: bytes.slice(batch), records, cut: Box::new(cut) });
+            answer.pieces.push(Piece::Slice { batch: bytes.slice(range), records, cut: Box::new(cut) });
         } else {
-            whole = if whole.is_empty() { batch } else { whole.start..batch.end };
+            whole = if whole.is_empty() { range } else { whole.start..range.end };
         }
         if budget.is_used_up() {
             break;
@@ -125,22 +124,21 @@ impl Budget {
         self.bytes = 0;
     }
 
-    /// How many of the entries the budget can reach, at least one; `record` is the first wanted of the object.
-    pub fn entries(&self, entries: &[BatchEntry], record: u32) -> usize {
+    /// Where those of these batches are that the budget can reach, at least one; `offset` is in the first. `None` of
+    /// no batches.
+    pub fn reach(&self, batches: impl Iterator<Item = Described>, offset: u64) -> Option<Range<usize>> {
         let mut bytes = 0;
-        let mut count = 0;
-        for entry in entries {
-            if count > 0 {
-                let first = entry.record_first();
-                assert!(record < first, "record {record} is wanted of a batch after the one that holds {first}");
-                if u64::from(first - record) >= self.records || bytes >= self.bytes_left() {
-                    break;
-                }
-            }
-            bytes += entry.data_bytes();
-            count += 1;
+        let mut reached: Option<Range<usize>> = None;
+        for batch in batches {
+            let begins_at = match &reached {
+                None => batch.range().start,
+                Some(_) if batch.first_offset - offset >= self.records || bytes >= self.bytes_left() => break,
+                Some(reached) => reached.start,
+            };
+            bytes += batch.data_bytes();
+            reached = Some(begins_at..batch.range().end);
         }
-        count
+        reached
     }
 
     /// Takes all batches of a piece of `records` records, if they fit.
@@ -156,39 +154,37 @@ impl Budget {
         fits
     }
 
-    /// Takes records of one batch, number `number` of its object, from record `from` on. A compressed batch is taken
-    /// whole, and so is one of Kafka's. The batch is verified if only a part of it is taken, or if all bytes have to
-    /// be.
+    /// Takes records of one batch from its record `from` on. A compressed batch is taken whole, and so is one of
+    /// Kafka's. The batch is verified if only a part of it is taken, or if all bytes have to be.
     fn take(
         &mut self,
-        batch: impl Fn() -> Bytes,
-        entry: &BatchEntry,
-        number: usize,
+        bytes: impl Fn() -> Bytes,
+        batch: Described,
         from: u32,
         cutter: &Cutter<'_>,
     ) -> Result<Taken, ObjectError> {
-        assert!(from < entry.records(), "record {from} of a batch of {}", entry.records());
-        let batch_bytes = entry.range().end - entry.range().start;
-        let (records, data_bytes) = (u64::from(entry.records()), entry.data_bytes());
+        assert!(from < batch.records(), "record {from} of a batch of {}", batch.records());
+        let batch_bytes = batch.range().len() as u64;
+        let (records, data_bytes) = (u64::from(batch.records()), batch.data_bytes());
         let is_wanted_whole = from == 0 && records <= self.records && data_bytes <= self.bytes_left();
         let verify = cutter.checksums.is_none();
         if is_wanted_whole {
             if verify {
-                entry.verify(number, cutter.object_offset, &batch())?;
+                batch.verify(&bytes())?;
             }
             self.charge(records, data_bytes, batch_bytes);
             return Ok(Taken::Whole);
         }
-        if entry.kind() == BatchKind::Kafka {
+        if batch.kind() == BatchKind::Kafka {
             if verify {
-                entry.verify(number, cutter.object_offset, &batch())?;
+                batch.verify(&bytes())?;
             }
             return Ok(self.take_uncuttable(records - u64::from(from), data_bytes, batch_bytes));
         }
-        let uncut = cutter.uncut(entry, number, batch());
-        let front = uncut.front(entry)?;
+        let uncut = cutter.uncut(batch, bytes());
+        let front = uncut.front()?;
         if verify && front.is_compressed() {
-            entry.verify(number, cutter.object_offset, uncut.whole())?;
+            batch.verify(uncut.whole())?;
         }
         let Some(sizes) = front.sizes().get(from as usize..) else { return Err(ObjectError::Header) };
         if front.is_compressed() {
@@ -210,7 +206,7 @@ impl Budget {
         let taken = if count == 0 {
             Taken::Nothing
         } else if from == 0 && !is_cut {
-            entry.verify(number, cutter.object_offset, uncut.whole())?;
+            batch.verify(uncut.whole())?;
             Taken::Whole
         } else {
             let cut = uncut.cut(&front, from..from + count)?;

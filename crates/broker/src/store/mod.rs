@@ -1,92 +1,124 @@
-//! Where objects live: one small trait, and its implementations.
+//! Where objects live: one trait for the objects of one journal, and its implementations.
 //!
-//! An object is immutable and is created only if none has its number: creation is the commit. A store keeps no index
-//! that a reader would need: it gets the place of a piece with every read.
+//! A store keeps no index that a reader would need: it gets the place of a piece with every read.
 
 pub mod cache;
 pub mod disk;
 mod lock;
+mod lost;
 mod mapping;
 pub(crate) mod members;
-mod only_journal;
-mod piece;
+mod memory;
 pub mod s3;
 
 pub use crate::store_error::{Setting, StoreError};
 pub use mapping::{FileRange, Mappings};
 pub use members::MemberStore;
-pub use only_journal::OnlyJournal;
-pub(crate) use piece::{verify as verify_piece, verify_batches, verify_object};
+pub use memory::MemoryStore;
 
-use crate::journal::JournalStore;
-use crate::object::index_bytes;
+use crate::journal_config::JournalConfig;
+use crate::limits::DELETION_DELAY;
 use crate::storage_id::StorageId;
 use bytes::Bytes;
+use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
-use rawline_journal::{BatchKind, Place};
+use lock::DirLock;
+use rawline_journal::{Garbage, Index, Listing, Missing, Place, PutResult, SharedFile, Source};
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
-/// The name of a partition's log: the topic's name for partition 0, `TOPIC/NUMBER` for the others. No
-/// topic's name has a slash.
-pub(crate) fn log_name(topic: &str, partition: u32) -> String {
-    assert!(!topic.contains('/'), "{topic:?} isn't the name of a topic");
-    if partition == 0 { topic.to_owned() } else { format!("{topic}/{partition}") }
+/// An open storage: the stores of its journals, and what its brokers share besides.
+#[derive(Clone)]
+pub struct Storage {
+    /// What tells it from others.
+    pub id: StorageId,
+    /// The stores of its journals, by number: each has the topics that their names assign to it. At least one.
+    pub journals: Vec<Arc<dyn Store>>,
+    /// Where the brokers that share it keep their cards; `None` if it has one broker.
+    pub members: Option<Arc<dyn MemberStore>>,
+    /// Of a directory: it is locked until this is dropped, with its clones, and all work that it began has ended.
+    _lock: Option<Arc<DirLock>>,
 }
 
-/// A part of a piece of a journal object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PiecePart {
-    /// The entries of its batches in the object's index.
-    Entries,
-    /// Its batches.
-    Batches,
+impl Storage {
+    /// A storage that keeps no id: of one journal and one broker.
+    pub fn new(journal: Arc<dyn Store>) -> Storage {
+        Storage { id: StorageId::draw(), journals: vec![journal], members: None, _lock: None }
+    }
+
+    /// The same of brokers with these cards.
+    pub fn shared(journal: Arc<dyn Store>, members: Arc<dyn MemberStore>) -> Storage {
+        Storage { members: Some(members), ..Storage::new(journal) }
+    }
+
+    /// An empty storage in memory for one broker, with records in at most so many bytes.
+    pub fn in_memory(bytes_max: u64) -> Storage {
+        Storage::new(Arc::new(MemoryStore::of_one(bytes_max)))
+    }
+
+    /// The store of the first journal, often the only one.
+    pub fn journal(&self) -> &Arc<dyn Store> {
+        let [first, ..] = &self.journals[..] else { unreachable!("a storage without a journal") };
+        first
+    }
 }
 
-/// Of which time a batch is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BatchTime {
-    /// The batch's number of records.
-    pub records: u32,
-    /// The format of its bytes.
-    pub kind: BatchKind,
-    /// Microseconds since the Unix epoch; 0 if unknown. Of one of ours, the time of its append, which is unknown if it
-    /// is that of its object; of one of Kafka's, the time of its newest record by its producer's clock.
-    pub time_us: u64,
-}
-
-/// Where the objects of journals live, and the bytes of pieces of them. Safe to call from many tasks.
+/// Where a journal's objects and snapshots are. Each call is one request, without retries: the rules decide what is
+/// sent again. Dates are the store's own, in seconds since the Unix epoch. Safe to call from many tasks.
 ///
-/// To readers, a piece looks like an object with the same batches. What is called a topic here is a log: of partition 0
-/// if it is a topic's name, and `TOPIC/NUMBER` of another partition.
+/// An object is immutable and is created only if none has its number: creation is the commit.
 pub trait Store: Send + Sync + 'static {
     /// Waits until it is known that the store can be used. It can be read before, and nothing may be stored.
-    fn ready(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn ready(&self) -> BoxFuture<'static, Result<(), StoreError>> {
         Box::pin(ready(Ok(())))
     }
 
-    /// What tells this storage from others, if it keeps an id.
-    fn id(&self) -> Option<StorageId> {
+    /// Minimum time to keep unreferenced objects: whole seconds. All brokers on one storage have the same.
+    fn deletion_delay(&self) -> Duration {
+        DELETION_DELAY
+    }
+
+    /// The settings of a journal on this store.
+    fn settings(&self, settings: JournalConfig) -> JournalConfig {
+        settings.deleting_after(self.deletion_delay())
+    }
+
+    /// Whether dates are of a clock that isn't this machine's. Objects get their times by it if this machine's differs.
+    fn has_clock(&self) -> bool {
+        false
+    }
+
+    /// Whether this compares objects with their checksums before it returns parts of them. If not, readers do.
+    fn checks_objects(&self) -> bool {
+        true
+    }
+
+    /// Why the newest object could not be created, if this store can tell that it isn't there.
+    fn refusal(&self) -> Option<StoreError> {
         None
     }
 
-    /// The journals in which the topics are, by number: each has the topics that their names assign to it. At least
-    /// one.
-    fn journals(&self) -> Vec<Arc<dyn JournalStore>>;
-
-    /// Where the brokers that share the store keep their cards; `None` if a store has one broker.
-    fn members(&self) -> Option<Arc<dyn MemberStore>> {
+    /// Why nothing can be created any more before a restart, if that is so.
+    fn failure(&self) -> Option<StoreError> {
         None
     }
 
-    /// Bytes of a piece. `range` is in bytes from the first of its index and lies inside the piece's `bytes`. The
-    /// answer borrows the store's memory where it can (a mapping, a cached file).
-    fn get<'a>(
-        &'a self,
-        topic: &'a str,
-        object: ObjectAt,
-        range: Range<u64>,
-    ) -> BoxFuture<'a, Result<Bytes, StoreError>>;
+    /// Creates an object, unless one with its number exists. What goes wrong is reported in the log.
+    fn create(&self, source: Source, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult>;
+
+    /// Reads the index of an object; `None` if there is no such object.
+    fn index(&self, source: Source) -> BoxFuture<'static, Result<Dated<Option<StoredIndex>>, StoreError>>;
+
+    /// Reads bytes of an object that exists, by way of a local copy where the store keeps copies: then they are not in
+    /// anonymous memory. `place` is that of any piece in the object. The answer borrows the store's memory where it
+    /// can: a mapping, a cached file.
+    fn bytes(&self, place: Place, range: Range<u64>) -> BoxFuture<'static, Result<Bytes, StoreError>>;
+
+    /// Reads the entries of a piece for a search, which looks at many: fetches no object for them.
+    fn entries(&self, place: Place) -> BoxFuture<'static, Result<Bytes, StoreError>> {
+        self.bytes(place, place.entries())
+    }
 
     /// One part of each of these pieces, up to the first that isn't in memory. For pieces that are wanted whole: one
     /// call serves many, and never blocks. A store that can't returns none.
@@ -100,59 +132,113 @@ pub trait Store: Send + Sync + 'static {
     }
 
     /// Begins to bring pieces near that will be read soon. Best effort: a store may ignore some or all of them.
-    fn prefetch(&self, _topic: &str, _objects: &[ObjectAt]) {}
+    fn prefetch(&self, _pieces: &[Place]) {}
 
-    /// The batches of a piece with the time of each, in order.
-    fn batch_times<'a>(&'a self, topic: &'a str, object: ObjectAt)
-    -> BoxFuture<'a, Result<Vec<BatchTime>, StoreError>>;
-
-    /// Drops the store's local copy of an object, because it turned out to be damaged. True if there was one: then
-    /// reading the object again may help.
-    fn discard<'a>(&'a self, _topic: &'a str, _object: ObjectAt) -> BoxFuture<'a, bool> {
-        Box::pin(std::future::ready(false))
-    }
-
-    /// The mapped files of which [`Store::get`] returns parts, if it maps files.
+    /// The mapped files of which [`Store::bytes`] returns parts, if the store maps files.
     fn mappings(&self) -> Option<Arc<Mappings>> {
         None
     }
-}
 
-/// Names one piece of an object to its store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ObjectAt {
-    /// Offset of its first record.
-    pub first_offset: u64,
-    /// Where its batches are.
-    pub place: Place,
-    /// The size of its index and its batches in bytes.
-    pub bytes: u64,
-}
-
-impl ObjectAt {
-    /// The piece that is there.
-    pub fn new(first_offset: u64, place: Place) -> ObjectAt {
-        ObjectAt { first_offset, place, bytes: index_bytes_of(&place) + u64::from(place.bytes) }
-    }
-
-    /// The size of its index in bytes.
-    pub fn index_bytes(&self) -> u64 {
-        index_bytes_of(&self.place)
-    }
-}
-
-fn index_bytes_of(place: &Place) -> u64 {
-    index_bytes(place.batches.count() as usize) as u64
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_log_is_named_by_its_topic_and_its_number() {
-        for (topic, partition, log) in [("t", 0, "t"), ("t", 1, "t/1"), ("a.b-c", 1023, "a.b-c/1023")] {
-            assert_eq!(log_name(topic, partition), log);
+    /// Notes that this process has read such bytes: they may count as its memory.
+    fn touched(&self, bytes: &[u8]) {
+        if let Some(mappings) = self.mappings() {
+            mappings.touched(bytes);
         }
     }
+
+    /// Drops the local copy of an object, because it turned out to be damaged. True if there was one: then reading the
+    /// object again may help.
+    fn discard(&self, _place: Place) -> BoxFuture<'static, bool> {
+        Box::pin(ready(false))
+    }
+
+    /// Reads the snapshot of everything before the object `next_number`; `None` if there is no such snapshot.
+    fn snapshot(&self, next_number: u64) -> BoxFuture<'static, Result<Option<Bytes>, StoreError>>;
+
+    /// Reads the newest snapshot; `None` if no snapshot exists. The date is that of the listing.
+    fn newest_snapshot(&self) -> BoxFuture<'static, Result<Dated<Option<Bytes>>, StoreError>>;
+
+    /// Creates the snapshot of everything before the object `next_number`. That one exists already is a success: all
+    /// snapshots at one number say the same.
+    fn create_snapshot(&self, next_number: u64, snapshot: Bytes) -> BoxFuture<'static, Result<(), StoreError>>;
+
+    /// Lists all objects and snapshots, with the store's time of the listing.
+    fn list(&self) -> BoxFuture<'static, Result<Dated<Listing>, StoreError>>;
+
+    /// Lists the journal objects from a number on, and what was given up of them. Others may be listed too.
+    fn list_from(&self, number: u64) -> BoxFuture<'static, Result<Listing, StoreError>> {
+        let from = move |listed: Dated<Listing>| {
+            let objects = listed.found.objects.into_iter().filter(|key| key.number >= number).collect();
+            Listing { objects, ..listed.found }
+        };
+        self.list().map(move |listed| listed.map(from)).boxed()
+    }
+
+    /// Whether single objects can go missing while those after them stay. If not, a missing number is the end.
+    fn can_lose_objects(&self) -> bool {
+        true
+    }
+
+    /// What others have changed in the storage since it was opened, besides its objects, if anything.
+    fn changed(&self) -> BoxFuture<'static, Result<Option<StoreError>, StoreError>> {
+        Box::pin(ready(Ok(None)))
+    }
+
+    /// What an operator knows an object by.
+    fn name_of(&self, source: Source) -> String {
+        format!("{source:?}")
+    }
+
+    /// What an operator does to give up this object and the missing ones after it: "create …".
+    fn give_up_hint(&self, source: Source) -> String {
+        format!("mark {source:?} as given up")
+    }
+
+    /// The error for objects that are missing, and why they should be there if that isn't obvious.
+    fn explain_lost(&self, missing: &Missing, why: Option<&str>) -> StoreError {
+        lost::explain(missing, |source| self.name_of(source), why, |source| self.give_up_hint(source))
+    }
+
+    /// The files that several journal objects share, in ascending order of the objects' numbers, with the bytes of the
+    /// objects below `covered`. None where each object is stored for itself.
+    fn shared_files(&self, _covered: u64) -> Vec<SharedFile> {
+        Vec::new()
+    }
+
+    /// Appends no more to the file that grows, which has these objects, so that it can be deleted once what is needed
+    /// of it is merged. `dead_bytes` of it are not needed: if that isn't worth another file, nothing happens.
+    fn end_file(&self, _numbers: Range<u64>, _dead_bytes: u64) -> BoxFuture<'static, Result<(), StoreError>> {
+        Box::pin(ready(Ok(())))
+    }
+
+    /// Deletes objects and snapshots. Those that are gone already don't matter. Returns the number of objects whose
+    /// bytes are freed: one that shares its file with others is deleted with the last of them.
+    fn delete(&self, garbage: Garbage) -> BoxFuture<'static, Result<u64, StoreError>>;
+}
+
+/// A part of a piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PiecePart {
+    /// The entries of its batches in the object's index.
+    Entries,
+    /// Its batches.
+    Batches,
+}
+
+/// The index of an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredIndex {
+    /// The index.
+    pub index: Index,
+    /// The store's time when the object was stored, in seconds.
+    pub created: u64,
+}
+
+/// A response with the store's time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dated<T> {
+    /// The response.
+    pub found: T,
+    /// The store's time in seconds.
+    pub date: u64,
 }

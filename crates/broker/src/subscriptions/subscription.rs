@@ -210,7 +210,7 @@ impl Subscription {
 
     /// The short id of a topic with records, once, unless the positions with which the subscription began have it.
     pub fn introduce(&mut self, records: &Records) -> Option<Introduction> {
-        let short_id = self.topics.get(&records.key.0)?.short_id?;
+        let short_id = self.topics.get(&records.key.0)?.short_id;
         self.introduced.insert(records.key.0).then_some(short_id)
     }
 
@@ -224,12 +224,12 @@ impl Subscription {
         self.after_us
     }
 
-    /// The positions in partitions, those of a topic one after the other: its name, the partition's number, and where
-    /// it is there.
-    pub fn positions(&self) -> impl Iterator<Item = (&Arc<str>, u32, Position)> {
+    /// The positions in partitions, those of a topic one after the other: its name, its short id, the partition's
+    /// number, and the offset of the next record.
+    pub fn positions(&self) -> impl Iterator<Item = (&Arc<str>, Introduction, u32, u64)> {
         self.positions.iter().filter_map(|((topic, number), next_offset)| {
             let subject = self.topics.get(&topic)?;
-            Some((&subject.name, number, Position { topic: subject.short_id, next_offset }))
+            Some((&subject.name, subject.short_id, number, next_offset))
         })
     }
 
@@ -307,16 +307,15 @@ impl Subscription {
             (index.next_offset(), index.objects() > 0 && is_newer(index.appended_us()))
         };
         let given = self.request.positions.get(&(partition.topic.name.clone(), key.1)).copied();
-        let given = match given.map(|given| (given, given.topic.zip(subject.short_id))) {
-            Some((_, Some((wanted, found)))) if wanted != found => Some(0),
-            Some((given, Some(_))) => {
+        let given = given.and_then(|Position { topic, next_offset }| match topic {
+            Some(topic) if topic != subject.short_id => Some(0),
+            Some(_) => {
                 self.introduced.insert(key.0);
-                Some(given.next_offset)
+                Some(next_offset)
             }
             // One that lies after the end is of another topic of that name, which was deleted.
-            Some((given, None)) => Some(given.next_offset).filter(|next| *next <= end),
-            None => None,
-        };
+            None => Some(next_offset).filter(|next| *next <= end),
+        });
         if let Some(next) = given {
             self.positions.place(key, next);
             if next < end {

@@ -6,8 +6,8 @@ use futures_util::future::join;
 use rawline_batch::Codec;
 use rawline_broker::journal::{Journal, JournalConfig, JournalError};
 use rawline_broker::metrics::{METRICS, Text};
-use rawline_broker::store::Store;
-use rawline_broker::store::disk::{DiskStore, Durability};
+use rawline_broker::store::Storage;
+use rawline_broker::store::disk::{self, Durability};
 use rawline_broker::{Kind, SystemClock};
 use rawline_journal::{Control, PartitionId, Source};
 use rawline_testkit::batches::{batch, received, records_of};
@@ -58,17 +58,17 @@ fn count(name: &str) -> u64 {
     value.unwrap_or_else(|| panic!("no {name}: {text}")).parse().unwrap()
 }
 
-async fn open(dir: &Path, case: Case, run: u64) -> (DiskStore, Journal) {
+async fn open(dir: &Path, case: Case, run: u64) -> (Storage, Journal) {
     let opened = Instant::now();
     let store = loop {
-        match DiskStore::open_with(dir, options(Durability::Fsync, case.segment_bytes)) {
+        match disk::open_with(dir, options(Durability::Fsync, case.segment_bytes)) {
             Ok(store) => break store,
             // The task of the run before may still hold the directory.
             Err(error) => assert!(error.message.contains("in use") && opened.elapsed() < PATIENCE, "{error}"),
         }
         tokio::time::sleep(Duration::from_millis(1)).await;
     };
-    let stored = store.journals().remove(0);
+    let stored = store.journal().clone();
     let interval = Duration::from_millis(20);
     let mut settings = stored.settings(JournalConfig::new(run));
     settings.limits.batch_wait = Duration::ZERO;
@@ -144,8 +144,8 @@ async fn assert_holds(journal: &Journal, small: PartitionId, records: u64) {
 }
 
 /// The number of objects that aren't in the store any more, of those that the newest snapshot covers.
-async fn missing_objects(store: &DiskStore, dir: &Path) -> u64 {
-    let stored = store.journals().remove(0);
+async fn missing_objects(store: &Storage, dir: &Path) -> u64 {
+    let stored = store.journal().clone();
     let snapshots = files(&dir.join("journal/snapshots"), "rws");
     let Some(newest) = snapshots.last() else { return 0 };
     let next: u64 = newest.file_stem().unwrap().to_str().unwrap().parse().unwrap();

@@ -4,8 +4,8 @@ use crate::support::{child, child_dir, files, fill_a_disk};
 use futures_util::future::join_all;
 use rawline_batch::Codec;
 use rawline_broker::journal::{Journal, JournalConfig, MergeConfig};
-use rawline_broker::store::Store;
-use rawline_broker::store::disk::{DiskStore, Durability, Options};
+use rawline_broker::store::Storage;
+use rawline_broker::store::disk::{self, Durability, Options};
 use rawline_broker::{AppendError, Broker, Config, Kind, Partition, Piece, ReadRequest, SystemClock};
 use rawline_journal::{Control, MergeLimits, PartitionId};
 use rawline_testkit::batches::{batch, received, records_of};
@@ -20,12 +20,12 @@ pub fn options(durability: Durability, segment_bytes: u64) -> Options {
     Options { durability, segment_bytes }
 }
 
-fn store(dir: &Path) -> DiskStore {
-    DiskStore::open_with(dir, options(Durability::PageCache, 64 << 10)).unwrap()
+fn store(dir: &Path) -> Storage {
+    disk::open_with(dir, options(Durability::PageCache, 64 << 10)).unwrap()
 }
 
-pub async fn broker(store: DiskStore) -> Broker {
-    Broker::open(Arc::new(store), Arc::new(SystemClock), Config::new(u64::from(std::process::id()))).await.unwrap()
+pub async fn broker(store: Storage) -> Broker {
+    Broker::open(store, Arc::new(SystemClock), Config::new(u64::from(std::process::id()))).await.unwrap()
 }
 
 /// Settings of a journal that waits for no more appends.
@@ -80,7 +80,7 @@ async fn a_directory_says_what_it_is() {
     assert_eq!(content, format!(r#"{{"format":1,"journals":1,"id":"{id}"}}"#));
     for other in [r#"{"format":2,"journals":1}"#, r#"{"format":1,"journals":1,"more":1}"#, "no JSON"] {
         fs::write(&storage, other).unwrap();
-        let error = DiskStore::open(dir.path(), Durability::PageCache).err().unwrap();
+        let error = disk::open(dir.path(), Durability::PageCache).err().unwrap();
         assert!(error.message.contains("newer"), "{error}");
     }
 }
@@ -89,7 +89,7 @@ async fn a_directory_says_what_it_is() {
 async fn a_directory_has_one_owner() {
     let dir = tempfile::tempdir().unwrap();
     let held = store(dir.path());
-    let refused = DiskStore::open(dir.path(), Durability::Fsync).err().unwrap();
+    let refused = disk::open(dir.path(), Durability::Fsync).err().unwrap();
     assert_eq!(refused.kind, Kind::TellHuman);
     assert!(refused.message.contains(&dir.path().display().to_string()), "{refused}");
     drop(held);
@@ -130,7 +130,7 @@ async fn a_kill_loses_nothing_acknowledged_in_the_journal() {
 #[ignore = "runs as a separate process, started by another test"]
 async fn child_appends_until_killed() {
     let Some(dir) = child_dir() else { return };
-    let broker = broker(DiskStore::open_with(&dir, options(Durability::Fsync, 8 << 10)).unwrap()).await;
+    let broker = broker(disk::open_with(&dir, options(Durability::Fsync, 8 << 10)).unwrap()).await;
     let append_all = async |topic: usize| {
         let partition = broker.partition_or_create(&topic.to_string(), 0).await.unwrap();
         for offset in partition.offsets().end.. {
@@ -151,7 +151,7 @@ async fn a_full_disk_passes_in_the_journal() {
 #[ignore = "runs as a separate process, started by another test"]
 async fn child_fills_its_disk() {
     let Some(dir) = child_dir() else { return };
-    let open = || DiskStore::open_with(&dir, options(Durability::Fsync, 64 << 10)).unwrap();
+    let open = || disk::open_with(&dir, options(Durability::Fsync, 64 << 10)).unwrap();
     fs::write(dir.join("other"), vec![1; 512 << 10]).unwrap();
     let full = broker(open()).await;
     let partition = full.partition_or_create("t", 0).await.unwrap();
@@ -198,7 +198,7 @@ async fn child_fills_its_disk() {
 async fn ten_thousand_topics_need_few_files() {
     const TOPICS: usize = 10_000;
     let dir = tempfile::tempdir().unwrap();
-    let first = broker(DiskStore::open_with(dir.path(), options(Durability::PageCache, 64 << 20)).unwrap()).await;
+    let first = broker(disk::open_with(dir.path(), options(Durability::PageCache, 64 << 20)).unwrap()).await;
     let append_one = async |number: usize| {
         let partition = first.partition_or_create(&format!("t{number}"), 0).await.unwrap();
         assert_eq!(append(&partition, &format!("record of {number}")).await.unwrap(), 0);
@@ -221,7 +221,7 @@ async fn interleaved_partitions_are_merged_and_stay_what_they_were() {
     const PARTITIONS: u32 = 5;
     let dir = tempfile::tempdir().unwrap();
     let store = store(dir.path());
-    let journal = store.journals().remove(0);
+    let journal = store.journal().clone();
     let settings = journal.settings(at_once());
     let merge = settings.merge.clone().unwrap();
     let limits = MergeLimits { target_bytes: 20_000, keep_bytes: 2_000, objects_max: 20, ..merge.limits };
@@ -247,7 +247,7 @@ async fn interleaved_partitions_are_merged_and_stay_what_they_were() {
     drop(store);
     // The task may still hold the directory.
     let again = loop {
-        match DiskStore::open_with(dir.path(), options(Durability::PageCache, 64 << 10)) {
+        match disk::open_with(dir.path(), options(Durability::PageCache, 64 << 10)) {
             Ok(store) => break broker(store).await,
             Err(error) => assert!(error.message.contains("in use"), "{error}"),
         }
@@ -267,7 +267,7 @@ async fn interleaved_partitions_are_merged_and_stay_what_they_were() {
 async fn a_directory_shrinks_although_another_topic_keeps_its_records() {
     let dir = tempfile::tempdir().unwrap();
     let store = store(dir.path());
-    let journal = store.journals().remove(0);
+    let journal = store.journal().clone();
     let settings = journal.settings(at_once());
     let merge = settings.merge.clone().unwrap();
     let limits = MergeLimits { keep_bytes: 1 << 20, keep_piece_bytes: 2_000, ..merge.limits };
@@ -320,7 +320,7 @@ async fn a_directory_shrinks_although_another_topic_keeps_its_records() {
 async fn a_directory_shrinks_when_records_are_trimmed() {
     let dir = tempfile::tempdir().unwrap();
     let store = store(dir.path());
-    let journal = store.journals().remove(0);
+    let journal = store.journal().clone();
     let settings = at_once();
     let settings = JournalConfig {
         snapshot_objects: 20,

@@ -2,7 +2,7 @@
 
 use crate::journal::{append, broker, options, records};
 use crate::support::{as_nobody, assert_passes, child, child_dir, files, limit_files};
-use rawline_broker::store::disk::{DiskStore, Durability};
+use rawline_broker::store::disk::{self, Durability};
 use rawline_broker::{Broker, Kind, Partition, ReadError, ReadRequest};
 use rustix::process::{Resource, getrlimit};
 use std::fs::{self, File, Permissions};
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// A journal with segments of one or two records of a test.
 async fn small(dir: &Path, durability: Durability) -> Broker {
-    broker(DiskStore::open_with(dir, options(durability, 4096)).unwrap()).await
+    broker(disk::open_with(dir, options(durability, 4096)).unwrap()).await
 }
 
 fn record(number: usize) -> String {
@@ -37,7 +37,7 @@ async fn assert_holds(broker: &Broker, count: usize, what: &str) -> Arc<Partitio
 async fn a_journals_directory_has_one_owner() {
     let dir = tempfile::tempdir().unwrap();
     let first = small(dir.path(), Durability::Fsync).await;
-    let refused = DiskStore::open(dir.path(), Durability::Fsync).err().unwrap();
+    let refused = disk::open(dir.path(), Durability::Fsync).err().unwrap();
     assert_eq!(refused.kind, Kind::TellHuman);
     assert!(refused.message.contains(&dir.path().display().to_string()), "{refused}");
     first.close().await;
@@ -150,7 +150,7 @@ async fn a_journal_without_files_left_asks_to_wait() {
 async fn child_runs_out_of_files() {
     let Some(dir) = child_dir() else { return };
     limit_files(64, 64);
-    let broker = broker(DiskStore::open_with(&dir, options(Durability::PageCache, 16 << 10)).unwrap()).await;
+    let broker = broker(disk::open_with(&dir, options(Durability::PageCache, 16 << 10)).unwrap()).await;
     let partition = broker.partition_or_create("t", 0).await.unwrap();
     append_some(&partition, 0..1).await;
     let mut others = Vec::new();
@@ -219,6 +219,6 @@ async fn child_raises_its_limit() {
     let Some(dir) = child_dir() else { return };
     let maximum = getrlimit(Resource::Nofile).maximum.unwrap_or(4096).min(4096);
     limit_files(50, maximum);
-    let _store = DiskStore::open(&dir, Durability::Fsync).unwrap();
+    let _store = disk::open(&dir, Durability::Fsync).unwrap();
     assert_eq!(getrlimit(Resource::Nofile).current, Some(maximum));
 }

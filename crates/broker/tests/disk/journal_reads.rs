@@ -2,7 +2,7 @@
 
 use crate::journal::{append, broker, options};
 use rawline_broker::limits::READ_OBJECTS_MAX;
-use rawline_broker::store::disk::{DiskStore, Durability};
+use rawline_broker::store::disk::{self, Durability};
 use rawline_broker::{Kind, Partition, Piece, ReadAnswer, ReadError, ReadRequest};
 use rawline_testkit::batches::records_of;
 use std::fs::File;
@@ -20,7 +20,7 @@ fn text(number: u64) -> String {
 
 /// A partition of objects of one record each, in several segments.
 async fn partition(dir: &Path) -> Arc<Partition> {
-    let store = DiskStore::open_with(dir, options(Durability::PageCache, 64 << 10)).unwrap();
+    let store = disk::open_with(dir, options(Durability::PageCache, 64 << 10)).unwrap();
     let broker = broker(store).await;
     let partition = broker.partition_or_create("t", 0).await.unwrap();
     for number in 0..OBJECTS {

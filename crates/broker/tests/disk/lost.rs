@@ -4,8 +4,8 @@ use crate::journal::{append, broker, options, records};
 use crate::support::files;
 use rawline_batch::Codec;
 use rawline_broker::journal::{Journal, JournalConfig};
-use rawline_broker::store::disk::{DiskStore, Durability};
-use rawline_broker::store::{Store, StoreError};
+use rawline_broker::store::disk::{self, Durability};
+use rawline_broker::store::{Storage, StoreError};
 use rawline_broker::{Broker, Kind, Partition, Piece, ReadRequest, SystemClock};
 use rawline_journal::{Control, PartitionId};
 use rawline_testkit::batches::{batch, received, records_of};
@@ -20,14 +20,14 @@ const TOPICS: u64 = 3;
 /// Records of each topic, each in its own object.
 const RECORDS: u64 = 6;
 
-fn open(dir: &Path) -> Result<DiskStore, StoreError> {
-    DiskStore::open_with(dir, options(Durability::Fsync, 1 << 20))
+fn open(dir: &Path) -> Result<Storage, StoreError> {
+    disk::open_with(dir, options(Durability::Fsync, 1 << 20))
 }
 
 /// A directory whose only segment was never sealed, and where its frames begin.
 async fn killed(dir: &Path, snapshot_objects: u64) -> Vec<usize> {
     let store = open(dir).unwrap();
-    let journal = store.journals().remove(0);
+    let journal = store.journal().clone();
     let settings = JournalConfig { snapshot_objects, merge: None, ..journal.settings(JournalConfig::new(5)) };
     let journal = Journal::open(journal, Arc::new(SystemClock), settings);
     let mut topics = Vec::new();
@@ -254,7 +254,7 @@ async fn what_follows_a_lost_instance_of_a_named_producer_stays() {
 
 /// A directory whose broker has ended in order, with 200 records of one topic in several segments.
 async fn closed(dir: &Path, durability: Durability) {
-    let broker = broker(DiskStore::open_with(dir, options(durability, 8 << 10)).unwrap()).await;
+    let broker = broker(disk::open_with(dir, options(durability, 8 << 10)).unwrap()).await;
     let partition = broker.topic_or_create("t").await.unwrap().partition(0).unwrap();
     for offset in 0..200 {
         assert_eq!(append(&partition, &format!("record {offset}")).await.unwrap(), offset);
@@ -267,12 +267,12 @@ async fn closed(dir: &Path, durability: Durability) {
 async fn start(dir: &Path, durability: Durability) -> Result<Broker, StoreError> {
     // What had the directory may still be ending.
     let store = loop {
-        match DiskStore::open_with(dir, options(durability, 8 << 10)) {
+        match disk::open_with(dir, options(durability, 8 << 10)) {
             Err(error) if error.message.contains("in use") => tokio::time::sleep(Duration::from_millis(1)).await,
             opened => break opened?,
         }
     };
-    Broker::open(Arc::new(store), Arc::new(SystemClock), rawline_broker::Config::new(9)).await
+    Broker::open(store, Arc::new(SystemClock), rawline_broker::Config::new(9)).await
 }
 
 /// Where the frames of a segment begin.
@@ -335,9 +335,9 @@ async fn a_segment_that_a_snapshot_covers_stops_the_start_and_can_be_given_up() 
 }
 
 /// A broker that looks often.
-fn watching(dir: &Path) -> (Journal, DiskStore) {
-    let store = DiskStore::open_with(dir, options(Durability::Fsync, 8 << 10)).unwrap();
-    let journal = store.journals().remove(0);
+fn watching(dir: &Path) -> (Journal, Storage) {
+    let store = disk::open_with(dir, options(Durability::Fsync, 8 << 10)).unwrap();
+    let journal = store.journal().clone();
     let settings = journal.settings(JournalConfig::new(5));
     let settings = JournalConfig { check_interval: Duration::from_millis(20), merge: None, ..settings };
     (Journal::open(journal, Arc::new(SystemClock), settings), store)

@@ -4,11 +4,11 @@ use crate::support::{
     CACHE_BYTES, all, assert_all, config, create, damage_copies, fill, merging, one, open, received, three_topics,
 };
 use rawline_broker::SystemClock;
-use rawline_broker::journal::{Journal, JournalStore};
+use rawline_broker::journal::Journal;
 use rawline_broker::store::Store;
 use rawline_broker::store::cache::Cache;
-use rawline_broker::store::s3::{S3Config, S3Store};
-use rawline_journal::{Control, PartitionId, Producer};
+use rawline_broker::store::s3::{self, S3Config};
+use rawline_journal::{Control, PartitionId};
 use rawline_testkit::s3_server::{Bucket, bucket};
 use std::fs;
 use std::path::PathBuf;
@@ -16,15 +16,15 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-pub(crate) async fn store(bucket: &Bucket) -> Arc<dyn JournalStore> {
+pub(crate) async fn store(bucket: &Bucket) -> Arc<dyn Store> {
     store_with(bucket, bucket.cache_dir()).await
 }
 
-async fn store_with(bucket: &Bucket, cache_dir: PathBuf) -> Arc<dyn JournalStore> {
+async fn store_with(bucket: &Bucket, cache_dir: PathBuf) -> Arc<dyn Store> {
     let cache = Cache::open(cache_dir, CACHE_BYTES).unwrap();
     let mut config = S3Config::new(&format!("s3://{}/some/prefix", bucket.name), cache).unwrap();
     config.variables = bucket.variables();
-    S3Store::open(config).await.unwrap().journals().remove(0)
+    s3::open(config).await.unwrap().journal().clone()
 }
 
 fn keys(bucket: &Bucket, folder: &str) -> Vec<String> {
@@ -33,38 +33,6 @@ fn keys(bucket: &Bucket, folder: &str) -> Vec<String> {
     let mut names: Vec<_> = names.filter(|name| name.contains(".rw")).collect();
     names.sort();
     names
-}
-
-#[tokio::test]
-async fn a_bucket_is_enough() {
-    let bucket = bucket().await;
-    let producer = |sequence| Some(Producer { id: 7, epoch: 0, sequence, wraps: false });
-    let partition = |number| PartitionId { topic: 1, number };
-    {
-        let mut config = config(1);
-        config.snapshot_objects = 4;
-        let journal = Journal::open(store(&bucket).await, Arc::new(SystemClock), config);
-        assert_eq!(journal.change(create("t", 3)).await.unwrap(), 1);
-        for n in 0..10 {
-            let appends = (0..3).map(|number| {
-                journal.append(partition(number), producer(n), received(&one(&[&format!("{number}-{n}")])))
-            });
-            for appended in futures_util::future::join_all(appends).await {
-                assert_eq!(appended.unwrap().first_offset, n);
-            }
-        }
-    }
-    assert_eq!(keys(&bucket, "").first().unwrap(), "00000000000000000001.rwj");
-    assert!(!keys(&bucket, "/snapshots").is_empty(), "no snapshot was taken");
-
-    let journal = open(store(&bucket).await, 2);
-    for number in 0..3 {
-        let again =
-            journal.append(partition(number), producer(9), received(&one(&[&format!("{number}-9")]))).await.unwrap();
-        assert_eq!((again.first_offset, again.next_offset), (9, 10), "a duplicate has its original offsets");
-        let expected: Vec<_> = (0..10).map(|n| format!("{number}-{n}")).collect();
-        assert_eq!(all(&journal, partition(number)).await, expected);
-    }
 }
 
 #[tokio::test]
@@ -98,29 +66,6 @@ async fn what_is_trimmed_leaves_the_bucket() {
     let fresh = open(store(&bucket).await, 2);
     fresh.append(partition, None, received(&one(&["last"]))).await.unwrap();
     assert_eq!(all(&fresh, partition).await[..2], ["18", "19"], "a new broker reads what is left");
-}
-
-#[tokio::test]
-async fn two_brokers_share_one_bucket() {
-    let bucket = bucket().await;
-    let journals = [open(store(&bucket).await, 1), open(store(&bucket).await, 2)];
-    let topic = journals[0].change(create("t", 1)).await.unwrap();
-    let partition = PartitionId { topic, number: 0 };
-    // The second broker learns of the topic when it reads what the first has stored, after it has lost a race.
-    let exists = journals[1].change(create("t", 1)).await;
-    assert!(exists.is_err(), "{exists:?}");
-    let appends = (0..60).map(|n: usize| {
-        let journal = journals[n % 2].clone();
-        async move { (n, journal.append(partition, None, received(&one(&[&n.to_string()]))).await.unwrap()) }
-    });
-    let appended = futures_util::future::join_all(appends).await;
-    let fresh = open(store(&bucket).await, 3);
-    fresh.append(partition, None, received(&one(&["last"]))).await.unwrap();
-    let records = all(&fresh, partition).await;
-    assert_eq!(records.len(), 61);
-    for (n, appended) in appended {
-        assert_eq!(records[appended.first_offset as usize], n.to_string());
-    }
 }
 
 /// The journal's objects and merged objects with their sizes.

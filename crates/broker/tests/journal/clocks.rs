@@ -2,7 +2,8 @@
 
 use crate::support::{all, config, create, one, received};
 use rawline_broker::Clock;
-use rawline_broker::journal::{Journal, JournalStore, MemoryJournal};
+use rawline_broker::journal::Journal;
+use rawline_broker::store::{MemoryStore, Store};
 use rawline_journal::{PartitionId, Source};
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,7 +27,7 @@ impl Clock for Off {
 async fn objects_get_the_stores_time_whatever_the_brokers_clocks_say() {
     let began = Instant::now();
     let clock = |off_us| Arc::new(Off { began, off_us });
-    let store = Arc::new(MemoryJournal::new(clock(0)).dated());
+    let store = Arc::new(MemoryStore::new(clock(0)).dated());
     let partition = PartitionId { topic: 1, number: 0 };
     let offsets = [DAY_US, -DAY_US, 3650 * DAY_US, 0];
     let journals = (1..).zip(offsets).map(|(run, off_us)| Journal::open(store.clone(), clock(off_us), config(run)));

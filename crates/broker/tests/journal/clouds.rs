@@ -1,4 +1,4 @@
-//! On the emulators of Google Cloud Storage and Azure Blob Storage.
+//! On the emulators of Google Cloud Storage and Azure Blob Storage, and what is the same in every bucket.
 
 use crate::support::{
     CACHE_BYTES, all, assert_all, config, create, damage_copies, fill, merging, one, open, received, three_topics,
@@ -6,24 +6,31 @@ use crate::support::{
 use futures_util::future::join_all;
 use rawline_broker::Kind;
 use rawline_broker::SystemClock;
-use rawline_broker::journal::{Journal, JournalStore};
+use rawline_broker::journal::Journal;
 use rawline_broker::store::cache::Cache;
-use rawline_broker::store::s3::{S3Config, S3Store};
+use rawline_broker::store::s3::{self, S3Config};
 use rawline_broker::store::{Store, StoreError};
-use rawline_journal::{Id, Link, PartitionId, Producer, PutResult, Source, build_index};
+use rawline_journal::{PartitionId, Producer};
 use rawline_testkit::cloud_bucket::CloudBucket;
+use rawline_testkit::stores::{Home, places_and_clouds};
 use rawline_testkit::{azure_server, gcs_server};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Writers that create one object at the same time.
-const RACERS: u64 = 8;
-
 /// One on each emulator.
 async fn buckets() -> [CloudBucket; 2] {
     [gcs_server::bucket().await, azure_server::bucket().await]
+}
+
+/// A bucket of S3, and one on each emulator.
+async fn homes() -> impl Iterator<Item = Home> {
+    places_and_clouds().await.into_iter().filter(Home::is_shared)
+}
+
+async fn store_in(home: &Home) -> Arc<dyn Store> {
+    home.open().await.journal().clone()
 }
 
 fn config_of(bucket: &CloudBucket, cache_dir: PathBuf) -> S3Config {
@@ -32,11 +39,11 @@ fn config_of(bucket: &CloudBucket, cache_dir: PathBuf) -> S3Config {
     S3Config { variables: bucket.variables.clone(), ..config }
 }
 
-async fn store_with(bucket: &CloudBucket, cache_dir: PathBuf) -> Arc<dyn JournalStore> {
-    S3Store::open(config_of(bucket, cache_dir)).await.unwrap().journals().remove(0)
+async fn store_with(bucket: &CloudBucket, cache_dir: PathBuf) -> Arc<dyn Store> {
+    s3::open(config_of(bucket, cache_dir)).await.unwrap().journal().clone()
 }
 
-async fn store(bucket: &CloudBucket) -> Arc<dyn JournalStore> {
+async fn store(bucket: &CloudBucket) -> Arc<dyn Store> {
     store_with(bucket, bucket.cache_dir()).await
 }
 
@@ -45,7 +52,7 @@ async fn open_error(bucket: &CloudBucket, change: impl FnOnce(&mut S3Config)) ->
     let mut config = config_of(bucket, bucket.cache_dir());
     config.retry_budget = Duration::from_millis(200);
     change(&mut config);
-    match S3Store::open(config).await {
+    match s3::open(config).await {
         Ok(_) => panic!("this store must not open"),
         Err(error) => error,
     }
@@ -57,28 +64,28 @@ fn set(config: &mut S3Config, name: &str, value: &str) {
 }
 
 #[tokio::test]
-async fn a_cloud_is_enough() {
+async fn a_bucket_is_enough() {
     let producer = |sequence| Some(Producer { id: 7, epoch: 0, sequence, wraps: false });
     let partition = |number| PartitionId { topic: 1, number };
-    for bucket in buckets().await {
+    for home in homes().await {
         {
             let mut config = config(1);
             config.snapshot_objects = 4;
-            let journal = Journal::open(store(&bucket).await, Arc::new(SystemClock), config);
+            let journal = Journal::open(store_in(&home).await, Arc::new(SystemClock), config);
             assert_eq!(journal.change(create("t", 3)).await.unwrap(), 1);
             for n in 0..10 {
                 let appends = (0..3).map(|number| {
                     journal.append(partition(number), producer(n), received(&one(&[&format!("{number}-{n}")])))
                 });
                 for appended in join_all(appends).await {
-                    assert_eq!(appended.unwrap().first_offset, n, "{}", bucket.url);
+                    assert_eq!(appended.unwrap().first_offset, n, "{}", home.name);
                 }
             }
         }
-        let store = store(&bucket).await;
+        let store = store_in(&home).await;
         let listed = store.list().await.unwrap();
         assert!(!listed.found.snapshots.is_empty(), "no snapshot was taken");
-        assert_eq!(listed.found.objects.iter().map(|key| key.number).min(), Some(1), "{}", bucket.url);
+        assert_eq!(listed.found.objects.iter().map(|key| key.number).min(), Some(1), "{}", home.name);
         let age = |created: u64| listed.date.abs_diff(created);
         assert!(listed.found.objects.iter().all(|key| age(key.created) < 600), "{listed:?}: dates by one clock");
 
@@ -90,37 +97,15 @@ async fn a_cloud_is_enough() {
                 .unwrap();
             assert_eq!((again.first_offset, again.next_offset), (9, 10), "a duplicate has its original offsets");
             let expected: Vec<_> = (0..10).map(|n| format!("{number}-{n}")).collect();
-            assert_eq!(all(&journal, partition(number)).await, expected, "{}", bucket.url);
+            assert_eq!(all(&journal, partition(number)).await, expected, "{}", home.name);
         }
     }
 }
 
 #[tokio::test]
-async fn of_eight_writers_of_one_object_one_wins() {
-    for bucket in buckets().await {
-        let store = store(&bucket).await;
-        for number in 1..=10 {
-            let puts = (1..=RACERS).map(|run| {
-                let link = Link { number, id: Id { run, commit: 1 }, prev: Id { run: 0, commit: 0 }, in_flight: 0 };
-                store.create(Source::Journal(number), vec![build_index(link, 0, &[], &[]).into()])
-            });
-            let puts = join_all(puts).await;
-            let winners: Vec<usize> = (0..puts.len()).filter(|&run| puts[run] != PutResult::Exists).collect();
-            assert!(
-                matches!(winners.as_slice(), [winner] if matches!(puts[*winner], PutResult::Created { .. })),
-                "{}: {puts:?}",
-                bucket.url
-            );
-            let stored = store.index(Source::Journal(number)).await.unwrap().found.unwrap();
-            assert_eq!(stored.index.header.link.id.run, winners[0] as u64 + 1, "{}: the winner's object", bucket.url);
-        }
-    }
-}
-
-#[tokio::test]
-async fn two_brokers_share_one_cloud() {
-    for bucket in buckets().await {
-        let journals = [open(store(&bucket).await, 1), open(store(&bucket).await, 2)];
+async fn two_brokers_share_one_bucket() {
+    for home in homes().await {
+        let journals = [open(store_in(&home).await, 1), open(store_in(&home).await, 2)];
         let topic = journals[0].change(create("t", 1)).await.unwrap();
         let partition = PartitionId { topic, number: 0 };
         let exists = journals[1].change(create("t", 1)).await;
@@ -130,12 +115,12 @@ async fn two_brokers_share_one_cloud() {
             async move { (n, journal.append(partition, None, received(&one(&[&n.to_string()]))).await.unwrap()) }
         });
         let appended = join_all(appends).await;
-        let fresh = open(store(&bucket).await, 3);
+        let fresh = open(store_in(&home).await, 3);
         fresh.append(partition, None, received(&one(&["last"]))).await.unwrap();
         let records = all(&fresh, partition).await;
-        assert_eq!(records.len(), 41, "{}", bucket.url);
+        assert_eq!(records.len(), 41, "{}", home.name);
         for (n, appended) in appended {
-            assert_eq!(records[appended.first_offset as usize], n.to_string(), "{}", bucket.url);
+            assert_eq!(records[appended.first_offset as usize], n.to_string(), "{}", home.name);
         }
     }
 }

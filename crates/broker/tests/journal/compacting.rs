@@ -6,9 +6,9 @@ use crate::support::{config, merging};
 use fastrand::Rng;
 use rawline_batch::Limits;
 use rawline_batch::record_batch::{RecordBatchHeader, RecordCodec, Records, STAMPED_BYTES, check_stored, unpack};
-use rawline_broker::journal::{CompactLimits, Journal, JournalConfig, MemoryJournal, MergeConfig};
-use rawline_broker::store::Store;
-use rawline_broker::store::disk::{DiskStore, Durability, Options};
+use rawline_broker::journal::{CompactLimits, Journal, JournalConfig, MergeConfig};
+use rawline_broker::store::MemoryStore;
+use rawline_broker::store::disk::{self, Durability, Options};
 use rawline_broker::{Clock, SystemClock};
 use rawline_journal::{Control, MergeLimits, PartitionId};
 use rawline_testkit::batches::{keyed_batch, received_record_batches};
@@ -136,7 +136,7 @@ const COMPACT: &str = r#"{"cleanup_policy":"compact"}"#;
 #[tokio::test(start_paused = true)]
 async fn a_partition_keeps_the_newest_record_of_each_key_and_its_offsets() {
     let clock = Arc::new(Virtual(Instant::now()));
-    let store = Arc::new(MemoryJournal::new(clock.clone()));
+    let store = Arc::new(MemoryStore::new(clock.clone()));
     let journal = Journal::open(store, clock, compacting(merging(1)));
     let partition = create(&journal, COMPACT).await;
     let (mut appended, mut random) = (Appended::default(), Rng::with_seed(1));
@@ -162,7 +162,7 @@ async fn a_partition_keeps_the_newest_record_of_each_key_and_its_offsets() {
 #[tokio::test(start_paused = true)]
 async fn batches_that_cannot_be_read_do_not_stop_the_compaction() {
     let clock = Arc::new(Virtual(Instant::now()));
-    let store = Arc::new(MemoryJournal::new(clock.clone()));
+    let store = Arc::new(MemoryStore::new(clock.clone()));
     let journal = Journal::open(store, clock, compacting(merging(1)));
     let partition = create(&journal, COMPACT).await;
     let (mut appended, mut random) = (Appended::default(), Rng::with_seed(4));
@@ -183,7 +183,7 @@ async fn batches_that_cannot_be_read_do_not_stop_the_compaction() {
 #[tokio::test(start_paused = true)]
 async fn a_topic_that_is_not_compacted_keeps_all_records() {
     let clock = Arc::new(Virtual(Instant::now()));
-    let store = Arc::new(MemoryJournal::new(clock.clone()));
+    let store = Arc::new(MemoryStore::new(clock.clone()));
     let journal = Journal::open(store, clock, compacting(merging(1)));
     let partition = create(&journal, r#"{"cleanup_policy":"delete"}"#).await;
     let (mut appended, mut random) = (Appended::default(), Rng::with_seed(2));
@@ -219,13 +219,13 @@ async fn a_directory_survives_crashes_while_it_is_compacted() {
     for run in 1..12 {
         let store = loop {
             // The task of the run before may still hold the directory.
-            match DiskStore::open_with(dir.path(), options) {
+            match disk::open_with(dir.path(), options) {
                 Ok(store) => break store,
                 Err(error) => assert!(error.message.contains("in use"), "{error}"),
             }
             sleep(Duration::from_millis(1)).await;
         };
-        let store = store.journals().remove(0);
+        let store = store.journal().clone();
         let mut settings = compacting(store.settings(merging(run)));
         settings.limits.batch_wait = Duration::ZERO;
         let (journal, task) = Journal::new(store, Arc::new(SystemClock), settings);

@@ -5,8 +5,8 @@ use crate::memory::store;
 use crate::support::{config, create, one, received};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use rawline_broker::journal::{Dated, Journal, JournalConfig, JournalStore, MemoryJournal, StoredIndex};
-use rawline_broker::store::StoreError;
+use rawline_broker::journal::{Journal, JournalConfig};
+use rawline_broker::store::{Dated, MemoryStore, Store, StoreError, StoredIndex};
 use rawline_broker::{Clock, SystemClock};
 use rawline_journal::{Garbage, Listing, PartitionId, Place, PutResult, Snapshot, Source};
 use std::ops::Range;
@@ -20,7 +20,7 @@ const REQUEST: Duration = Duration::from_secs(10);
 
 /// Listings and snapshots take their time, and the first ones can fail.
 struct Failing {
-    store: Arc<MemoryJournal>,
+    store: Arc<MemoryStore>,
     lists: Requests,
     snapshots: Requests,
 }
@@ -65,7 +65,7 @@ impl Requests {
 /// The store, in an `Arc` that its requests share.
 struct Shared(Arc<Failing>);
 
-impl JournalStore for Shared {
+impl Store for Shared {
     fn create(&self, source: Source, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult> {
         self.0.store.create(source, parts)
     }

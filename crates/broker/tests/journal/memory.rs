@@ -3,8 +3,8 @@
 use crate::support::{all, config, create, one, open, received};
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, ready};
-use rawline_broker::journal::{Dated, Journal, JournalConfig, JournalError, JournalStore, MemoryJournal, StoredIndex};
-use rawline_broker::store::StoreError;
+use rawline_broker::journal::{Journal, JournalConfig, JournalError};
+use rawline_broker::store::{Dated, MemoryStore, Store, StoreError, StoredIndex};
 use rawline_broker::{Clock, SystemClock};
 use rawline_journal::{Control, Garbage, Listing, PartitionId, Place, Producer, PutResult, Refused, Rejected, Source};
 use std::ops::Range;
@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::time::Instant;
 
-pub(crate) fn store() -> Arc<MemoryJournal> {
-    Arc::new(MemoryJournal::new(Arc::new(SystemClock)))
+pub(crate) fn store() -> Arc<MemoryStore> {
+    Arc::new(MemoryStore::new(Arc::new(SystemClock)))
 }
 
 #[tokio::test(start_paused = true)]
@@ -185,7 +185,7 @@ async fn an_append_to_a_deleted_topic_is_rejected() {
 }
 
 /// A store whose requests take 50 ms.
-pub(crate) struct Slow(pub(crate) Arc<MemoryJournal>, pub(crate) Arc<Open>);
+pub(crate) struct Slow(pub(crate) Arc<MemoryStore>, pub(crate) Arc<Open>);
 
 /// Counts reads of indexes.
 #[derive(Default)]
@@ -220,7 +220,7 @@ fn late<T: Send + 'static>(request: impl FnOnce() -> BoxFuture<'static, T> + Sen
     })
 }
 
-impl JournalStore for Slow {
+impl Store for Slow {
     fn create(&self, source: Source, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult> {
         let store = self.0.clone();
         late(move || store.create(source, parts))
@@ -318,7 +318,7 @@ fn down<T: Send + 'static>() -> BoxFuture<'static, Result<T, StoreError>> {
     Box::pin(ready(Err(StoreError::wait("the store is down"))))
 }
 
-impl JournalStore for Down {
+impl Store for Down {
     fn create(&self, _: Source, _: Vec<Bytes>) -> BoxFuture<'static, PutResult> {
         Box::pin(ready(PutResult::Unknown))
     }

@@ -2,7 +2,8 @@
 //! other.
 
 use crate::support::{all, config, create, merging, one, received};
-use rawline_broker::journal::{Journal, JournalConfig, JournalError, MemoryJournal, MergeConfig, MergeWait};
+use rawline_broker::journal::{Journal, JournalConfig, JournalError, MergeConfig, MergeWait};
+use rawline_broker::store::MemoryStore;
 use rawline_broker::{Clock, SystemClock};
 use rawline_journal::{Control, MergeLimits, PartitionId, Refused, Source};
 use rawline_testkit::batches::{received_record_batches, record_batch, stamped};
@@ -19,11 +20,11 @@ impl Clock for Virtual {
     }
 }
 
-fn store() -> Arc<MemoryJournal> {
-    Arc::new(MemoryJournal::new(Arc::new(Virtual(Instant::now()))))
+fn store() -> Arc<MemoryStore> {
+    Arc::new(MemoryStore::new(Arc::new(Virtual(Instant::now()))))
 }
 
-fn open(store: &Arc<MemoryJournal>, config: JournalConfig) -> Journal {
+fn open(store: &Arc<MemoryStore>, config: JournalConfig) -> Journal {
     Journal::open(store.clone(), Arc::new(Virtual(Instant::now())), config)
 }
 
@@ -48,7 +49,7 @@ async fn assert_all(journal: &Journal, topic: u64, partitions: u32, records: usi
     }
 }
 
-fn merged(store: &MemoryJournal) -> usize {
+fn merged(store: &MemoryStore) -> usize {
     store.sources().iter().filter(|source| source.is_merged()).count()
 }
 
@@ -219,7 +220,7 @@ async fn brokers_that_share_a_store_merge_in_turns() {
 
 #[tokio::test(start_paused = true)]
 async fn a_merge_without_anyone_who_waits_does_not_keep_the_journal_open() {
-    let store = Arc::new(MemoryJournal::new(Arc::new(SystemClock)));
+    let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
     let weak = Arc::downgrade(&store);
     let journal = Journal::open(store, Arc::new(SystemClock), merging(1));
     let topic = journal.change(create("t", 3)).await.unwrap();

@@ -2,7 +2,8 @@
 
 use rawline_batch::Codec;
 use rawline_broker::SystemClock;
-use rawline_broker::journal::{Journal, JournalConfig, JournalStore, MergeConfig};
+use rawline_broker::journal::{Journal, JournalConfig, MergeConfig};
+use rawline_broker::store::Store;
 use rawline_broker::store::cache::Cache;
 use rawline_journal::{Control, MergeLimits, PartitionId};
 pub(crate) use rawline_testkit::batches::received;
@@ -16,7 +17,7 @@ use std::time::Duration;
 pub(crate) const CACHE_BYTES: u64 = 1 << 20;
 
 /// A journal whose writer waits shortly between two objects.
-pub(crate) fn open(store: Arc<dyn JournalStore>, run: u64) -> Journal {
+pub(crate) fn open(store: Arc<dyn Store>, run: u64) -> Journal {
     Journal::open(store, Arc::new(SystemClock), config(run))
 }
 

@@ -36,6 +36,6 @@ async fn lists_of_several_pages_are_whole() {
         fs::write(folder.join(format!("{number:020}.rwj")), &objects[0].bytes).unwrap();
     }
     fs::write(folder.join("notes.txt"), b"not ours").unwrap();
-    let listed = rawline_testkit::stores::journal(&machine.store).list().await.unwrap().found.objects;
+    let listed = machine.store.journal().list().await.unwrap().found.objects;
     assert_eq!(listed.len(), 2500);
 }

@@ -5,7 +5,6 @@ use crate::journal::open;
 use crate::machine::{CACHE_BYTES, Machine, first, flip_byte};
 use futures_util::future::join_all;
 use rawline_batch::Codec;
-use rawline_broker::store::Store;
 use rawline_broker::store::cache::Cache;
 use rawline_broker::{Kind, ReadRequest};
 use rawline_journal::Index;
@@ -103,7 +102,7 @@ async fn the_cache_keeps_to_its_bound_and_to_what_was_used_last() {
         Machine::with(&bucket, object_bytes * 3 + 100, |config| config.variables = variables(proxy.address)).await;
     let mut held = Vec::new();
     for object in &objects {
-        held.push(machine.store.get("t", object.at, object.at.index_bytes()..object.at.bytes).await.unwrap());
+        held.push(object.read(&**machine.store.journal()).await.unwrap());
         // The first is used again and again, so it is never the one that goes.
         machine.read(&objects[0]).await.unwrap();
         assert!(machine.cache.bytes() <= object_bytes * 3 + 100);

@@ -4,9 +4,9 @@ use crate::http::{Act, Proxy, Request};
 use crate::journal::{of, open};
 use crate::machine::{CACHE_BYTES, Machine, config};
 use rawline_broker::journal::{Journal, JournalConfig};
+use rawline_broker::store::StoreError;
 use rawline_broker::store::cache::Cache;
-use rawline_broker::store::s3::{S3Config, S3Store};
-use rawline_broker::store::{Store, StoreError};
+use rawline_broker::store::s3::{self, S3Config};
 use rawline_broker::{Broker, Config, Kind, ReadError, ReadRequest, SystemClock};
 use rawline_journal::{Control, PartitionId};
 use rawline_testkit::batches::received;
@@ -47,8 +47,8 @@ fn forget_snapshots(bucket: &Bucket) {
 
 async fn start(bucket: &Bucket) -> Result<Broker, StoreError> {
     let cache = Cache::open(bucket.cache_dir(), CACHE_BYTES).unwrap();
-    let store = S3Store::open(config(bucket, cache)).await?;
-    Broker::open(Arc::new(store), Arc::new(SystemClock), Config::new(7)).await
+    let store = s3::open(config(bucket, cache)).await?;
+    Broker::open(store, Arc::new(SystemClock), Config::new(7)).await
 }
 
 /// Starts a broker, which must refuse, and name these.
@@ -123,7 +123,7 @@ async fn what_a_snapshot_refers_to_stops_the_start_and_can_be_given_up() {
     let mut config = JournalConfig::new(8);
     (config.limits.batch_wait, config.check_interval) = (Duration::ZERO, Duration::from_millis(5));
     config.snapshot_objects = 2;
-    let journal = Journal::open(machine.store.journals().remove(0), Arc::new(SystemClock), config);
+    let journal = Journal::open(machine.store.journal().clone(), Arc::new(SystemClock), config);
     let snapshots = || fs::read_dir(key(&bucket, "snapshots")).unwrap().count();
     let before = snapshots();
     for number in 0.. {
@@ -179,7 +179,7 @@ async fn watching(
     let machine = Machine::through(bucket, address);
     let mut config = JournalConfig::new(1);
     (config.limits.batch_wait, config.check_interval) = (Duration::ZERO, check_interval);
-    let store = machine.await.store.journals().remove(0);
+    let store = machine.await.store.journal().clone();
     let (journal, task) = Journal::new(store, Arc::new(SystemClock), config);
     let task = tokio::spawn(task);
     let create = Control::Create { topic: 0, name: "t".into(), partitions: 1, settings: [].into() };
@@ -330,8 +330,8 @@ async fn a_start_survives_passing_failures_of_each_kind_of_request() {
             let cache = Cache::open(bucket.cache_dir(), CACHE_BYTES).unwrap();
             let mut config = S3Config { ..config(&bucket, cache) };
             config.variables = variables(proxy.address);
-            let store = S3Store::open(config).await.unwrap_or_else(|error| panic!("{kind}: {error}"));
-            let broker = Broker::open(Arc::new(store), Arc::new(SystemClock), Config::new(7)).await;
+            let store = s3::open(config).await.unwrap_or_else(|error| panic!("{kind}: {error}"));
+            let broker = Broker::open(store, Arc::new(SystemClock), Config::new(7)).await;
             let broker = broker.unwrap_or_else(|error| panic!("{kind}: {error}"));
             broker.join(|card| card).await.unwrap_or_else(|error| panic!("{kind}: {error}"));
             let is_sent = failed.load(Ordering::SeqCst) > 0;

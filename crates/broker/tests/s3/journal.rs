@@ -6,9 +6,9 @@ use futures_util::future::join_all;
 use rawline_batch::record_batch::{RecordBatchBuilder, RecordCodec};
 use rawline_batch::{Codec, Limits};
 use rawline_broker::journal::{Journal, JournalConfig, MergeConfig};
-use rawline_broker::store::Store;
+use rawline_broker::store::Storage;
 use rawline_broker::store::cache::Cache;
-use rawline_broker::store::s3::{S3Config, S3Store};
+use rawline_broker::store::s3::{self, S3Config};
 use rawline_broker::{Broker, Clock, Config, Kind, Piece, ReadRequest, SystemClock, Topic};
 use rawline_journal::{
     Batch, BatchKind, Control, Header, Id, Link, MergeLimits, PartitionId, PutResult, Section, Snapshot, Source,
@@ -30,13 +30,13 @@ pub(crate) async fn open(bucket: &Bucket, address: SocketAddr, run: u64) -> (Bro
     (on(store, run).await, dir)
 }
 
-async fn on(store: S3Store, run: u64) -> Broker {
+async fn on(store: Storage, run: u64) -> Broker {
     with_clock(store, run, Arc::new(SystemClock)).await
 }
 
-async fn with_clock(store: S3Store, run: u64, clock: Arc<dyn Clock>) -> Broker {
+async fn with_clock(store: Storage, run: u64, clock: Arc<dyn Clock>) -> Broker {
     let config = Config { batch_wait: Duration::from_millis(1), ..Config::new(run) };
-    Broker::open(Arc::new(store), clock, config).await.unwrap()
+    Broker::open(store, clock, config).await.unwrap()
 }
 
 /// A clock that advances by a second with each call.
@@ -122,7 +122,7 @@ async fn merge_all(bucket: &Bucket) {
     let limits = MergeLimits { target_bytes: 8_000, keep_bytes: 2_000, objects_max: 10, ..MergeLimits::default() };
     config.merge = Some(MergeConfig { limits, look_objects: 1, ..MergeConfig::default() });
     config.snapshot_objects = 1;
-    let store = Machine::new(bucket).await.store.journals().remove(0);
+    let store = Machine::new(bucket).await.store.journal().clone();
     let journal = Journal::open(store.clone(), Arc::new(SystemClock), config);
     let objects = journal_objects(bucket);
     let give_up = tokio::time::Instant::now() + Duration::from_secs(60);
@@ -254,7 +254,7 @@ async fn a_search_by_the_times_of_records_is_exact_in_merged_objects() {
 /// Has a snapshot stored of all the records of the topic "t".
 async fn take_snapshot(bucket: &Bucket, records: u64) {
     let config = JournalConfig { snapshot_objects: 1, merge: None, ..JournalConfig::new(7) };
-    let store = Machine::new(bucket).await.store.journals().remove(0);
+    let store = Machine::new(bucket).await.store.journal().clone();
     let journal = Journal::open(store.clone(), Arc::new(SystemClock), config);
     loop {
         // One is taken after some objects.
@@ -330,7 +330,7 @@ async fn damaged_copies_are_fetched_again() {
     }
     let cache = Cache::open(&dir, CACHE_BYTES).unwrap();
     let config = crate::machine::config(&bucket, cache);
-    let broker = on(S3Store::open(config).await.unwrap(), 2).await;
+    let broker = on(s3::open(config).await.unwrap(), 2).await;
     assert_all(&broker, &names, 4).await;
 }
 
@@ -374,7 +374,7 @@ async fn contradict(bucket: &Bucket) {
     };
     let section = Section { partition: PartitionId { topic: 1, number: 0 }, first_offset: 1000 };
     let index = build_index(link, 0, &[], &[(section, &[entry])]);
-    let store = Machine::new(bucket).await.store.journals().remove(0);
+    let store = Machine::new(bucket).await.store.journal().clone();
     let put = store.create(Source::Journal(link.number), vec![index.into(), batch.into()]).await;
     assert!(matches!(put, PutResult::Created { .. }), "{put:?}");
 }
@@ -398,14 +398,14 @@ async fn an_object_that_contradicts_the_others_stops_appends_and_not_reads() {
     broker.close().await;
     // A broker that starts doesn't serve half of a journal.
     let cache = Cache::open(bucket.cache_dir(), CACHE_BYTES).unwrap();
-    let store = S3Store::open(crate::machine::config(&bucket, cache)).await.unwrap();
-    let error = Broker::open(Arc::new(store), Arc::new(SystemClock), Config::new(2)).await.err().unwrap();
+    let store = s3::open(crate::machine::config(&bucket, cache)).await.unwrap();
+    let error = Broker::open(store, Arc::new(SystemClock), Config::new(2)).await.err().unwrap();
     assert!(error.kind == Kind::TellHuman && error.message.contains("contradicts"), "{error}");
 }
 
 async fn open_store(bucket: &Bucket) -> Result<(), String> {
     let cache = Cache::open(bucket.cache_dir(), CACHE_BYTES).unwrap();
-    S3Store::open(crate::machine::config(bucket, cache)).await.map(drop).map_err(|error| error.message)
+    s3::open(crate::machine::config(bucket, cache)).await.map(drop).map_err(|error| error.message)
 }
 
 #[tokio::test]
@@ -434,8 +434,8 @@ async fn delay_of(bucket: &Bucket, seconds: u64) -> Result<u64, String> {
     let cache = Cache::open(bucket.cache_dir(), CACHE_BYTES).unwrap();
     let mut config = crate::machine::config(bucket, cache);
     config.deletion_delay = (seconds > 0).then_some(Duration::from_secs(seconds));
-    let store = S3Store::open(config).await.map_err(|error| error.message)?;
-    Ok(store.journals().remove(0).deletion_delay().as_secs())
+    let store = s3::open(config).await.map_err(|error| error.message)?;
+    Ok(store.journal().deletion_delay().as_secs())
 }
 
 #[tokio::test]

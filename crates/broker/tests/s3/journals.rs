@@ -4,10 +4,10 @@ use crate::machine::CACHE_BYTES;
 use futures_util::future::join_all;
 use rawline_batch::{Builder, Codec, Limits};
 use rawline_broker::cluster::Card;
-use rawline_broker::store::Store;
+use rawline_broker::store::Storage;
 use rawline_broker::store::cache::Cache;
-use rawline_broker::store::s3::{S3Config, S3Store};
-use rawline_broker::subscriptions::{Event, Slow, Subscribe};
+use rawline_broker::store::s3::{self, S3Config};
+use rawline_broker::subscriptions::{Event, Position, Slow, Subscribe};
 use rawline_broker::{Broker, Commit, Config, Piece, ReadRequest, Received, SystemClock, Topic};
 use rawline_testkit::batches::{batch, received};
 use rawline_testkit::s3_server::{Bucket, bucket};
@@ -17,16 +17,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-async fn store(bucket: &Bucket, cache_dir: &Path, journals: Option<u32>) -> Result<S3Store, String> {
+async fn store(bucket: &Bucket, cache_dir: &Path, journals: Option<u32>) -> Result<Storage, String> {
     // Copies that are being written hold the cache of a broker that is closed.
     until("the cache is free", || Cache::open(cache_dir, CACHE_BYTES).is_ok()).await;
     let cache = Cache::open(cache_dir, CACHE_BYTES).unwrap();
     let config = S3Config { journals, ..crate::machine::config(bucket, cache) };
-    S3Store::open(config).await.map_err(|error| error.message)
+    s3::open(config).await.map_err(|error| error.message)
 }
 
 async fn number(bucket: &Bucket, journals: Option<u32>) -> Result<usize, String> {
-    store(bucket, &bucket.cache_dir(), journals).await.map(|store| store.journals().len())
+    store(bucket, &bucket.cache_dir(), journals).await.map(|store| store.journals.len())
 }
 
 /// A broker on a storage with three journals. It looks for offsets in deleted topics all the time.
@@ -35,7 +35,7 @@ async fn broker(bucket: &Bucket, run: u64) -> Broker {
 }
 
 async fn broker_with(bucket: &Bucket, cache_dir: &Path, run: u64) -> Broker {
-    let store = Arc::new(store(bucket, cache_dir, Some(3)).await.unwrap());
+    let store = store(bucket, cache_dir, Some(3)).await.unwrap();
     let (batch_wait, retention_interval) = (Duration::from_millis(1), Duration::from_millis(50));
     let config = Config { batch_wait, retention_interval, ..Config::new(run) };
     Broker::open(store, Arc::new(SystemClock), config).await.unwrap()
@@ -225,8 +225,10 @@ async fn a_subscription_to_all_topics_goes_on_in_every_journal() {
     };
     let began = broker.subscribe(all(None, BTreeMap::new())).await.unwrap();
     let (after_us, positions) = (began.after_us(), began.positions());
-    let positions: BTreeMap<_, _> =
-        positions.map(|(name, number, position)| ((name.to_string(), number), position)).collect();
+    let position = |(name, id, number, next_offset): (&Arc<str>, u32, u32, u64)| {
+        ((name.to_string(), number), Position { topic: Some(id), next_offset })
+    };
+    let positions: BTreeMap<_, _> = positions.map(position).collect();
     // A subscription from its cursor gets the records since then, also those of new topics, and nothing else.
     let appends = ["a", "b", "c", "d", "e"].map(|name| {
         let topic = broker.topic_or_create(name);

@@ -2,8 +2,8 @@
 
 use crate::http::{Act, Request};
 use rawline_broker::store::cache::Cache;
-use rawline_broker::store::s3::{S3Config, S3Store};
-use rawline_broker::store::{Store, StoreError};
+use rawline_broker::store::s3::{self, S3Config};
+use rawline_broker::store::{Storage, StoreError};
 use rawline_testkit::s3_server::{Bucket, variables};
 use rawline_testkit::stores::Object;
 use std::fs;
@@ -16,7 +16,7 @@ pub const CACHE_BYTES: u64 = 64 << 20;
 
 /// A store on a bucket. Its cache is separate, and empty at first.
 pub struct Machine {
-    pub store: S3Store,
+    pub store: Storage,
     pub cache: Cache,
     pub dir: PathBuf,
 }
@@ -36,7 +36,7 @@ impl Machine {
         let cache = Cache::open(&dir, cache_bytes).unwrap();
         let mut config = config(bucket, cache.clone());
         change(&mut config);
-        Machine { store: S3Store::open(config).await.unwrap(), cache, dir }
+        Machine { store: s3::open(config).await.unwrap(), cache, dir }
     }
 
     /// The same after a restart, with the cache that there was.
@@ -46,13 +46,12 @@ impl Machine {
         let cache = Cache::open(&dir, CACHE_BYTES).unwrap();
         let mut config = config(bucket, cache.clone());
         config.variables = variables(address);
-        Machine { store: S3Store::open(config).await.unwrap(), cache, dir }
+        Machine { store: s3::open(config).await.unwrap(), cache, dir }
     }
 
     /// The batches of an object's piece.
     pub async fn read(&self, object: &Object) -> Result<Vec<u8>, StoreError> {
-        let at = object.at;
-        self.store.get("t", at, at.index_bytes()..at.bytes).await.map(|bytes| bytes.to_vec())
+        object.read(&**self.store.journal()).await.map(|bytes| bytes.to_vec())
     }
 
     /// The files of the cache.

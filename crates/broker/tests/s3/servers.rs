@@ -5,9 +5,9 @@ use crate::http::{Act, Proxy, Request};
 use crate::machine::{CACHE_BYTES, Machine, config, first};
 use futures_util::future::join_all;
 use rawline_batch::Codec;
+use rawline_broker::store::StoreError;
 use rawline_broker::store::cache::Cache;
-use rawline_broker::store::s3::{S3Config, S3Store};
-use rawline_broker::store::{Store, StoreError};
+use rawline_broker::store::s3::{self, S3Config};
 use rawline_broker::{Broker, Config, Kind, ReadRequest, SystemClock};
 use rawline_journal::{PutResult, Source};
 use rawline_testkit::batches::{batch, received};
@@ -22,7 +22,7 @@ async fn open_error(bucket: &Bucket, change: impl FnOnce(&mut S3Config)) -> Stor
     let mut config = config(bucket, Cache::open(bucket.cache_dir(), CACHE_BYTES).unwrap());
     config.retry_budget = Duration::from_millis(200);
     change(&mut config);
-    match S3Store::open(config).await {
+    match s3::open(config).await {
         Ok(_) => panic!("this store must not open"),
         Err(error) => error,
     }
@@ -63,7 +63,7 @@ async fn failures_that_pass_are_tried_again() {
         };
         let open = async |run| {
             let Machine { store, .. } = Machine::with(&bucket, CACHE_BYTES, tweak).await;
-            Broker::open(Arc::new(store), Arc::new(SystemClock), Config::new(run)).await.unwrap()
+            Broker::open(store, Arc::new(SystemClock), Config::new(run)).await.unwrap()
         };
         let broker = open(1).await;
         let topic = broker.topic_or_create("t").await.unwrap();
@@ -158,15 +158,16 @@ async fn nothing_is_stored_in_a_journal_before_the_condition_is_known_to_be_kept
     for fault in [Fault::Ignores, Fault::Races, Fault::Lies] {
         let proxy = Proxy::start(fake::start(fault).await, |_| Act::Forward).await;
         let storage = format!("/{}/some/prefix/storage.json", bucket.name);
-        fake::put(proxy.address, &storage, br#"{"format":1,"journals":1}"#).await;
+        fake::put(proxy.address, &storage, br#"{"format":1,"journals":1,"id":"000102030405060708090a0b0c0d0e0f"}"#)
+            .await;
         let mut config = config(&bucket, Cache::open(bucket.cache_dir(), CACHE_BYTES).unwrap());
         config.variables = variables(proxy.address);
-        let store = S3Store::open_early(config).await.unwrap();
-        let journal = store.journals().remove(0);
+        let store = s3::open_early(config).await.unwrap();
+        let journal = store.journal().clone();
         assert_eq!(journal.create(Source::Journal(1), Vec::new()).await, PutResult::Unknown);
         journal.create_snapshot(1, "snapshot".into()).await.unwrap_err();
-        let refused = store.ready().await.unwrap_err();
-        let error = Broker::open(Arc::new(store), Arc::new(SystemClock), Config::new(1)).await.err().unwrap();
+        let refused = store.journal().ready().await.unwrap_err();
+        let error = Broker::open(store, Arc::new(SystemClock), Config::new(1)).await.err().unwrap();
         assert_eq!((error.kind, error.message), (Kind::TellHuman, refused.message));
         assert_eq!(proxy.count("PUT"), 0);
     }

@@ -7,8 +7,8 @@ use crate::world::Seen;
 use bytes::{Bytes, BytesMut};
 use futures_util::future::BoxFuture;
 use rawline_broker::cluster::Brokers;
-use rawline_broker::journal::{Dated, JournalConfig, JournalStore, StoredIndex};
-use rawline_broker::store::StoreError;
+use rawline_broker::journal::JournalConfig;
+use rawline_broker::store::{Dated, Store, StoreError, StoredIndex};
 use rawline_journal::{
     Control, Garbage, Id, Index, Key, Link, Listing, Place, PutResult, Snapshot, Source, State, build_index,
     build_snapshot,
@@ -367,7 +367,7 @@ pub async fn within<T>(work: impl Future<Output = Result<T, StoreError>>) -> Res
     timeout(REQUEST_TIMEOUT, work).await.unwrap_or_else(|_| Err(StoreError::wait("no response in time")))
 }
 
-impl JournalStore for Connection {
+impl Store for Connection {
     fn has_clock(&self) -> bool {
         self.store.lie != Some(Lie::TrustClocks)
     }

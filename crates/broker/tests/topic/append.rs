@@ -70,7 +70,7 @@ fn a_group_that_waits_for_a_confirmation_sleeps() {
             let mut store = Faulty::new();
             let hour = OnCreate::ConfirmAfter(Duration::from_secs(3600));
             store.on_create = Box::new(move |index| if has_records(index) { hour } else { OnCreate::Pass });
-            let broker = open_with(store.shared(), config).await;
+            let broker = open_with(store.storage(), config).await;
             let topic = broker.topic_or_create("t").await.unwrap();
             let append = |number| {
                 let (topic, bytes) = (topic.clone(), batch(&[record(number)], Codec::None));

@@ -4,7 +4,7 @@
 use crate::support::{append_some, assert_records, changes, eventually};
 use rawline_batch::record_batch::RecordProducer;
 use rawline_batch::{Codec, crc32c};
-use rawline_broker::store::Store;
+use rawline_broker::store::Storage;
 use rawline_broker::{Broker, Clock, Config, TransactionError};
 use rawline_testkit::batches::{received_record_batches, record_batch};
 use rawline_testkit::stores::places;
@@ -44,7 +44,7 @@ fn at(hours: u64) -> u64 {
     (START + hours) * HOUR_US
 }
 
-async fn open(store: Arc<dyn Store>, clock: &Arc<Set>) -> Broker {
+async fn open(store: Storage, clock: &Arc<Set>) -> Broker {
     let config = Config { retention_interval: Duration::from_millis(1), ..Config::new(1) };
     Broker::open(store, clock.clone(), config).await.unwrap()
 }

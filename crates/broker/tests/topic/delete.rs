@@ -208,7 +208,7 @@ async fn a_topic_whose_deletion_is_not_stored_stays() {
         let deletes = has(index, |control| matches!(control, Control::Delete { .. }));
         if deletes && is_on.load(Ordering::SeqCst) { OnCreate::Fail } else { OnCreate::Pass }
     });
-    let broker = open(store.shared()).await;
+    let broker = open(store.storage()).await;
     let topic = broker.topic_or_create("t").await.unwrap();
     append_some(&topic, 0, 30, 10, Codec::None).await;
     let waiting = {

@@ -5,14 +5,13 @@ use object_store::ObjectStoreExt;
 use object_store::path::Path as Key;
 use rawline_batch::Codec;
 use rawline_broker::Broker;
-use rawline_broker::store::Store;
+use rawline_broker::store::Storage;
 use rawline_broker::store::cache::Cache;
-use rawline_broker::store::disk::{DiskStore, Options};
-use rawline_broker::store::s3::{S3Config, S3Store, connect};
+use rawline_broker::store::disk::{self, Options};
+use rawline_broker::store::s3::{self, S3Config, connect};
 use rawline_testkit::s3_server::{Bucket, bucket};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 fn vectors(below: &str) -> PathBuf {
@@ -54,7 +53,7 @@ async fn fill(bucket: &Bucket, files: Vec<(String, Vec<u8>)>) {
 }
 
 /// The journal of the golden bytes opens, and continues.
-async fn assert_journal_opens(store: impl AsyncFn() -> Arc<dyn Store>, more: Vec<Vec<u8>>) {
+async fn assert_journal_opens(store: impl AsyncFn() -> Storage, more: Vec<Vec<u8>>) {
     let record = |text: &str| text.as_bytes().to_vec();
     let broker = open(store().await).await;
     let names: Vec<String> = broker.statuses().into_iter().map(|status| status.name).collect();
@@ -72,7 +71,7 @@ async fn assert_journal_opens(store: impl AsyncFn() -> Arc<dyn Store>, more: Vec
 
 #[tokio::test]
 async fn a_journal_of_golden_bytes_opens() {
-    let storage = br#"{"format":1,"journals":1}"#.to_vec();
+    let storage = br#"{"format":1,"journals":1,"id":"000102030405060708090a0b0c0d0e0f"}"#.to_vec();
     let objects = ["object-1.hex", "object-2.hex", "object-3.hex"].map(golden);
     let dir = tempfile::tempdir().unwrap();
     let mut segment = Vec::new();
@@ -84,9 +83,9 @@ async fn a_journal_of_golden_bytes_opens() {
     fs::write(dir.path().join("storage.json"), &storage).unwrap();
     fs::write(dir.path().join("journal/00000000000000000001.seg"), segment).unwrap();
     fs::write(dir.path().join("journal/merged/00000000000000000001.seg"), golden("merged-1.hex")).unwrap();
-    let on_disk = || DiskStore::open_with(dir.path(), Options::default()).unwrap();
+    let on_disk = || disk::open_with(dir.path(), Options::default()).unwrap();
     for more in [vec![], vec![b"new".to_vec()]] {
-        assert_journal_opens(async || Arc::new(on_disk()) as Arc<dyn Store>, more).await;
+        assert_journal_opens(async || on_disk(), more).await;
     }
 
     // With the objects alone, and with a snapshot.
@@ -99,7 +98,7 @@ async fn a_journal_of_golden_bytes_opens() {
         files.push((format!(".journal/0000/merged/{:020}.rwj", 1), golden("merged-1.hex")));
         files.extend(snapshot.map(|name| (format!(".journal/0000/snapshots/{:020}.rws", 4), golden(name))));
         fill(&bucket, files).await;
-        let in_bucket = async || Arc::new(S3Store::open(config(&bucket)).await.unwrap()) as Arc<dyn Store>;
+        let in_bucket = async || s3::open(config(&bucket)).await.unwrap();
         for more in [vec![], vec![b"new".to_vec()]] {
             assert_journal_opens(in_bucket, more).await;
         }

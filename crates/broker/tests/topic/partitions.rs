@@ -7,7 +7,7 @@ use rawline_broker::{
     AppendError, Broker, Config, Kind, Partition, ReadError, ReadRequest, Topic, TopicError, TrimError, Trimmed,
 };
 use rawline_testkit::batches::received;
-use rawline_testkit::stores::{Place, in_memory, places};
+use rawline_testkit::stores::{Home, in_memory, places};
 use serde_json::json;
 use std::ops::Range;
 use std::sync::Arc;
@@ -228,7 +228,7 @@ async fn all_partitions_are_deleted_with_their_topic() {
 /// Another broker on the same bucket adds partitions and appends to them.
 #[tokio::test]
 async fn partitions_that_another_broker_added_are_found() {
-    for place in places().await.into_iter().filter(Place::is_shared) {
+    for place in places().await.into_iter().filter(Home::is_shared) {
         let broker = open(place.open().await).await;
         let topic = created(&broker, 1).await;
         let other = open_with(place.open().await, Config::new(2)).await;

@@ -2,7 +2,7 @@
 
 use crate::support::{append_some, assert_records, changes, eventually, request};
 use rawline_batch::Codec;
-use rawline_broker::store::Store;
+use rawline_broker::store::Storage;
 use rawline_broker::{Broker, Clock, Config, Topic};
 use rawline_testkit::faulty::Faulty;
 use rawline_testkit::stores::places;
@@ -29,7 +29,7 @@ impl Clock for Set {
     }
 }
 
-async fn open(store: Arc<dyn Store>, clock: &Arc<Set>) -> Broker {
+async fn open(store: Storage, clock: &Arc<Set>) -> Broker {
     let config = Config { retention_interval: Duration::from_millis(1), ..Config::new(1) };
     Broker::open(store, clock.clone(), config).await.unwrap()
 }
@@ -129,7 +129,7 @@ async fn objects_that_cannot_be_deleted_are_deleted_later_and_stop_nothing() {
     store.fails_delete = Box::new(move || down.load(Ordering::SeqCst));
     let journal = store.journal.clone();
     let clock = Arc::new(Set::default());
-    let broker = open(store.shared(), &clock).await;
+    let broker = open(store.storage(), &clock).await;
     let topic = broker.topic_or_create("t").await.unwrap();
     append_hourly(&topic, &clock, 0, 100).await;
     topic.change_settings(changes(json!({ "retain_hours": 5 }))).await.unwrap();

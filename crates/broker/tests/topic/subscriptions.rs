@@ -7,6 +7,7 @@ use rawline_broker::subscriptions::{Event, Position, Slow, Subscribe, Subscripti
 use rawline_broker::{Broker, Config};
 use rawline_testkit::stores::{in_memory, places};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 fn to_prefix(prefix: &str, after_us: Option<u64>, positions: BTreeMap<(String, u32), Position>) -> Subscribe {
     Subscribe {
@@ -18,6 +19,14 @@ fn to_prefix(prefix: &str, after_us: Option<u64>, positions: BTreeMap<(String, u
         slow: Slow::Disconnect,
         lag_max: None,
     }
+}
+
+/// Where a subscription is, as one begins that resumes it.
+fn positions(subscription: &Subscription) -> BTreeMap<(String, u32), Position> {
+    let position = |(topic, id, number, next_offset): (&Arc<str>, u32, u32, u64)| {
+        ((topic.to_string(), number), Position { topic: Some(id), next_offset })
+    };
+    subscription.positions().map(position).collect()
 }
 
 /// The next records: the topic and their offsets, after they were compared with those of [`append_some`].
@@ -64,8 +73,7 @@ async fn a_subscription_goes_on_from_its_time_and_positions_on_every_store() {
         until(&broker, &mut subscription, begins, &[("a.old", 15), ("a.new", 4)]).await;
         // What the cursor says.
         let after_us = subscription.after_us();
-        let positions: BTreeMap<_, _> =
-            subscription.positions().map(|(topic, number, next)| ((topic.to_string(), number), next)).collect();
+        let positions = positions(&subscription);
         assert_eq!(
             positions.get(&("a.new".to_owned(), 0)).map(|position| position.next_offset),
             Some(4),
@@ -129,8 +137,7 @@ async fn subscriptions_go_on_after_a_commit_with_the_clock_ahead() {
         append_some(&broker.topic_or_create("a.new").await.unwrap(), 0, 4, 2, Codec::None).await;
         until(&broker, &mut subscription, BTreeMap::new(), &[("a.new", 4)]).await;
         let after_us = subscription.after_us();
-        let positions: BTreeMap<_, _> =
-            subscription.positions().map(|(topic, number, next)| ((topic.to_string(), number), next)).collect();
+        let positions = positions(&subscription);
         drop(subscription);
         clock.hours(2);
         append_some(&broker.topic_or_create("a.third").await.unwrap(), 0, 3, 1, Codec::None).await;

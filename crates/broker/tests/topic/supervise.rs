@@ -20,7 +20,7 @@ async fn broker() -> (Broker, Arc<AtomicBool>) {
             OnCreate::Pass
         }
     });
-    (open(store.shared()).await, switch)
+    (open(store.storage()).await, switch)
 }
 
 async fn append_error(topic: &Topic) -> AppendError {
@@ -102,7 +102,7 @@ async fn a_commit_whose_response_was_lost_is_stored_once() {
         let is_first = has_records(index) && !lost.swap(true, Ordering::SeqCst);
         if is_first { OnCreate::LoseResponse } else { OnCreate::Pass }
     });
-    let broker = open(store.shared()).await;
+    let broker = open(store.storage()).await;
     let topic = broker.topic_or_create("t").await.unwrap();
     append_some(&topic, 0, 6, 2, Codec::None).await;
     let answer = topic.read(&request(0, 0, 0)).await.unwrap();

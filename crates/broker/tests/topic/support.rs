@@ -1,7 +1,7 @@
 //! What the tests of topics share: brokers, batches, requests, and the records of an answer.
 
 use rawline_batch::{Batches, Builder, Codec, Limits};
-use rawline_broker::store::Store;
+use rawline_broker::store::Storage;
 use rawline_broker::{Broker, Clock, Config, Partition, Piece, ReadAnswer, ReadRequest};
 pub(crate) use rawline_testkit::batches::received;
 use serde_json::{Map, Value};
@@ -21,11 +21,11 @@ impl Clock for Seconds {
     }
 }
 
-pub(crate) async fn open(store: Arc<dyn Store>) -> Broker {
+pub(crate) async fn open(store: Storage) -> Broker {
     open_with(store, Config::new(1)).await
 }
 
-pub(crate) async fn open_with(store: Arc<dyn Store>, config: Config) -> Broker {
+pub(crate) async fn open_with(store: Storage, config: Config) -> Broker {
     Broker::open(store, Arc::new(Seconds::default()), config).await.unwrap()
 }
 

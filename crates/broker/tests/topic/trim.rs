@@ -107,7 +107,7 @@ async fn nothing_is_deleted_if_the_first_offset_cannot_be_stored() {
         true => OnCreate::Fail,
         false => OnCreate::Pass,
     });
-    let broker = open(store.shared()).await;
+    let broker = open(store.storage()).await;
     let topic = broker.topic_or_create("t").await.unwrap();
     append_some(&topic, 0, 60, 10, Codec::None).await;
     let failed = topic.trim(45).await.unwrap_err();
@@ -120,8 +120,8 @@ async fn a_read_of_records_that_are_deleted_meanwhile_says_so() {
     let mut store = Faulty::new();
     let is_slow = Arc::new(AtomicBool::new(false));
     let slow = is_slow.clone();
-    store.get_delay = Box::new(move |_| Duration::from_secs(slow.load(Ordering::SeqCst).into()));
-    let broker = open(store.shared()).await;
+    store.read_delay = Box::new(move |_| Duration::from_secs(slow.load(Ordering::SeqCst).into()));
+    let broker = open(store.storage()).await;
     let topic = broker.topic_or_create("t").await.unwrap();
     append_some(&topic, 0, 60, 10, Codec::None).await;
     is_slow.store(true, Ordering::SeqCst);

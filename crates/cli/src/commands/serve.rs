@@ -9,10 +9,10 @@ use futures_util::FutureExt;
 use rawline_broker::cluster::{Card, Cluster, Endpoint};
 use rawline_broker::journal::ProducerIds;
 use rawline_broker::pool::Pool;
+use rawline_broker::store::Storage;
 use rawline_broker::store::cache::Cache;
-use rawline_broker::store::disk::{DiskStore, Durability};
-use rawline_broker::store::s3::{S3Config, S3Store};
-use rawline_broker::store::{OnlyJournal, Store};
+use rawline_broker::store::disk::{self, Durability};
+use rawline_broker::store::s3::{self, S3Config};
 use rawline_broker::{Broker, CommitThread, Config, SteadyClock, SystemClock, limits, raise_files_limit};
 use rawline_server::access::{Access, Audit, check_listen, read_keys};
 use rawline_server::http::{self, AllowedOrigin, HttpConfig};
@@ -526,7 +526,7 @@ fn check_debug_listen(args: &Args) -> Result<(), CommandError> {
     }
 }
 
-async fn open_store(args: &Args) -> Result<Arc<dyn Store>, CommandError> {
+async fn open_store(args: &Args) -> Result<Storage, CommandError> {
     if args.journals.is_some_and(|journals| journals > 1) && !args.storage.is_bucket() {
         return Err(CommandError::Usage(format!(
             "{} has one journal: only a bucket can have several; omit --journals",
@@ -534,7 +534,7 @@ async fn open_store(args: &Args) -> Result<Arc<dyn Store>, CommandError> {
         )));
     }
     if args.storage.kind == StorageKind::Memory {
-        return Ok(Arc::new(OnlyJournal::in_memory(args.storage_bytes.unwrap_or(limits::MEMORY_BYTES))));
+        return Ok(Storage::in_memory(args.storage_bytes.unwrap_or(limits::MEMORY_BYTES)));
     }
     if args.storage_bytes.is_some() {
         return Err(CommandError::Usage(format!(
@@ -550,9 +550,9 @@ async fn open_store(args: &Args) -> Result<Arc<dyn Store>, CommandError> {
             S3Config::new(&args.storage.name, cache).map_err(|error| CommandError::Usage(error.to_string()))?;
         let (deletion_delay, journals, is_read_only) = (args.deletion_delay, args.journals, args.read_only);
         let config = S3Config { deletion_delay, journals, is_read_only, ..config };
-        return Ok(Arc::new(S3Store::open_early(config).await.map_err(failed)?));
+        return s3::open_early(config).await.map_err(failed);
     }
-    Ok(Arc::new(DiskStore::open(args.storage.name.as_ref(), args.durability).map_err(failed)?))
+    disk::open(args.storage.name.as_ref(), args.durability).map_err(failed)
 }
 
 /// Becomes true at the first signal; a second one exits the process.

@@ -254,7 +254,7 @@ async fn appends_do_not_wait_for_commits_of_earlier_ones() {
     });
     let store = store.shared();
     let config = HttpConfig { waits: PATIENT, ..HttpConfig::default() };
-    let server = Served::on(store.clone(), config, 64 << 20).await;
+    let server = Served::on(store.storage(), config, 64 << 20).await;
     let client = Client::new(ClientConfig::new(server.url())).unwrap();
     for number in 0..TASKS {
         client.create_topic(&format!("topic-{number}"), &Settings::default()).await.unwrap();

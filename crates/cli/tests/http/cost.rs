@@ -4,12 +4,11 @@ use crate::broker::{Broker, RAWLINE, batch, records};
 use crate::client::*;
 use rawline_batch::Codec;
 use rawline_broker::store::cache::Cache;
-use rawline_broker::store::s3::{S3Config, S3Store};
+use rawline_broker::store::s3::{self, S3Config};
 use rawline_server::http::HttpConfig;
 use rawline_testkit::served::Served;
 use rawline_testkit::{process, s3_server};
 use serde_json::Value;
-use std::sync::Arc;
 
 fn cost(url: &str) -> Value {
     let output = process::run(process::rawline(RAWLINE, url, &["cost", "--json"]), b"");
@@ -23,7 +22,7 @@ async fn each_request_to_the_bucket_is_counted_and_priced() {
     let cache = Cache::open(bucket.cache_dir(), 64 << 20).unwrap();
     let mut config = S3Config::new(&format!("s3://{}/prefix", bucket.name), cache).unwrap();
     config.variables = bucket.variables();
-    let store = Arc::new(S3Store::open(config).await.unwrap());
+    let store = s3::open(config).await.unwrap();
     let served = Served::on(store, HttpConfig::default(), 128 << 20).await;
     let bytes = batch(Codec::None, &records(0, 1000, 100));
     let append = request("POST", "/records?topic-name=t", &[("content-type", BATCH)], &bytes);

@@ -9,8 +9,8 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use rawline_avro::Framing;
 use rawline_batch::{Builder, Codec, Limits};
 use rawline_broker::store::cache::Cache;
-use rawline_broker::store::disk::{DiskStore, Durability};
-use rawline_broker::store::s3::{S3Config, S3Store};
+use rawline_broker::store::disk::{self, Durability};
+use rawline_broker::store::s3::{self, S3Config};
 use rawline_client::{Payload, RecordBatchBuilder, RecordCodec, Start};
 use rawline_measure::layout::{Commit, Counts, Current, DataFile, Layout, Tier};
 use rawline_measure::{Full, Kind, MeasureError, Options, Pipeline, Retention, Snapshot, Storage, Summary};
@@ -171,7 +171,7 @@ async fn compressed_batches_count_once_where_commits_end_inside_them() {
 #[tokio::test(flavor = "multi_thread")]
 async fn measurements_in_kafkas_batches_count_like_others() {
     let directory = tempfile::tempdir().unwrap();
-    let broker = Broker::on(Arc::new(DiskStore::open(directory.path(), Durability::PageCache).unwrap())).await;
+    let broker = Broker::on(disk::open(directory.path(), Durability::PageCache).unwrap()).await;
     let sent = measurements(12, 3_000, 20);
     for (number, part) in sent.chunks(500).enumerate() {
         if number % 2 == 0 {
@@ -506,9 +506,9 @@ async fn in_a_bucket_it_is_as_elsewhere() {
     // The broker that has the same place sees no topic in it.
     let cache = Cache::open(bucket.cache_dir(), 1 << 20).unwrap();
     let config = S3Config::new(&format!("s3://{}/some/prefix", bucket.name), cache).unwrap();
-    let store = S3Store::open(S3Config { variables: bucket.variables(), ..config }).await.unwrap();
+    let store = s3::open(S3Config { variables: bucket.variables(), ..config }).await.unwrap();
     let config = rawline_broker::Config::new(3);
-    let broker = rawline_broker::Broker::open(Arc::new(store), Arc::new(rawline_broker::SystemClock), config).await;
+    let broker = rawline_broker::Broker::open(store, Arc::new(rawline_broker::SystemClock), config).await;
     assert!(broker.unwrap().topics().is_empty());
 }
 
@@ -518,7 +518,7 @@ async fn a_directory_is_shared_with_its_broker() {
     let place = directory.path().to_str().unwrap();
     let sent = measurements(11, 5_000, 100);
     {
-        let store = Arc::new(DiskStore::open(directory.path(), Durability::PageCache).unwrap());
+        let store = disk::open(directory.path(), Durability::PageCache).unwrap();
         let broker = Broker::on(store).await;
         broker.append("t", &messages(&sent), 500).await;
         let storage = Storage::open(place, &[]).unwrap();

@@ -7,7 +7,6 @@ use bytes::Bytes;
 use object_store::ObjectStoreExt;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use rawline_avro::{Framing, Schema, SchemaStore, WriterId};
-use rawline_broker::store::Store;
 use rawline_client::{Client, ClientConfig};
 use rawline_measure::layout::{DataFile, Layout, Tier};
 use rawline_measure::{Aggregate, Options, Snapshot, Storage, WindowRow};
@@ -36,7 +35,7 @@ impl Broker {
         Broker::on(in_memory()).await
     }
 
-    pub async fn on(store: Arc<dyn Store>) -> Broker {
+    pub async fn on(store: rawline_broker::store::Storage) -> Broker {
         let served = Served::on(store, HttpConfig::default(), 256 << 20).await;
         let client = Client::new(ClientConfig::new(served.url())).unwrap();
         Broker { client, _served: served }

@@ -2,22 +2,22 @@
 
 use crate::support::{append_head, connect, exchange, failed_journals, get};
 use rawline_broker::Kind;
+use rawline_broker::store::Storage;
 use rawline_contract::code;
 use rawline_server::http::HttpConfig;
-use rawline_testkit::faulty::{Faulty, FaultyStore, OnCreate, has_records};
+use rawline_testkit::faulty::{Faulty, OnCreate, has_records};
 use rawline_testkit::served::Served;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A store that fails an assertion once it has the records of two appends.
-fn asserting() -> Arc<FaultyStore> {
+fn asserting() -> Storage {
     let mut store = Faulty::new();
     let appends = AtomicUsize::new(0);
     store.on_create = Box::new(move |index| {
         let is_third = has_records(index) && appends.fetch_add(1, Ordering::SeqCst) >= 2;
         if is_third { OnCreate::Panic("an object after two appends") } else { OnCreate::Pass }
     });
-    store.shared()
+    store.storage()
 }
 
 async fn append(server: &Served, topic: &str) -> (u16, String) {

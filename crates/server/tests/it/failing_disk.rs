@@ -2,7 +2,8 @@
 
 use crate::support::{append_head, connect, exchange, failed_journals, get};
 use bytes::Bytes;
-use rawline_broker::store::disk::{Device, DiskStore, Durability, Options, System, Work};
+use rawline_broker::store::Storage;
+use rawline_broker::store::disk::{self, Device, Durability, Options, System, Work};
 use rawline_server::http::HttpConfig;
 use rawline_testkit::served::Served;
 use std::fs::File;
@@ -59,23 +60,23 @@ impl Device for Held {
     }
 }
 
-fn store(dir: &Path, disk: &Arc<Faulty>) -> Arc<DiskStore> {
+fn store(dir: &Path, disk: &Arc<Faulty>) -> Storage {
     let options = Options { durability: Durability::Fsync, segment_bytes: 1 << 20 };
-    Arc::new(DiskStore::open_on(dir, options, Arc::new(Held(disk.clone()))).unwrap())
+    disk::open_on(dir, options, Arc::new(Held(disk.clone()))).unwrap()
 }
 
 /// Opens a directory again; the broker before may still be ending.
-async fn reopen(dir: &Path) -> Arc<DiskStore> {
+async fn reopen(dir: &Path) -> Storage {
     loop {
-        match DiskStore::open(dir, Durability::Fsync) {
-            Ok(store) => return Arc::new(store),
+        match disk::open(dir, Durability::Fsync) {
+            Ok(store) => return store,
             Err(error) => assert!(error.message.contains("in use"), "{error}"),
         }
         tokio::time::sleep(std::time::Duration::from_millis(1)).await;
     }
 }
 
-async fn serve(store: Arc<DiskStore>) -> Served {
+async fn serve(store: Storage) -> Served {
     Served::on(store, HttpConfig::default(), 128 << 20).await
 }
 

@@ -15,7 +15,7 @@ use rawline_kafka::messages::{
 use rawline_kafka::{Api, ErrorCode, Response};
 use rawline_server::http::HttpConfig;
 use rawline_testkit::served::Served;
-use rawline_testkit::stores::{Place, places};
+use rawline_testkit::stores::{Home, places};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -380,7 +380,7 @@ async fn hostile_bytes_close_the_connection() {
 /// A client whose offset is out of range begins elsewhere, and so reads records again or leaves some out.
 #[tokio::test]
 async fn an_offset_that_another_broker_has_stored_is_in_range() {
-    let place = places().await.into_iter().find(Place::is_shared).unwrap();
+    let place = places().await.into_iter().find(Home::is_shared).unwrap();
     let one = Served::on(place.open().await, HttpConfig::default(), 64 << 20).await;
     let mut producer = Client::connect(&one).await;
     producer.create("t").await;

@@ -8,7 +8,7 @@ use crate::support::http;
 use crate::support::kafka::{Client, Fetched, batch, fetch_body, produce_body, produced};
 use crate::support::kafka_requests::{Body, Names, of};
 use rawline_batch::record_batch::{RecordCodec, RecordProducer};
-use rawline_broker::store::disk::{DiskStore, Durability};
+use rawline_broker::store::disk::{self, Durability};
 use rawline_kafka::messages::{
     ApiVersionsRequest, ConsumerGroupDescribeRequest, ConsumerGroupHeartbeatRequest, ConsumerSubscription,
     CreatableTopic, CreateTopicsRequest, DescribeGroupsRequest, EndTxnRequest, FindCoordinatorRequest,
@@ -21,7 +21,6 @@ use rawline_server::access::{Access, Audit, Grants, KeyEntry, KeyFile, Patterns,
 use rawline_server::http::HttpConfig;
 use rawline_testkit::served::Served;
 use std::num::NonZeroU64;
-use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 const TOPIC: i16 = ErrorCode::TopicAuthorizationFailed as i16;
@@ -41,8 +40,8 @@ async fn served(grants: Grants, quota: QuotaLimits) -> (Served, String, tempfile
     let config = HttpConfig { access, ..HttpConfig::default() };
     // Kafka's batches need a journal.
     let folder = tempfile::tempdir().unwrap();
-    let store = DiskStore::open(folder.path(), Durability::PageCache).unwrap();
-    (Served::on(Arc::new(store), config, 64 << 20).await, key, folder)
+    let store = disk::open(folder.path(), Durability::PageCache).unwrap();
+    (Served::on(store, config, 64 << 20).await, key, folder)
 }
 
 async fn log_in(server: &Served, key: &str) -> Client {
@@ -266,8 +265,8 @@ async fn a_fetch_that_waits_does_not_outlive_its_key() {
     std::fs::write(&path, KeyFile::add("", &entry).unwrap()).unwrap();
     let access = Access::new(vec!["all".into()], Some(KeyFile { keys: vec![entry] }), Audit::default());
     let config = HttpConfig { access: access.clone(), ..HttpConfig::default() };
-    let store = DiskStore::open(folder.path(), Durability::PageCache).unwrap();
-    let server = Served::on(Arc::new(store), config, 64 << 20).await;
+    let store = disk::open(folder.path(), Durability::PageCache).unwrap();
+    let server = Served::on(store, config, 64 << 20).await;
     let file = path.clone();
     let following = tokio::spawn(async move { access.follow(Some(file)).await });
     let mut admin = log_in(&server, "all").await;

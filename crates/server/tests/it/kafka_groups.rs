@@ -3,13 +3,12 @@
 use crate::support::http;
 use crate::support::kafka::{Client, served};
 use bytes::Bytes;
-use rawline_broker::store::disk::{DiskStore, Durability};
+use rawline_broker::store::disk::{self, Durability};
 use rawline_kafka::messages::*;
 use rawline_kafka::{Api, ErrorCode, Response};
 use rawline_server::http::HttpConfig;
 use rawline_testkit::served::Served;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 
@@ -29,7 +28,7 @@ fn code(error: ErrorCode) -> i16 {
 }
 
 async fn at(dir: &Path) -> Served {
-    let store = Arc::new(DiskStore::open(dir, Durability::PageCache).unwrap());
+    let store = disk::open(dir, Durability::PageCache).unwrap();
     Served::on(store, HttpConfig::default(), 64 << 20).await
 }
 

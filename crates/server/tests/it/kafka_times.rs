@@ -4,7 +4,7 @@ use crate::support::kafka::{Client, TIME_MS, produce_body, produced};
 use crate::support::{connect, exchange};
 use rawline_batch::record_batch::{RecordBatchBuilder, RecordCodec};
 use rawline_batch::{Builder, Codec, Limits};
-use rawline_broker::store::disk::{DiskStore, Durability};
+use rawline_broker::store::disk::{self, Durability};
 use rawline_broker::{Clock, SystemClock};
 use rawline_kafka::messages::{DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic};
 use rawline_kafka::messages::{ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic};
@@ -12,15 +12,14 @@ use rawline_kafka::{Api, ErrorCode, Response};
 use rawline_server::http::HttpConfig;
 use rawline_testkit::served::Served;
 use std::path::Path;
-use std::sync::Arc;
 
 const EARLIEST: i64 = -2;
 const MAX_TIMESTAMP: i64 = -3;
 const MINUTE_MS: i64 = 60_000;
 
 async fn served(dir: &Path) -> Served {
-    let store = DiskStore::open(dir, Durability::PageCache).unwrap();
-    Served::on(Arc::new(store), HttpConfig::default(), 64 << 20).await
+    let store = disk::open(dir, Durability::PageCache).unwrap();
+    Served::on(store, HttpConfig::default(), 64 << 20).await
 }
 
 fn now_ms() -> i64 {

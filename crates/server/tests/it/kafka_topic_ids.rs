@@ -3,13 +3,12 @@
 use crate::support::kafka::{Client, batch};
 use bytes::Buf;
 use rawline_batch::record_batch::RecordCodec;
-use rawline_broker::store::disk::{DiskStore, Durability};
+use rawline_broker::store::disk::{self, Durability};
 use rawline_kafka::messages::*;
 use rawline_kafka::{Api, ErrorCode, Response};
 use rawline_server::http::HttpConfig;
 use rawline_testkit::served::Served;
 use std::path::Path;
-use std::sync::Arc;
 
 const NO_ID: Uuid = Uuid([0; 16]);
 
@@ -23,8 +22,8 @@ macro_rules! call {
 }
 
 async fn served(dir: &Path) -> Served {
-    let store = DiskStore::open(dir, Durability::PageCache).unwrap();
-    Served::on(Arc::new(store), HttpConfig::default(), 64 << 20).await
+    let store = disk::open(dir, Durability::PageCache).unwrap();
+    Served::on(store, HttpConfig::default(), 64 << 20).await
 }
 
 /// Creates a topic, and returns its id.

@@ -3,20 +3,19 @@
 use crate::support::http;
 use crate::support::kafka::Client;
 use crate::support::kafka_fetch::{Fetch, Fetched};
-use rawline_broker::store::StoreError;
-use rawline_broker::store::disk::{DiskStore, Durability, Options};
+use rawline_broker::store::disk::{self, Durability, Options};
+use rawline_broker::store::{Storage, StoreError};
 use rawline_kafka::{Api, ErrorCode};
 use rawline_server::http::HttpConfig;
 use rawline_testkit::served::Served;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use tokio::io::AsyncWriteExt;
 
 const RECORDS: usize = 100;
 
-fn open(dir: &Path) -> Result<Arc<DiskStore>, StoreError> {
+fn open(dir: &Path) -> Result<Storage, StoreError> {
     let options = Options { durability: Durability::Fsync, segment_bytes: 8 << 10 };
-    DiskStore::open_with(dir, options).map(Arc::new)
+    disk::open_with(dir, options)
 }
 
 /// Opens a directory again; the broker before may still be ending.

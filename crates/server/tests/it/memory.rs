@@ -5,13 +5,12 @@ use crate::kafka_transactions::{FIRST_WITH_TRANSACTIONS, NAME, end, open, produc
 use crate::support::http;
 use crate::support::kafka::{Client, produce_body, produced};
 use rawline_batch::record_batch::RecordCodec;
-use rawline_broker::store::OnlyJournal;
+use rawline_broker::store::Storage;
 use rawline_kafka::Api;
 use rawline_server::http::HttpConfig;
 use rawline_testkit::batches::{keyed_batch, stamped};
 use rawline_testkit::served::Served;
 use serde_json::{Value, json};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -95,7 +94,7 @@ async fn append_when_there_is_room(server: &Served, topic: &str) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_storage_takes_no_records_until_some_are_deleted() {
-    let server = Served::on(Arc::new(OnlyJournal::in_memory(ROOM)), HttpConfig::default(), 64 << 20).await;
+    let server = Served::on(Storage::in_memory(ROOM), HttpConfig::default(), 64 << 20).await;
     let appended = fill(&server, "t").await;
     // All but a record, and the snapshots.
     assert!((15..=20).contains(&appended), "{appended} records of {RECORD_BYTES} bytes in {ROOM}");

@@ -206,7 +206,7 @@ async fn idle_connections_are_closed_when_the_broker_stops(server: Served) {
 }
 
 /// A store that confirms nothing until it is released, and the number of commits that it has begun.
-fn held() -> (Arc<FaultyStore>, Arc<AtomicUsize>) {
+fn held() -> (FaultyStore, Arc<AtomicUsize>) {
     let begun = Arc::new(AtomicUsize::new(0));
     let mut store = Faulty::new();
     let count = begun.clone();
@@ -248,7 +248,7 @@ mod appends_are_taken_while_earlier_ones_are_being_stored {
     async fn all_are(has_commit_thread: bool) {
         const APPENDS: usize = 40;
         let (store, begun) = held();
-        let server = Served::on(store.clone(), config(has_commit_thread), 64 << 20).await;
+        let server = Served::on(store.storage(), config(has_commit_thread), 64 << 20).await;
         let mut stream = connect(&server).await;
         for number in 0..APPENDS {
             stream.write_all(&small("topic-name=t", &one(&format!("record {number}")))).await.unwrap();
@@ -268,7 +268,7 @@ mod appends_are_taken_while_earlier_ones_are_being_stored {
 async fn appends_in_flight_are_answered_before_what_follows_them() {
     const APPENDS: usize = 30;
     let (store, begun) = held();
-    let server = Served::on(store.clone(), config(false), 64 << 20).await;
+    let server = Served::on(store.storage(), config(false), 64 << 20).await;
     let mut other = connect(&server).await;
     for topic in 0..2 * APPENDS {
         let create = format!(
@@ -302,7 +302,7 @@ async fn appends_in_flight_are_answered_before_what_follows_them() {
 #[tokio::test]
 async fn appends_without_a_buffer_wait_for_those_before_them() {
     let (store, begun) = held();
-    let server = Served::on(store.clone(), config(false), (COMMITS + 2) * BLOCK_BYTES).await;
+    let server = Served::on(store.storage(), config(false), (COMMITS + 2) * BLOCK_BYTES).await;
     let mut stream = connect(&server).await;
     for number in 0..COMMITS + 2 {
         stream.write_all(&small("topic-name=t", &one(&format!("record {number}")))).await.unwrap();

@@ -7,14 +7,13 @@ use bytes::Buf;
 use rawline_batch::Limits;
 use rawline_batch::record_batch::{RecordBatchBuilder, RecordCodec, RecordProducer};
 use rawline_broker::CommitThread;
-use rawline_broker::store::disk::{DiskStore, Durability};
+use rawline_broker::store::disk::{self, Durability};
 use rawline_kafka::frame::{RequestHeader, read_response_header};
 use rawline_kafka::messages::{MetadataRequest, MetadataRequestTopic};
 use rawline_kafka::{Api, Request, Response};
 use rawline_server::http::HttpConfig;
 use rawline_testkit::served::Served;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -40,13 +39,13 @@ async fn served_in_with(dir: &Path, commit_thread: Option<CommitThread>) -> Serv
     // The one before may still be about to release it.
     let released = async {
         loop {
-            match DiskStore::open(dir, Durability::PageCache) {
+            match disk::open(dir, Durability::PageCache) {
                 Ok(store) => break store,
                 Err(_) => tokio::time::sleep(Duration::from_millis(5)).await,
             }
         }
     };
-    let store = Arc::new(tokio::time::timeout(Duration::from_secs(30), released).await.unwrap());
+    let store = tokio::time::timeout(Duration::from_secs(30), released).await.unwrap();
     let config = HttpConfig { commit_thread, ..HttpConfig::default() };
     Served::on(store, config, 64 << 20).await
 }

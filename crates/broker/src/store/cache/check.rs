@@ -1,8 +1,8 @@
 //! Checks that bytes are the object of a journal of which they should be a copy.
 
 use super::CopyName;
-use crate::object::ObjectError;
-use crate::store::verify_object;
+use crate::object_error::ObjectError;
+use crate::piece::verify_object;
 use rawline_journal::{Index, Source};
 
 /// Checks that bytes are the object of that name and size, and intact.

@@ -5,7 +5,7 @@ use super::files::Draft;
 use super::flight::Landing;
 use super::{CacheError, CopyName, Inner, Landed, Mapped, Reserved, Sink, aborted, unusable};
 use crate::limits::{CACHE_MEMORY_BYTES_MAX, CACHE_PIECES_QUEUED_MAX};
-use crate::object::ObjectError;
+use crate::object_error::ObjectError;
 use crate::store_error::{Setting, StoreError};
 use crate::tasks::{self, spawn_blocking};
 use bytes::Bytes;

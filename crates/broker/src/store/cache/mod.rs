@@ -16,7 +16,7 @@ mod state;
 use super::Mappings;
 use super::lock::DirLock;
 use crate::limits::{CACHE_MAPPINGS_MAX, CACHE_MEMORY_BYTES_MAX, SENDFILE_BYTES_MIN};
-use crate::object::ObjectError;
+use crate::object_error::ObjectError;
 use crate::store_error::{Setting, StoreError};
 use crate::tasks::spawn_blocking;
 use bytes::Bytes;

@@ -22,12 +22,11 @@ const JOURNALS: u32 = 1;
 struct Storage {
     format: u32,
     journals: u32,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    id: Option<StorageId>,
+    id: StorageId,
 }
 
-/// The directory's id, if it has one. One that says nothing gets a journal.
-pub(super) fn find_or_decide(dir: &Path, durability: Durability) -> Result<Option<StorageId>, StoreError> {
+/// The directory's id. One that says nothing gets one.
+pub(super) fn find_or_decide(dir: &Path, durability: Durability) -> Result<StorageId, StoreError> {
     let path = dir.join(STORAGE);
     match std::fs::read(&path) {
         Ok(content) => {
@@ -44,7 +43,7 @@ pub(super) fn find_or_decide(dir: &Path, durability: Durability) -> Result<Optio
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(io_error("read", &path, &error)),
     }
-    let id = Some(StorageId::draw());
+    let id = StorageId::draw();
     let decided = Storage { format: FORMAT, journals: JOURNALS, id };
     let create = || {
         let mut draft = tempfile::NamedTempFile::new_in(dir)?;

@@ -20,20 +20,12 @@ mod sys;
 mod warm;
 
 use super::lock::DirLock;
-use super::mapping::Mappings;
-use super::{BatchTime, ObjectAt, PiecePart, Store};
-use crate::journal::JournalStore;
+use super::{Storage, StoreError};
 use crate::limits::SEGMENT_BYTES;
-use crate::storage_id::StorageId;
-use crate::store_error::StoreError;
-use bytes::Bytes;
-use futures_util::future::BoxFuture;
-use journal::DiskJournal;
+use journal::DiskStore;
 use open_files::{OpenFiles, is_out_of_files};
-use rawline_journal::Place;
 use std::fs::File;
 use std::io;
-use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -58,75 +50,29 @@ impl Default for Options {
 const _: () = assert!(SEGMENT_BYTES <= u32::MAX as u64, "positions in a segment are u32");
 const _: () = assert!(crate::limits::OBJECT_BYTES_MAX <= u32::MAX as u64, "positions in a segment are u32");
 
-/// A local directory. It is locked until this is dropped and all work that it began has ended.
-pub struct DiskStore {
-    journal: DiskJournal,
-    id: Option<StorageId>,
-    files: Arc<OpenFiles>,
-    _lock: Arc<DirLock>,
+/// Opens `dir` with segments of the default length. See [`open_with`].
+pub fn open(dir: &Path, durability: Durability) -> Result<Storage, StoreError> {
+    open_with(dir, Options { durability, ..Options::default() })
 }
 
-impl DiskStore {
-    /// Opens `dir` with segments of the default length. See [`DiskStore::open_with`].
-    pub fn open(dir: &Path, durability: Durability) -> Result<DiskStore, StoreError> {
-        DiskStore::open_with(dir, Options { durability, ..Options::default() })
-    }
-
-    /// Locks `dir`, which is created if it doesn't exist, and recovers its journal. Blocks. Raises the number of files
-    /// that this process may open as far as the system allows.
-    ///
-    /// Fails if another process has the directory, or if it can't be written.
-    pub fn open_with(dir: &Path, options: Options) -> Result<DiskStore, StoreError> {
-        DiskStore::open_on(dir, options, Arc::new(System))
-    }
-
-    /// As [`DiskStore::open_with`], where segments and a journal's other files are changed by way of `device`.
-    pub fn open_on(dir: &Path, options: Options, device: Arc<dyn Device>) -> Result<DiskStore, StoreError> {
-        let segment_bytes = options.segment_bytes.min(u64::from(u32::MAX));
-        let options = Options { segment_bytes, ..options };
-        let dir = std::path::absolute(dir).map_err(|error| io_error("find", dir, &error))?;
-        create_dir(&dir, options.durability)?;
-        let lock = Arc::new(DirLock::acquire(&dir)?);
-        let files = Arc::new(OpenFiles::on(device));
-        let id = layout::find_or_decide(&dir, options.durability)?;
-        let journal = DiskJournal::open(&dir, options, &files, &lock)?;
-        Ok(DiskStore { journal, id, files, _lock: lock })
-    }
+/// Locks `dir`, which is created if it doesn't exist, and recovers its journal. Blocks. Raises the number of files
+/// that this process may open as far as the system allows.
+///
+/// Fails if another process has the directory, or if it can't be written.
+pub fn open_with(dir: &Path, options: Options) -> Result<Storage, StoreError> {
+    open_on(dir, options, Arc::new(System))
 }
 
-impl Store for DiskStore {
-    fn id(&self) -> Option<StorageId> {
-        self.id
-    }
-
-    fn get<'a>(
-        &'a self,
-        _topic: &'a str,
-        object: ObjectAt,
-        range: Range<u64>,
-    ) -> BoxFuture<'a, Result<Bytes, StoreError>> {
-        self.journal.get(object.first_offset, object.place, &range)
-    }
-
-    fn resident(&self, pieces: &[Place], part: PiecePart) -> Vec<Bytes> {
-        self.journal.resident(pieces, part)
-    }
-
-    fn journals(&self) -> Vec<Arc<dyn JournalStore>> {
-        vec![Arc::new(self.journal.clone())]
-    }
-
-    fn batch_times<'a>(
-        &'a self,
-        _topic: &'a str,
-        object: ObjectAt,
-    ) -> BoxFuture<'a, Result<Vec<BatchTime>, StoreError>> {
-        Box::pin(self.journal.batch_times(object.place))
-    }
-
-    fn mappings(&self) -> Option<Arc<Mappings>> {
-        Some(self.files.mappings())
-    }
+/// As [`open_with`], where segments and a journal's other files are changed by way of `device`.
+pub fn open_on(dir: &Path, options: Options, device: Arc<dyn Device>) -> Result<Storage, StoreError> {
+    let segment_bytes = options.segment_bytes.min(u64::from(u32::MAX));
+    let options = Options { segment_bytes, ..options };
+    let dir = std::path::absolute(dir).map_err(|error| io_error("find", dir, &error))?;
+    create_dir(&dir, options.durability)?;
+    let lock = Arc::new(DirLock::acquire(&dir)?);
+    let id = layout::find_or_decide(&dir, options.durability)?;
+    let journal = DiskStore::open(&dir, options, &Arc::new(OpenFiles::on(device)), &lock)?;
+    Ok(Storage { id, journals: vec![Arc::new(journal)], members: None, _lock: Some(lock) })
 }
 
 /// Creates a directory if it doesn't exist, and makes its name durable: an earlier run may have failed to.

@@ -7,7 +7,7 @@ use super::date::DateSlot;
 use super::failed::{Failed, Reply, error_chain};
 use super::outage::Outage;
 use super::tries::Tries;
-use crate::journal::Dated;
+use crate::store::Dated;
 use crate::store::cache::{CacheError, Sink};
 use crate::store_error::StoreError;
 use bytes::Bytes;

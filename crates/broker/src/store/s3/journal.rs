@@ -9,11 +9,12 @@ use super::DELETES_MAX;
 use super::bucket::Bucket;
 use super::date::{DateSlot, ResponseDate};
 use super::failed::Failed;
+use super::fetch;
 use super::layout::{self, Laid};
 use super::probe::Probe;
-use crate::journal::{Dated, JournalStore, StoredIndex};
 use crate::limits::INDEX_BYTES_GUESS;
-use crate::store::cache::{Cache, CopyName};
+use crate::store::cache::{Cache, CacheError, CopyName};
+use crate::store::{Dated, Mappings, Store, StoredIndex};
 use crate::store_error::StoreError;
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -24,6 +25,7 @@ use rawline_journal::{Garbage, Header, Index, Key, Listing, ObjectError, Place, 
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 /// Ending of keys by which a person gives up objects that are missing.
@@ -31,19 +33,23 @@ const ACCEPT: &str = "accept";
 
 /// A journal in a bucket.
 #[derive(Clone)]
-pub struct S3Journal {
+pub(super) struct S3Store {
     /// Its number among the storage's journals.
     pub(super) number: u32,
     pub(super) bucket: Arc<Bucket>,
     pub(super) cache: Cache,
     /// Nothing is stored or deleted before it has passed.
     pub(super) probe: Probe,
+    /// What the broker's card waits for, and callers that want a store that is ready.
+    pub(super) card_probe: Probe,
+    /// Bounds how many objects are fetched ahead, of all journals.
+    pub(super) prefetching: Arc<Semaphore>,
     pub(super) laid: Laid,
     /// Whether the bucket's dates correct this machine's clock.
     pub(super) has_clock: bool,
 }
 
-impl S3Journal {
+impl S3Store {
     /// A key in the journal's folder.
     fn path(&self, name: std::fmt::Arguments<'_>) -> Result<Path, StoreError> {
         self.bucket.path(&format!(".journal/{:04}{name}", self.number))
@@ -104,6 +110,28 @@ impl S3Journal {
     pub(super) async fn get(&self, path: &Path, range: Option<Range<u64>>) -> Result<Dated<Option<Bytes>>, StoreError> {
         let Dated { found, date } = self.bucket.get_once(path, range).await?;
         Ok(Dated { found: found.map(|(bytes, _)| bytes), date })
+    }
+
+    /// Bytes of an object that is there.
+    async fn copied(&self, path: &Path, place: Place, range: Range<u64>) -> Result<Bytes, CacheError> {
+        let (name, object_bytes) = (self.copy_of(place), u64::from(place.object_bytes));
+        let (fetch, wanted) = (fetch(&self.bucket, path.clone(), object_bytes), range.end - range.start);
+        let bytes = self.cache.get(&name, object_bytes, range, fetch).await?;
+        assert_eq!(bytes.len() as u64, wanted, "the cache returned other bytes of {place:?}");
+        Ok(bytes)
+    }
+
+    /// The entries of a piece, from the bucket if there is no copy of the object.
+    async fn read_entries(&self, path: &Path, place: Place) -> Result<Bytes, CacheError> {
+        let range = place.entries();
+        if !self.cache.has(&self.copy_of(place)) {
+            let found = self.get(path, Some(range.clone())).await?.found;
+            if let Some(entries) = found.filter(|bytes| bytes.len() as u64 == range.end - range.start) {
+                return Ok(entries);
+            }
+        }
+        // Without the object, this says so.
+        self.copied(path, place, range).await
     }
 
     async fn read_index(&self, source: Source) -> Result<Dated<Option<StoredIndex>>, StoreError> {
@@ -227,13 +255,18 @@ fn mark_of(meta: &ObjectMeta) -> Option<u64> {
     meta.location.filename()?.strip_suffix(ACCEPT)?.strip_suffix('.')?.parse().ok()
 }
 
-impl JournalStore for S3Journal {
+impl Store for S3Store {
     fn deletion_delay(&self) -> Duration {
         self.laid.deletion_delay
     }
 
     fn has_clock(&self) -> bool {
         self.has_clock
+    }
+
+    fn ready(&self) -> BoxFuture<'static, Result<(), StoreError>> {
+        let probe = self.card_probe.clone();
+        Box::pin(async move { probe.passed().await })
     }
 
     fn create(&self, source: Source, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult> {
@@ -264,13 +297,39 @@ impl JournalStore for S3Journal {
         let this = self.clone();
         Box::pin(async move {
             let path = this.object_path(place.source)?;
-            let read = this.journal_bytes(&path, place, range).await;
+            let read = this.copied(&path, place, range).await;
             read.map_err(|error| this.bucket.unreadable(&path, error))
         })
     }
 
-    fn touched(&self, bytes: &Bytes) {
-        self.cache.mappings().touched(bytes);
+    fn entries(&self, place: Place) -> BoxFuture<'static, Result<Bytes, StoreError>> {
+        let this = self.clone();
+        Box::pin(async move {
+            let path = this.object_path(place.source)?;
+            let read = this.read_entries(&path, place).await;
+            read.map_err(|error| this.bucket.unreadable(&path, error))
+        })
+    }
+
+    fn can_prefetch(&self) -> bool {
+        true
+    }
+
+    fn prefetch(&self, pieces: &[Place]) {
+        for place in pieces {
+            let name = self.copy_of(*place);
+            if self.cache.holds(&name) {
+                continue;
+            }
+            let Ok(permit) = self.prefetching.clone().try_acquire_owned() else { return };
+            let Ok(path) = self.object_path(place.source) else { return };
+            let bytes = u64::from(place.object_bytes);
+            self.cache.prefetch(name, bytes, permit, fetch(&self.bucket, path, bytes));
+        }
+    }
+
+    fn mappings(&self) -> Option<Arc<Mappings>> {
+        Some(self.cache.mappings())
     }
 
     fn discard(&self, place: Place) -> BoxFuture<'static, bool> {

@@ -27,8 +27,8 @@ pub(super) struct Laid {
     pub deletion_delay: Duration,
     /// Number of journals. All brokers must agree on it too.
     pub journals: u32,
-    /// What tells the storage from others, if it says so.
-    pub id: Option<StorageId>,
+    /// What tells the storage from others.
+    pub id: StorageId,
 }
 
 /// What the key says. A member that this version doesn't know may change what is safe, so it is refused.
@@ -39,8 +39,7 @@ struct Storage {
     journals: u32,
     #[serde(default = "hour")]
     deletion_delay_s: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    id: Option<StorageId>,
+    id: StorageId,
 }
 
 /// What applies to a storage that doesn't say it.
@@ -80,7 +79,7 @@ pub(super) async fn find_or_decide(bucket: &Bucket, probe: &Probe, config: &S3Co
         let message = format!("a deletion delay of {delay:?} is impossible; use whole seconds, at least {least}");
         return Err(StoreError::human(message).about(Setting::DeletionDelay));
     }
-    let id = Some(StorageId::draw());
+    let id = StorageId::draw();
     let storage = Storage { format: FORMAT, journals, deletion_delay_s: delay.as_secs(), id };
     let content = serde_json::to_string(&storage).map_err(|error| StoreError::human(error.to_string()))?;
     probe.passed().await?;

@@ -3,7 +3,7 @@
 use super::bucket::Bucket;
 use super::failed::Failed;
 use super::probe::Probe;
-use crate::journal::Dated;
+use crate::store::Dated;
 use crate::store::members::{BrokerId, MemberStore};
 use crate::store_error::StoreError;
 use bytes::Bytes;

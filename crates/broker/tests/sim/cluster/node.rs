@@ -11,7 +11,7 @@ use futures_util::future::BoxFuture;
 use rawline_batch::{Builder, Codec, Limits};
 use rawline_broker::cluster::{BrokerId, Card, Cluster, Forwarded, Peers, Sent, Unanswered};
 use rawline_broker::journal::JournalConfig;
-use rawline_broker::store::OnlyJournal;
+use rawline_broker::store::Storage;
 use rawline_broker::{AppendError, Broker, Config, Piece, ReadRequest, Received, TopicError};
 use rawline_testkit::batches;
 use serde_json::{Map, Value};
@@ -324,11 +324,11 @@ impl Node {
 
 async fn open(world: &Arc<World>, connection: &Connection, run: Run, id: BrokerId) -> Result<Broker, String> {
     let cards = super::cards::CardStore { cards: world.cards.clone(), connection: connection.clone() };
-    let store = OnlyJournal::shared(Arc::new(connection.clone()), Arc::new(cards));
+    let storage = Storage::shared(Arc::new(connection.clone()), Arc::new(cards));
     let batch_wait = small(JournalConfig::new(id.0)).limits.batch_wait;
     let config = Config { batch_wait, create_topics: false, ..Config::new(id.0) };
     let clock = LocalClock::new(connection.store.clone(), run.machine, id.0);
-    let broker = Broker::open(Arc::new(store), Arc::new(clock), config).await.map_err(|error| error.to_string())?;
+    let broker = Broker::open(storage, Arc::new(clock), config).await.map_err(|error| error.to_string())?;
     let url = Some(format!("http://machine-{}", run.machine));
     let describe = |card: Card| Card { url, ..card };
     let joined = broker.join(describe).await.map_err(|error| error.to_string());

@@ -5,11 +5,9 @@ use super::machine::Machine;
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, ready};
 use rawline_broker::cluster::{BrokerId, Card, Cluster, MemberState, Peers, Unanswered};
-use rawline_broker::journal::{JournalStore, MemoryJournal};
-use rawline_broker::store::{BatchTime, MemberStore, ObjectAt, Store, StoreError};
+use rawline_broker::store::{MemberStore, MemoryStore, Storage, Store, StoreError};
 use rawline_broker::{Broker, Clock, Config};
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -43,7 +41,7 @@ type Running = Mutex<BTreeMap<BrokerId, (Arc<Machine>, Arc<Cluster>)>>;
 /// A storage with three journals, and the brokers on it.
 struct World {
     clock: Arc<Virtual>,
-    journals: Vec<Arc<MemoryJournal>>,
+    journals: Vec<Arc<MemoryStore>>,
     cards: Mutex<BTreeMap<BrokerId, (Bytes, Instant)>>,
     running: Running,
 }
@@ -52,21 +50,12 @@ struct World {
 #[derive(Clone)]
 struct In(Arc<World>);
 
-impl Store for In {
-    fn journals(&self) -> Vec<Arc<dyn JournalStore>> {
-        self.0.journals.iter().map(|journal| journal.clone() as Arc<dyn JournalStore>).collect()
-    }
-
-    fn members(&self) -> Option<Arc<dyn MemberStore>> {
-        Some(Arc::new(self.clone()))
-    }
-
-    fn get<'a>(&'a self, _: &'a str, object: ObjectAt, _: Range<u64>) -> BoxFuture<'a, Result<Bytes, StoreError>> {
-        unreachable!("{object:?} is read, and no record is stored")
-    }
-
-    fn batch_times<'a>(&'a self, _: &'a str, object: ObjectAt) -> BoxFuture<'a, Result<Vec<BatchTime>, StoreError>> {
-        unreachable!("{object:?} is read, and no record is stored")
+impl In {
+    fn storage(&self) -> Storage {
+        let journals: Vec<_> = self.0.journals.iter().map(|journal| journal.clone() as Arc<dyn Store>).collect();
+        let mut storage = Storage::shared(journals[0].clone(), Arc::new(self.clone()));
+        storage.journals = journals;
+        storage
     }
 }
 
@@ -112,7 +101,7 @@ impl Peers for In {
 impl World {
     fn new() -> Arc<World> {
         let clock = Arc::new(Virtual(Instant::now()));
-        let journals = (0..JOURNALS).map(|_| Arc::new(MemoryJournal::new(clock.clone()).dated())).collect();
+        let journals = (0..JOURNALS).map(|_| Arc::new(MemoryStore::new(clock.clone()).dated())).collect();
         Arc::new(World { clock, journals, cards: Mutex::default(), running: Mutex::default() })
     }
 
@@ -120,7 +109,7 @@ impl World {
         let (machine, handle, clock) = (Machine::new(), In(self.clone()), self.clock.clone());
         let on = machine.clone();
         machine.spawn(async move {
-            let broker = Broker::open(Arc::new(handle.clone()), clock, Config::new(id.0)).await.unwrap();
+            let broker = Broker::open(handle.storage(), clock, Config::new(id.0)).await.unwrap();
             let url = Some(format!("http://broker-{id}"));
             broker.join(|card| Card { url, ..card }).await.unwrap();
             let cluster = broker.cluster().unwrap().clone();

@@ -26,19 +26,18 @@ pub(super) fn around(subscription: &Subscription, topic: &str, partition: u32) -
 fn write(subscription: &Subscription, apart: Option<(&str, u32)>) -> Option<Around> {
     let mut around = Around { before: subscription.after_us().to_string(), after: String::new() };
     let (mut is_after, mut current) = (false, None);
-    for (topic, partition, position) in subscription.positions() {
+    for (topic, id, partition, next_offset) in subscription.positions() {
         let text = if is_after { &mut around.after } else { &mut around.before };
         // A string takes everything.
-        let _ = match position.topic {
-            _ if current == Some(topic) => write!(text, ",{partition}="),
-            Some(id) => write!(text, ";{topic}~{}/{partition}=", ShortId(id)),
-            None => write!(text, ";{topic}/{partition}="),
+        let _ = match current {
+            Some(before) if before == topic => write!(text, ",{partition}="),
+            _ => write!(text, ";{topic}~{}/{partition}=", ShortId(id)),
         };
         current = Some(topic);
         if apart == Some((topic, partition)) {
             is_after = true;
         } else {
-            let _ = write!(text, "{}", position.next_offset);
+            let _ = write!(text, "{next_offset}");
         }
         if around.before.len() + around.after.len() > CURSOR_BYTES_MAX - MARGIN {
             return None;

@@ -32,13 +32,14 @@ mod write;
 use super::open_files::OpenFiles;
 use super::{Device, Options, Work, create_dir, io_error};
 use crate::CommitThread;
-use crate::journal::{Dated, JournalConfig, JournalStore, MergeConfig, MergeWait, StoredIndex};
+use crate::journal_config::{JournalConfig, MergeConfig, MergeWait};
 use crate::limits::{
     DISK_INLINE_BYTES, DISK_INLINE_COPY_BYTES, DISK_KEEP_PIECE_BYTES, DISK_MERGE_OBJECTS, DISK_MERGE_WAIT_BYTES,
     DISK_MERGE_WAIT_OBJECTS, DISK_SNAPSHOT_INTERVAL, DISK_SNAPSHOT_OBJECTS, DISK_WAIT_MAX,
 };
 use crate::store::disk::Durability;
 use crate::store::lock::DirLock;
+use crate::store::{Dated, Mappings, PiecePart, Store, StoredIndex};
 use crate::store_error::StoreError;
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, ready};
@@ -59,7 +60,7 @@ const IN_FLIGHT_MAX: usize = 2;
 
 /// A journal on a directory.
 #[derive(Clone)]
-pub(super) struct DiskJournal {
+pub(super) struct DiskStore {
     inner: Arc<Inner>,
 }
 
@@ -108,14 +109,14 @@ struct Seals {
     one_at_a_time: Mutex<()>,
 }
 
-impl DiskJournal {
+impl DiskStore {
     /// Opens the journal in a directory that this process has locked. Blocks.
     pub(super) fn open(
         dir: &Path,
         options: Options,
         files: &Arc<OpenFiles>,
         lock: &Arc<DirLock>,
-    ) -> Result<DiskJournal, StoreError> {
+    ) -> Result<DiskStore, StoreError> {
         let dir = dir.join("journal");
         let (merged_dir, snapshots_dir) = (dir.join("merged"), dir.join("snapshots"));
         for dir in [&dir, &merged_dir, &snapshots_dir] {
@@ -155,7 +156,7 @@ impl DiskJournal {
             segments: RwLock::new(segments),
             merged: RwLock::new(merged),
         };
-        Ok(DiskJournal { inner: Arc::new(inner) })
+        Ok(DiskStore { inner: Arc::new(inner) })
     }
 
     /// Runs `work` on a thread that may block.
@@ -233,7 +234,7 @@ fn lock<'a, T>(mutex: &'a Mutex<T>, failed: &OnceLock<StoreError>) -> MutexGuard
     })
 }
 
-impl JournalStore for DiskJournal {
+impl Store for DiskStore {
     fn settings(&self, settings: JournalConfig) -> JournalConfig {
         let limits = Limits {
             in_flight_max: IN_FLIGHT_MAX,
@@ -334,8 +335,12 @@ impl JournalStore for DiskJournal {
         }
     }
 
-    fn touched(&self, bytes: &Bytes) {
-        self.inner.files.touched(bytes);
+    fn resident(&self, pieces: &[Place], part: PiecePart) -> Vec<Bytes> {
+        self.inner.resident_pieces(pieces, part)
+    }
+
+    fn mappings(&self) -> Option<Arc<Mappings>> {
+        Some(self.inner.files.mappings())
     }
 
     fn snapshot(&self, next_number: u64) -> BoxFuture<'static, Result<Option<Bytes>, StoreError>> {

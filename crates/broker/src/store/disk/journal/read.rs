@@ -1,76 +1,15 @@
 //! Reads objects and pieces of them from the mapped segments, where they are.
 
+use super::Inner;
 use super::segments::Stored;
-use super::{DiskJournal, Inner};
 use crate::limits::{COPIED_OBJECT_BYTES_MIN, SENDFILE_BYTES_MIN};
-use crate::object::ObjectError;
-use crate::store::piece::{self, Part, index_of, part_of};
-use crate::store::{BatchTime, PiecePart};
+use crate::object_error::ObjectError;
+use crate::store::PiecePart;
 use crate::store_error::StoreError;
 use bytes::Bytes;
-use futures_util::future::{BoxFuture, ready};
 use rawline_journal::{HEADER_BYTES, Header, Index, Place, Source};
 use std::ops::Range;
 use std::sync::Arc;
-
-impl DiskJournal {
-    /// Bytes of a piece as of an object: all of `range` is in its index, or all of it in its batches.
-    pub(in crate::store::disk) fn get(
-        &self,
-        first_offset: u64,
-        place: Place,
-        range: &Range<u64>,
-    ) -> BoxFuture<'static, Result<Bytes, StoreError>> {
-        match part_of(&place, range) {
-            Part::Batches(range) => match self.inner.resident(&place, &range) {
-                Some(bytes) => Box::pin(ready(Ok(bytes))),
-                None => self.blocking(move |inner| inner.fetch(&place, &range)),
-            },
-            Part::Index(range) => {
-                let index = move |entries: &Bytes| index_of(first_offset, &place, entries).map(|all| all.slice(range));
-                match self.inner.resident(&place, &place.entries()) {
-                    Some(entries) => Box::pin(ready(index(&entries).map_err(|error| damaged(place.source, &error)))),
-                    None => self.blocking(move |inner| {
-                        let entries = inner.fetch(&place, &place.entries())?;
-                        index(&entries).map_err(|error| damaged(place.source, &error))
-                    }),
-                }
-            }
-        }
-    }
-
-    /// One part of each of these pieces, up to the first that isn't in memory.
-    pub(in crate::store::disk) fn resident(&self, pieces: &[Place], part: PiecePart) -> Vec<Bytes> {
-        let mut near: Option<Near> = None;
-        let read = |place: &Place| {
-            let range = match part {
-                PiecePart::Entries => place.entries(),
-                PiecePart::Batches => place.batches(),
-            };
-            let (stored, object) = match near.as_ref().and_then(|near| near.find(place.source)) {
-                Some(found) => found,
-                None => {
-                    let (stored, object) = self.inner.find(place.source)?;
-                    let near = near.insert(Near { is_merged: place.source.is_merged(), stored });
-                    (&near.stored, object)
-                }
-            };
-            resident(stored, place, &within(&object, place, &range).ok()?)
-        };
-        pieces.iter().map_while(read).collect()
-    }
-
-    /// The times of the batches of a piece.
-    pub(in crate::store::disk) fn batch_times(
-        &self,
-        place: Place,
-    ) -> BoxFuture<'static, Result<Vec<BatchTime>, StoreError>> {
-        self.blocking(move |inner| {
-            let entries = inner.fetch(&place, &place.entries())?;
-            piece::batch_times(&entries).map_err(|error| damaged(place.source, &error))
-        })
-    }
-}
 
 /// The file of the piece that was read last: the next one's object is often in the same.
 struct Near {
@@ -86,6 +25,27 @@ impl Near {
 }
 
 impl Inner {
+    /// One part of each of these pieces, up to the first that isn't in memory.
+    pub(super) fn resident_pieces(&self, pieces: &[Place], part: PiecePart) -> Vec<Bytes> {
+        let mut near: Option<Near> = None;
+        let read = |place: &Place| {
+            let range = match part {
+                PiecePart::Entries => place.entries(),
+                PiecePart::Batches => place.batches(),
+            };
+            let (stored, object) = match near.as_ref().and_then(|near| near.find(place.source)) {
+                Some(found) => found,
+                None => {
+                    let (stored, object) = self.find(place.source)?;
+                    let near = near.insert(Near { is_merged: place.source.is_merged(), stored });
+                    (&near.stored, object)
+                }
+            };
+            resident(stored, place, &within(&object, place, &range).ok()?)
+        };
+        pieces.iter().map_while(read).collect()
+    }
+
     /// Bytes of an object if they are in memory. Never blocks.
     pub(super) fn resident(&self, place: &Place, range: &Range<u64>) -> Option<Bytes> {
         let (stored, range) = self.place(place, range).ok()?;

@@ -2,9 +2,9 @@
 
 use super::frame::{ALIGNMENT, FRAME_BYTES, Frame, MAGIC};
 use super::seal::Entry;
-use crate::object::ObjectError;
+use crate::object_error::ObjectError;
+use crate::piece::verify_object;
 use crate::store::disk::holes::data_ranges;
-use crate::store::verify_object;
 use rawline_journal::Index;
 use std::fs::File;
 use std::io;

@@ -4,8 +4,9 @@ use super::disk::{Disk, Faults, Lie, Seen};
 use super::history::{History, Records, Violation};
 use super::producers::World;
 use crate::Clock;
-use crate::journal::{FORGETS_END, Journal, JournalConfig, JournalStore, MergeConfig};
-use crate::store::disk::journal::{DiskJournal, ahead, walk};
+use crate::journal::{FORGETS_END, Journal, JournalConfig, MergeConfig};
+use crate::store::Store;
+use crate::store::disk::journal::{DiskStore, ahead, walk};
 use crate::store::disk::open_files::OpenFiles;
 use crate::store::disk::{Device, Durability, Options};
 use crate::store::lock::DirLock;
@@ -102,7 +103,7 @@ async fn live(root: &Path, seed: u64, lie: Option<Lie>) -> Told {
     Told { violations, trace, seen }
 }
 
-fn settings(store: &DiskJournal, run: u64) -> JournalConfig {
+fn settings(store: &DiskStore, run: u64) -> JournalConfig {
     let settings = store.settings(JournalConfig::new(run));
     let merge = settings.merge.clone().unwrap();
     JournalConfig {
@@ -131,7 +132,7 @@ impl World {
     fn open(&self, device: super::disk::Handle, options: Options, run: u64) -> Result<Life, StoreError> {
         let lock = Arc::new(DirLock::acquire(&self.disk.root)?);
         let files = Arc::new(OpenFiles::on(Arc::new(device)));
-        let store = DiskJournal::open(&self.disk.root, options, &files, &lock)?;
+        let store = DiskStore::open(&self.disk.root, options, &files, &lock)?;
         let config = settings(&store, run);
         let (journal, task) = Journal::new(Arc::new(store), Arc::new(Wrong), config);
         Ok(Life { journal, task: tokio::spawn(task), _lock: lock })

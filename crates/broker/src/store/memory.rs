@@ -2,11 +2,12 @@
 //! simulation.
 
 use crate::Clock;
-use crate::journal::{Dated, JournalConfig, JournalStore, MergeConfig, MergeWait, StoredIndex};
+use crate::journal_config::{JournalConfig, MergeConfig, MergeWait};
 use crate::limits::{
     DISK_KEEP_PIECE_BYTES, DISK_MERGE_OBJECTS, DISK_MERGE_WAIT_OBJECTS, DISK_SNAPSHOT_OBJECTS, MEMORY_MERGE_PARTS,
     MEMORY_SNAPSHOT_INTERVAL,
 };
+use crate::store::{Dated, Store, StoredIndex};
 use crate::store_error::StoreError;
 use bytes::{Bytes, BytesMut};
 use futures_util::future::{BoxFuture, ready};
@@ -17,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// A journal's objects in memory. They are lost when it is dropped.
-pub struct MemoryJournal {
+pub struct MemoryStore {
     dates: Dates,
     /// Objects with records are refused that would make it larger.
     bytes_max: u64,
@@ -72,22 +73,22 @@ impl Keys {
     }
 }
 
-impl MemoryJournal {
+impl MemoryStore {
     /// A journal without objects, of one broker, with records in at most so many bytes.
     pub fn of_one(bytes_max: u64) -> Self {
-        MemoryJournal { dates: Dates::None, bytes_max, keys: Mutex::default() }
+        MemoryStore { dates: Dates::None, bytes_max, keys: Mutex::default() }
     }
 
     /// A journal without objects. The clock is the store's.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
-        MemoryJournal { dates: Dates::Clock(clock, false), bytes_max: u64::MAX, keys: Mutex::default() }
+        MemoryStore { dates: Dates::Clock(clock, false), bytes_max: u64::MAX, keys: Mutex::default() }
     }
 
     /// The same, whose dates correct brokers' clocks, as a bucket's do.
     #[must_use]
     pub fn dated(self) -> Self {
         match self.dates {
-            Dates::Clock(clock, _) => MemoryJournal { dates: Dates::Clock(clock, true), ..self },
+            Dates::Clock(clock, _) => MemoryStore { dates: Dates::Clock(clock, true), ..self },
             Dates::None => unreachable!("a journal of one broker has no dates"),
         }
     }
@@ -119,7 +120,7 @@ impl MemoryJournal {
     }
 }
 
-impl JournalStore for MemoryJournal {
+impl Store for MemoryStore {
     fn settings(&self, settings: JournalConfig) -> JournalConfig {
         if let Dates::Clock(..) = self.dates {
             return settings.deleting_after(self.deletion_delay());

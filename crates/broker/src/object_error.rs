@@ -4,7 +4,7 @@ use rawline_batch::BatchError;
 use rawline_batch::record_batch::RecordBatchError;
 use thiserror::Error;
 
-/// Why bytes are not an object.
+/// Why bytes are not an object, or not the piece of one that they should be.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ObjectError {
     /// Too few bytes.
@@ -15,24 +15,9 @@ pub enum ObjectError {
         /// Bytes needed.
         need: u64,
     },
-    /// Not the first four bytes of an object.
-    #[error("begins with {found:02x?}, not with \"RAWO\"")]
-    Magic {
-        /// The first four bytes.
-        found: [u8; 4],
-    },
-    /// A version that this broker doesn't know.
-    #[error("object version {found}; this broker knows version 1")]
-    Version {
-        /// The object's version.
-        found: u8,
-    },
-    /// Header and entries contradict each other.
+    /// Header and entries contradict each other, or the batches.
     #[error("the index contradicts itself")]
     Header,
-    /// The checksum of header and entries is wrong.
-    #[error("checksum mismatch in the index")]
-    Crc,
     /// A batch in it is damaged.
     #[error("batch {number} of the object: {error}")]
     Batch {
@@ -49,7 +34,7 @@ pub enum ObjectError {
         /// The damage.
         error: RecordBatchError,
     },
-    /// A journal object is damaged.
+    /// Its index is damaged.
     #[error(transparent)]
     Journal(#[from] rawline_journal::ObjectError),
 }
