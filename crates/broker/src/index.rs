@@ -40,7 +40,7 @@ pub(crate) struct TopicIndex {
 ///
 /// An object can't be from the future: one with a later time than the present, or an unknown one, is as old as the next
 /// that isn't. Of the others the first counts that is of the time or later, as in Kafka: of times that a wrong clock
-/// made, a search may return more records than were asked for, and never fewer.
+/// made, a search may return more records than requested, and never fewer.
 #[derive(Debug)]
 pub(crate) struct Since {
     time_us: u64,
@@ -106,7 +106,7 @@ impl Found {
         self.piece.place.source.is_merged()
     }
 
-    /// Whether all batches are of one time, that of their object's append.
+    /// Whether all batches have the time of their object's append.
     pub fn has_one_time(&self) -> bool {
         !self.is_merged() && self.piece.place.batches.kind() == Some(BatchKind::Rawline)
     }
@@ -145,7 +145,7 @@ impl TopicIndex {
         Ok(())
     }
 
-    /// Notes what the batches of a piece have to do with transactions, before the piece is added.
+    /// Records the transactions of a piece's batches, before the piece is added.
     pub fn note_transactions<'a>(&mut self, mut offset: u64, batches: impl Iterator<Item = &'a Batch>) {
         for batch in batches {
             let next_offset = offset + u64::from(batch.records);
@@ -198,7 +198,7 @@ impl TopicIndex {
         self.entries.range(alive).map(|entry| entry.piece).zip(ends)
     }
 
-    /// Puts a merged piece in the place of those that it was made of. What was deleted meanwhile stays deleted. Objects
+    /// Replaces the sources of a merged piece by it. Records deleted meanwhile stay deleted. Objects
     /// keep no numbers.
     pub fn merge(&mut self, merged: &Piece, next_offset: u64) {
         let start = self.entries.partition_point(|entry| entry.piece.first_offset < merged.first_offset);

@@ -38,7 +38,7 @@ pub struct JournalConfig {
 }
 
 impl JournalConfig {
-    /// The defaults. What is drawn at random follows from `run`.
+    /// The defaults. Random values follow from `run`.
     pub fn new(run: u64) -> Self {
         JournalConfig {
             limits: Limits::default(),
@@ -53,7 +53,7 @@ impl JournalConfig {
         }
     }
 
-    /// These settings for a broker that follows what others store: without merged objects and snapshots, and without
+    /// These settings for a broker that follows other brokers: without merged objects and snapshots, and without
     /// deletions. See [`Journal::refusing_changes`].
     #[must_use]
     pub fn read_only(mut self) -> Self {
@@ -81,9 +81,9 @@ impl JournalConfig {
 pub struct MergeConfig {
     /// How large merged objects become.
     pub limits: MergeLimits,
-    /// A broker looks for objects to merge after so many new ones, or after half a merge's bytes.
+    /// Number of new objects after which a broker looks for objects to merge, or half a merge's bytes.
     pub look_objects: u64,
-    /// A merge that has been open for so long is abandoned, by any broker.
+    /// Age at which any broker abandons an open merge.
     pub abandon_after: Duration,
     /// When topics are compacted.
     pub compact: CompactLimits,
@@ -95,7 +95,7 @@ pub struct MergeConfig {
 /// When a compacted topic's partitions are compacted, and in how much memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CompactLimits {
-    /// A partition is compacted once it has so many bytes that were not, and they are half of it.
+    /// A partition is compacted once this many bytes, and half of it, are not compacted.
     pub dirty_bytes_min: u64,
     /// So many keys are looked at in one pass.
     pub keys_max: usize,

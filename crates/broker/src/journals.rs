@@ -112,7 +112,7 @@ impl Journals {
         first.with_newest_us(|first_us| (registry.register(wanted), newest_us.unwrap_or(first_us).min(first_us)))
     }
 
-    /// Whether this broker does for the topic with this name what one broker is enough for.
+    /// Whether this broker does the work of the topic with this name that one broker should do.
     pub fn tidies(&self, topic: &str) -> bool {
         self.of(topic).is_none_or(|journal| journal.tidies().load(Ordering::Relaxed))
     }

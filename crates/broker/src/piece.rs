@@ -79,7 +79,7 @@ impl Described {
         self.position..self.position + self.batch.bytes as usize
     }
 
-    /// Who defines its bytes.
+    /// The format of its bytes.
     pub fn kind(&self) -> BatchKind {
         self.batch.kind
     }

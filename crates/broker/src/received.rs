@@ -47,7 +47,7 @@ impl Checked {
     }
 }
 
-/// One of Kafka's batches, without what is known of its append.
+/// A Kafka batch, without the fields of its append.
 pub(crate) fn describe_header(header: &RecordBatchHeader) -> Batch {
     // -1 stands for none.
     let max_timestamp_ms = u64::try_from(header.max_timestamp_ms).unwrap_or_default();

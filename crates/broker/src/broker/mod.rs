@@ -204,7 +204,7 @@ impl Broker {
         TopicId::new(self.shared.config.writer_id, self.shared.clock.now_us() + created)
     }
 
-    /// Deletes a topic, for good. When this returns, the deletion is durable, and no read returns anything of the
+    /// Deletes a topic, permanently. When this returns, the deletion is durable, and no read returns anything of the
     /// topic.
     pub async fn delete_topic(&self, name: &str) -> Result<(), TopicError> {
         check_name(name)?;
@@ -257,7 +257,7 @@ impl Broker {
         }
     }
 
-    /// As [`Broker::partition`], of the topic with this id; `None` if there is no such topic.
+    /// As [`Broker::partition`], of the topic with this id; `None` if it doesn't exist.
     pub async fn partition_with_id(&self, id: TopicId, number: u64) -> Result<Option<Arc<Partition>>, TopicError> {
         let Some(topic) = self.topic_with_id(id).await? else { return Ok(None) };
         let found = match topic.partition(number) {

@@ -79,7 +79,7 @@ fn describe_marker(marker: &[u8; MARKER_BYTES], entry: &Entry) -> Batch {
     Batch { producer: entry.producer, transaction: entry.transaction, ..describe_header(&header) }
 }
 
-/// Adds the batches in `received`, with the offset of each in it. Nothing is written to what was received: the batches
+/// Adds the batches in `received`, with the offset of each in it. Received bytes aren't changed: the batches
 /// get another front, and if they are built again, another one.
 fn add_stamped(batches: &[CheckedRecordBatch], received: &[Bytes], mut offset: u64, parts: &mut Vec<Bytes>) {
     let mut stamps = Vec::with_capacity(batches.len() * STAMPED_BYTES);

@@ -1,5 +1,5 @@
 //! Deletes garbage from a journal's folder, and finds what a merge makes room of. It keeps no state, and is safe at any
-//! time: what an old snapshot doesn't refer to, no later one does.
+//! time: an object to which an old snapshot doesn't refer isn't in any later one either.
 
 use crate::journal::JournalConfig;
 use crate::journal::merge::Dead;
@@ -10,7 +10,7 @@ use rawline_journal::{Snapshot, SparseFile, has_dead};
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// Deletes once, and tells the merger what else could be. If that fails, the next listing shows what is left.
+/// Deletes once, and reports further garbage to the merger. If that fails, the next listing shows the rest.
 pub(super) async fn collect(store: Arc<dyn Store>, config: JournalConfig, dead: watch::Sender<Dead>) {
     if let Err(error) = try_collect(&*store, &config, &dead).await {
         tracing::warn!(%error, "old objects of the journal can't be deleted now; trying later");

@@ -28,10 +28,10 @@ pub enum JournalError {
     /// The store didn't take it.
     #[error("the store takes no objects at the moment and nothing of this request is stored; retry")]
     NotStored,
-    /// The store didn't take it, and says why.
+    /// The store refused it, with this reason.
     #[error("{0}")]
     Store(StoreError),
-    /// This broker only follows what others store.
+    /// This broker only follows other brokers.
     #[error(
         "this broker is read-only, and can't reach one that stores records: start one on the storage that isn't \
          read-only"

@@ -29,7 +29,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// A piece of a partition, as it is stored.
+/// A stored piece of a partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadPiece {
     /// Offset of the first record.
@@ -62,7 +62,7 @@ impl Drop for Merging {
     }
 }
 
-/// A journal. When the last handle is dropped, its task stores what is pending, and ends.
+/// A journal. When the last handle is dropped, its task stores pending requests, and ends.
 #[derive(Clone)]
 pub struct Journal {
     store: Arc<dyn Store>,
@@ -80,7 +80,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Starts the task that extends the journal of a store. It reads first what is there.
+    /// Starts the task that extends the journal of a store. It first reads the existing objects.
     pub fn open(store: Arc<dyn Store>, clock: Arc<dyn Clock>, config: JournalConfig) -> Journal {
         let clock = Arc::new(StorageClock::new(clock));
         Journal::open_guarded(store, clock, config, Together::default(), (), None)
@@ -114,7 +114,7 @@ impl Journal {
         Journal { task: Some(task), ..journal }
     }
 
-    /// A handle that refuses all appends and changes, as its clones do. It follows what others store.
+    /// A handle that refuses all appends and changes, as its clones do. It follows other brokers.
     #[must_use]
     pub(crate) fn refusing_changes(self) -> Journal {
         Journal { is_read_only: true, ..self }
@@ -164,7 +164,7 @@ impl Journal {
         (*self.end).clone()
     }
 
-    /// Whether this broker does what one broker is enough for: see [`JournalConfig::tidies`].
+    /// Whether this broker does the work that one broker should do: see [`JournalConfig::tidies`].
     pub(crate) fn tidies(&self) -> &Arc<AtomicBool> {
         &self.tidies
     }
@@ -337,7 +337,7 @@ impl Journal {
         self.ask(Request::Producer { control, answer }, answered).await
     }
 
-    /// What a look at the state returns. It has what is in flight too, which may never be stored. The look is quick:
+    /// The result of a look at the state, which includes objects in flight that may never be stored. The look is quick:
     /// appends wait for it.
     pub(crate) async fn look<T: Send + 'static>(
         &self,
@@ -378,12 +378,12 @@ impl Journal {
         self.catalog().producer_name(id).cloned()
     }
 
-    /// What a look at the offsets that groups have committed returns, as far as this broker has seen them.
+    /// The result of a look at groups' committed offsets, as far as this broker has read them.
     pub(crate) fn with_offsets<T>(&self, look: impl FnOnce(&Offsets) -> T) -> T {
         look(self.catalog().offsets_of_groups())
     }
 
-    /// What a look at the offsets and the members of groups returns, at one moment.
+    /// The result of a look at the offsets and members of groups, at one moment.
     pub(crate) fn with_groups<T>(&self, look: impl FnOnce(&Groups, &Offsets) -> T) -> T {
         let catalog = self.catalog();
         look(catalog.groups().0, catalog.offsets_of_groups())
@@ -399,7 +399,7 @@ impl Journal {
         self.catalog().offsets(partition)
     }
 
-    /// The stored batches around an offset, as far as one object has them; `None` if there is no such record.
+    /// The stored batches around an offset, as far as one object has them; `None` if the record doesn't exist.
     pub async fn read(&self, partition: PartitionId, offset: u64) -> Result<Option<ReadPiece>, StoreError> {
         let extent = self.catalog().find(partition);
         let found = extent.and_then(|extent| extent.index.read().unwrap_or_else(PoisonError::into_inner).find(offset));

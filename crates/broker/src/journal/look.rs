@@ -1,7 +1,7 @@
-//! Looks whether a journal's store has lost what it had confirmed. Nothing that exists is ever shadowed: before a
+//! Checks whether a journal's store has lost confirmed objects. Existing objects are never shadowed: before a
 //! number counts as the journal's end, it is certain that nothing after it was acknowledged.
 //!
-//! A look costs one listing. It is confirmed before it counts: what is missing is read once more, and a newer snapshot
+//! A look costs one listing. It is confirmed before it counts: missing objects are read again, and a newer snapshot
 //! may say that it was deleted because no snapshot needs it.
 
 use crate::limits::{JOURNAL_READS_FIRST, LOST_OBJECTS_MAX};
@@ -15,13 +15,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What is after a number that is missing.
+/// The objects after a missing number.
 pub(super) enum AtEnd {
     /// Nothing that was acknowledged: it is the end.
     End,
-    /// Nothing is lost, and it is there now.
+    /// Nothing is lost, and it exists now.
     Sound,
-    /// It is there now. Whether something is lost after it has to be looked at again.
+    /// It exists now. Whether an object after it is lost has to be checked again.
     Appeared,
     /// A newer snapshot covers it.
     Covered,
@@ -122,7 +122,7 @@ pub(super) async fn replace(store: Arc<dyn Store>, state: State, given_up: Given
     Ok(AtEnd::Appeared)
 }
 
-/// Looks whether the objects are there that the newest snapshot refers to, beginning with the one that was loaded.
+/// Checks whether all objects exist to which the newest snapshot refers, beginning with the loaded snapshot.
 pub(super) async fn referred(
     store: Arc<dyn Store>,
     mut next: u64,
@@ -150,7 +150,7 @@ pub(super) async fn referred(
     }
 }
 
-/// What a running broker knows to be stored.
+/// The objects that a running broker knows to be stored.
 pub(super) struct Known {
     /// The number in its newest snapshot.
     pub from: u64,
@@ -160,7 +160,7 @@ pub(super) struct Known {
     pub newest: Option<Link>,
 }
 
-/// What a check lists besides reading the newest object.
+/// The listings of a check, in addition to a read of the newest object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lists {
     /// Nothing: no object was added since the last check, so the newest one is still the one that was seen then.

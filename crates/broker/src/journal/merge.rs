@@ -31,7 +31,7 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep, sleep_until};
 
-/// What the journal's task has published.
+/// The state that the journal's task has published.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Published {
     pub objects: u64,
@@ -39,7 +39,7 @@ pub(super) struct Published {
 }
 
 impl Published {
-    /// Whether enough was published since `before` to look at it: a part of what a merge is worth.
+    /// Whether enough was published since `before` to look at it: a part of a worthwhile merge.
     pub fn is_news(self, before: Published, config: &MergeConfig) -> bool {
         let objects = (config.look_objects / MERGE_NEWS_PARTS).max(1);
         let bytes = (config.limits.target_bytes / MERGE_NEWS_PARTS).max(1);
@@ -114,12 +114,12 @@ impl Merger {
 
     /// Merges until the journal's task has ended, from when the journal's end is known.
     pub async fn run(mut self, mut progress: watch::Receiver<Progress>) {
-        // The error says that the task has ended.
+        // The error means that the task has ended.
         let _ = progress.wait_for(|progress| *progress != Progress::Reading).await;
         let mut looked = Published::default();
         // As far as is known: the oldest are merged first.
         let mut merged = Published::default();
-        // What the collector had found when the last look was taken that didn't lead to a merge.
+        // The collector's result at the last look that didn't lead to a merge.
         let mut dead = 0;
         // Whether something was published since topics were compacted.
         let mut has_news = false;
@@ -207,12 +207,12 @@ impl Merger {
         is_enough && objects >= self.pieces / MERGE_PIECES_PER_OBJECT
     }
 
-    /// Whether the collector has found so often what makes room, since it had done so `looked` times.
+    /// Whether the collector has found this much garbage since `looked`.
     fn is_dead(&self, looked: u64) -> bool {
         self.dead.borrow().found - looked >= self.rarely()
     }
 
-    /// What has failed several times, and costs the bytes each time, is worth fewer tries.
+    /// A merge that has failed several times, and costs its bytes each time, is retried less often.
     fn rarely(&self) -> u64 {
         1 << self.failures.min(MERGE_FAILURES_MAX)
     }
@@ -238,12 +238,12 @@ impl Merger {
         }
     }
 
-    /// Ends the open merge with the control record that says what was stored, or abandons it. False if there was
+    /// Ends the open merge with the control record of the stored object, or abandons it. False if there was
     /// nothing to store.
     async fn end(&self, merge: u64, stored: Result<Option<(Control, u64)>, StoreError>) -> Result<bool, Failed> {
         let (end, bytes) = match stored {
             Ok(Some(stored)) => stored,
-            // What was worth a merge has changed meanwhile.
+            // The reason for the merge no longer exists.
             Ok(None) => return self.abandon(merge).await.map(|()| false),
             Err(error) => {
                 tracing::warn!(merge, %error, "objects of the journal can't be merged now; trying later");
@@ -265,7 +265,7 @@ impl Merger {
         }
     }
 
-    /// Copies what the open merge is about and stores it. Returns the control record that ends the merge.
+    /// Copies the pieces of the open merge and stores them. Returns the control record that ends the merge.
     async fn store_merged(&mut self, merge: u64) -> Result<Option<(Control, u64)>, StoreError> {
         let joined = self.plan().await;
         if joined.is_empty() {

@@ -1,9 +1,9 @@
 //! A journal on a store: one object commits appends to any number of partitions, and several are in flight at once.
 //!
 //! The rules are `rawline-journal`'s; here is their driver. `task.rs` owns a [`Writer`](rawline_journal::Writer) and
-//! carries out what it asks for, `build.rs` lays out objects around the received batches, `catalog.rs` says where the
-//! records are. `expiry.rs` knows which transactions take too long. `watch.rs` looks whether what was stored is still
-//! there (`look.rs`). `reads.rs` reads what others have stored, `catch_ups.rs` has the callers that wait for it.
+//! executes its requests, `build.rs` lays out objects around the received batches, `catalog.rs` says where the
+//! records are. `expiry.rs` knows which transactions have timed out. `watch.rs` checks whether stored objects still
+//! exist (`look.rs`). `reads.rs` reads the objects of others, `catch_ups.rs` has the callers that wait for them.
 //! `merge.rs` merges small objects, which `copy.rs` copies, and compacts topics by key; `collect.rs` deletes what isn't
 //! needed. `docs/storage.md` explains how it works.
 

@@ -23,7 +23,7 @@ pub struct ProducerInstance {
     pub epoch: u16,
 }
 
-/// What a caller asks for.
+/// A caller's request.
 pub(super) enum Request {
     Append {
         partition: PartitionId,
@@ -50,7 +50,7 @@ pub(super) enum Request {
     Told {
         next: u64,
     },
-    /// A look at the state, which has what is in flight too.
+    /// A look at the state, which includes objects in flight.
     Look {
         look: Box<dyn FnOnce(&State) + Send>,
     },
@@ -59,7 +59,7 @@ pub(super) enum Request {
 /// How far the task is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Progress {
-    /// What was stored at the start isn't known yet.
+    /// The objects stored at the start aren't known yet.
     Reading,
     /// It is.
     Ready,

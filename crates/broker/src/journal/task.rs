@@ -1,4 +1,4 @@
-//! The task that extends a journal: it reports events to the rules and carries out what they ask for.
+//! The task that extends a journal: it reports events to the rules and executes their requests.
 //!
 //! It never waits for one request alone: PUTs, a read, appends and time are all events.
 
@@ -91,7 +91,7 @@ pub(super) struct Task {
     /// The newest valid object, if it is known.
     newest: Option<Link>,
     catch_ups: CatchUps,
-    /// Whether the rules have been asked to read the end for those that catch up.
+    /// Whether the rules were requested to read the end for callers that catch up.
     reads_end: bool,
     /// The lowest number that was missing since the start: everything that was stored before has a lower one.
     missing_since_start: u64,
@@ -102,7 +102,7 @@ pub(super) struct Task {
     catalog: Arc<RwLock<Catalog>>,
     progress: watch::Sender<Progress>,
     published: watch::Sender<Published>,
-    /// What a merge makes room of.
+    /// Garbage that only a merge can free.
     dead: watch::Sender<Dead>,
     /// Number of the object that is read next.
     end: watch::Sender<u64>,
@@ -165,7 +165,7 @@ impl Task {
         }
     }
 
-    /// Stores what arrives, until every handle is dropped and every request has its answer.
+    /// Stores requests, until every handle is dropped and every request has its response.
     pub async fn run(mut self, mut inbox: mpsc::Receiver<Request>) {
         let (mut is_open, mut alarm) = (true, Alarm::default());
         self.carry_out();
@@ -254,7 +254,7 @@ impl Task {
         self.waiting.len() + self.catch_ups.len() < APPEND_QUEUE_MAX
     }
 
-    /// The store can create nothing any more: every request gets the reason. What is in flight may be stored.
+    /// The store can create nothing any more: every request fails with the reason. Objects in flight may be stored.
     async fn refuse(&mut self, mut inbox: mpsc::Receiver<Request>, error: StoreError) {
         tracing::error!(%error, "no topic takes appends any more");
         METRICS.failed_topics.increment();
@@ -282,7 +282,7 @@ impl Task {
 
     fn on(&mut self, event: Event<usize>) {
         self.watch.look(self.writer.state().chain().next(), self.reads.has_missed());
-        // Until the look has ended, what is missing may be lost.
+        // Until the look has ended, missing objects may be lost.
         let missed = if self.watch.is_looking() { Vec::new() } else { self.reads.take_missed() };
         for Missed { number, read, date } in missed {
             self.note_date(date);
@@ -483,7 +483,7 @@ impl Task {
     }
 
     fn answer(&mut self, ticket: usize, outcome: Outcome) {
-        // A store that has failed says more than one that refuses an object.
+        // The reason of a failed store is more specific than that of a refused object.
         let reason = || self.store.failure().or_else(|| self.store.refusal());
         let error = match outcome {
             Outcome::Stored(_) | Outcome::Changed { .. } | Outcome::Opened { .. } => None,

@@ -1,4 +1,4 @@
-//! What a read takes of an object's batches, and how much it may still take.
+//! Takes batches of an object for a read, within the read's limits.
 
 use crate::limits::READ_BYTES_MAX;
 use crate::object_error::ObjectError;
@@ -10,7 +10,7 @@ use rawline_journal::{BatchKind, Place};
 use std::ops::Range;
 
 /// How much one read may still return. The limits are soft: at least one record is returned, and a compressed batch is
-/// returned whole; so what is left stops at zero.
+/// returned whole; so the rest stops at zero.
 #[derive(Clone)]
 pub(super) struct Budget {
     records: u64,
@@ -93,7 +93,7 @@ fn push_whole(answer: &mut ReadAnswer, bytes: &Bytes, whole: &mut Range<usize>) 
 }
 
 impl Budget {
-    /// What a request allows, of the batches below an offset. None that is wanted reaches beyond it.
+    /// The limits of a request, for the batches below an offset. None that is wanted reaches beyond it.
     pub fn new(request: &ReadRequest, end_offset: u64) -> Self {
         let or_unlimited = |limit: u64| if limit == 0 { u64::MAX } else { limit };
         Budget {
@@ -240,12 +240,12 @@ impl Budget {
     }
 }
 
-/// What is taken of a batch.
+/// The part of a batch that is taken.
 #[derive(Debug, PartialEq)]
 enum Taken {
     /// Nothing: the next record doesn't fit.
     Nothing,
-    /// The batch as it is stored.
+    /// The whole batch, as stored.
     Whole,
     /// Some records of an uncompressed batch.
     Slice { records: Range<u32>, cut: Cut },

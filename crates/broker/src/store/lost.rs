@@ -3,7 +3,7 @@
 use crate::store_error::StoreError;
 use rawline_journal::{Missing, Source};
 
-/// The message about what is missing, in the words of a store that has these names.
+/// The message about missing objects, with the store's names for them.
 pub(super) fn explain(
     missing: &Missing,
     name: impl Fn(Source) -> String,

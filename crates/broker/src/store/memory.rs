@@ -25,7 +25,7 @@ pub struct MemoryStore {
     keys: Mutex<Keys>,
 }
 
-/// What a journal in memory says of its time.
+/// The date of a journal in memory.
 enum Dates {
     /// Nothing: one broker has it, so what a snapshot doesn't need can be deleted at once.
     None,
@@ -49,8 +49,8 @@ struct Stored {
 }
 
 impl Keys {
-    /// Notes whether there is no room for an object's records, and returns whether it is refused. What has no records
-    /// is small, and deleted soon; what makes room may take some.
+    /// Checks whether an object's records fit, and returns whether it is refused. An object without records
+    /// is small, and deleted soon; changes that free space may take some.
     fn refuses(&mut self, parts: &[Bytes], bytes: u64, bytes_max: u64) -> bool {
         let is_over = self.bytes + bytes > bytes_max;
         if !is_over && self.refusal.is_none() {
@@ -74,7 +74,7 @@ impl Keys {
 }
 
 impl MemoryStore {
-    /// A journal without objects, of one broker, with records in at most so many bytes.
+    /// A journal without objects, of one broker, with a maximum size of its records in bytes.
     pub fn of_one(bytes_max: u64) -> Self {
         MemoryStore { dates: Dates::None, bytes_max, keys: Mutex::default() }
     }
@@ -125,7 +125,7 @@ impl Store for MemoryStore {
         if let Dates::Clock(..) = self.dates {
             return settings.deleting_after(self.deletion_delay());
         }
-        // What is stored is stored at once, or certainly not.
+        // An object is stored at once, or certainly not.
         let limits = Limits { give_up_after: Duration::ZERO, deletion_delay: 0, ..settings.limits };
         let part = self.bytes_max / MEMORY_MERGE_PARTS;
         let merge = settings.merge.clone().map(|merge| {

@@ -104,10 +104,10 @@ pub trait Store: Send + Sync + 'static {
         None
     }
 
-    /// Creates an object, unless one with its number exists. What goes wrong is reported in the log.
+    /// Creates an object, unless one with its number exists. Failures are logged.
     fn create(&self, source: Source, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult>;
 
-    /// Reads the index of an object; `None` if there is no such object.
+    /// Reads the index of an object; `None` if it doesn't exist.
     fn index(&self, source: Source) -> BoxFuture<'static, Result<Dated<Option<StoredIndex>>, StoreError>>;
 
     /// Reads bytes of an object that exists, by way of a local copy where the store keeps copies: then they are not in
@@ -152,10 +152,10 @@ pub trait Store: Send + Sync + 'static {
         Box::pin(ready(false))
     }
 
-    /// Reads the snapshot of everything before the object `next_number`; `None` if there is no such snapshot.
+    /// Reads the snapshot of everything before the object `next_number`; `None` if it doesn't exist.
     fn snapshot(&self, next_number: u64) -> BoxFuture<'static, Result<Option<Bytes>, StoreError>>;
 
-    /// Reads the newest snapshot; `None` if no snapshot exists. The date is that of the listing.
+    /// Reads the newest snapshot; `None` if no snapshot exists. The date is the listing's.
     fn newest_snapshot(&self) -> BoxFuture<'static, Result<Dated<Option<Bytes>>, StoreError>>;
 
     /// Creates the snapshot of everything before the object `next_number`. That one exists already is a success: all
@@ -165,7 +165,7 @@ pub trait Store: Send + Sync + 'static {
     /// Lists all objects and snapshots, with the store's time of the listing.
     fn list(&self) -> BoxFuture<'static, Result<Dated<Listing>, StoreError>>;
 
-    /// Lists the journal objects from a number on, and what was given up of them. Others may be listed too.
+    /// Lists the journal objects from a number on, and those that were given up. Others may be listed too.
     fn list_from(&self, number: u64) -> BoxFuture<'static, Result<Listing, StoreError>> {
         let from = move |listed: Dated<Listing>| {
             let objects = listed.found.objects.into_iter().filter(|key| key.number >= number).collect();
@@ -179,17 +179,17 @@ pub trait Store: Send + Sync + 'static {
         true
     }
 
-    /// What others have changed in the storage since it was opened, besides its objects, if anything.
+    /// Changes of other programs in the storage since it was opened, apart from its objects, if any.
     fn changed(&self) -> BoxFuture<'static, Result<Option<StoreError>, StoreError>> {
         Box::pin(ready(Ok(None)))
     }
 
-    /// What an operator knows an object by.
+    /// An operator's name for an object.
     fn name_of(&self, source: Source) -> String {
         format!("{source:?}")
     }
 
-    /// What an operator does to give up this object and the missing ones after it: "create …".
+    /// The instruction for an operator to give up this object and the missing ones after it: "create …".
     fn give_up_hint(&self, source: Source) -> String {
         format!("mark {source:?} as given up")
     }

@@ -1,4 +1,4 @@
-//! When a merge that is due waits: while many appends arrive, which need the same processors and the same disk. What is
+//! When a due merge is delayed: while many appends arrive, which need the same processors and the same disk. What is
 //! not merged takes memory in the index, so it waits for a limited number of objects only.
 
 use super::{Failed, Merger, Published};
@@ -7,7 +7,7 @@ use crate::limits::{MERGE_BUSY_BYTES, MERGE_BUSY_OBJECTS, MERGE_PAUSE};
 use tokio::time::sleep;
 
 impl Published {
-    /// Whether so much was published since `before` that no merge waits.
+    /// Whether enough was published since `before` that no merge is delayed.
     fn ends_wait(self, before: Published, wait: MergeWait) -> bool {
         self.objects - before.objects >= wait.objects_max || self.bytes - before.bytes >= wait.bytes_max
     }
@@ -38,7 +38,7 @@ impl Merger {
                 return Ok(());
             }
             sleep(MERGE_PAUSE).await;
-            // The error says that the journal's task has ended.
+            // The error means that the journal's task has ended.
             self.published.has_changed().map_err(|_| Failed::Closed)?;
             if !self.published.borrow().is_busy(before) {
                 return Ok(());

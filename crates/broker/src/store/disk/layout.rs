@@ -1,4 +1,4 @@
-//! What a directory says of itself: `DIR/storage.json`.
+//! The constants of a directory: `DIR/storage.json`.
 
 use super::{Durability, io_error, sys};
 use crate::storage_id::StorageId;
@@ -16,7 +16,7 @@ const FORMAT: u32 = 1;
 /// The number of journals in a storage.
 const JOURNALS: u32 = 1;
 
-/// What the file says. A member that this version doesn't know may change what is safe, so it is refused.
+/// The content of the file. An unknown member may change the rules, so it is refused.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Storage {

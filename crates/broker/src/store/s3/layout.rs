@@ -1,4 +1,4 @@
-//! What a storage in a bucket says of itself from the first start on: `PREFIX/storage.json`.
+//! The constants of a storage in a bucket: `PREFIX/storage.json`.
 
 use super::S3Config;
 use super::bucket::Bucket;
@@ -20,7 +20,7 @@ const STORAGE: &str = "storage.json";
 /// The format that this version writes.
 const FORMAT: u32 = 1;
 
-/// What a storage says of itself.
+/// The constants of a storage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Laid {
     /// Minimum time to keep unreferenced objects. All brokers must agree on it.
@@ -31,7 +31,7 @@ pub(super) struct Laid {
     pub id: StorageId,
 }
 
-/// What the key says. A member that this version doesn't know may change what is safe, so it is refused.
+/// The content of the key. An unknown member may change the rules, so it is refused.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Storage {
@@ -47,7 +47,7 @@ fn hour() -> u64 {
     3600
 }
 
-/// What is asked of a storage: what one that is created now gets, and one that exists must have.
+/// The requested constants: a new storage gets them, an existing one must have them.
 #[derive(Clone, Copy)]
 struct Asked {
     deletion_delay: Option<Duration>,
@@ -98,7 +98,7 @@ pub(super) async fn find_or_decide(bucket: &Bucket, probe: &Probe, config: &S3Co
     }
 }
 
-/// What a storage says that exists, which a broker that stores nothing follows.
+/// The constants of an existing storage, which a read-only broker uses.
 pub(super) async fn find(bucket: &Bucket, config: &S3Config) -> Result<Laid, StoreError> {
     let path = bucket.path(STORAGE)?;
     match bucket.small(&path).await? {

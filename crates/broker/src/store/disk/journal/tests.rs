@@ -205,7 +205,7 @@ async fn after_a_failed_sync_nothing_is_written_or_visible() {
     assert_holds(&journal, &[1, 1], "not synced").await;
     assert_eq!(fs::metadata(segment(dir.path(), 3)).unwrap().len(), length);
     drop(journal);
-    // It is in the page cache, from which this run syncs it before it says that it is there.
+    // It is in the page cache, from which this run syncs it before it reports it.
     assert_holds(&open(dir.path()), &[1, 1, 2], "opened again").await;
 }
 

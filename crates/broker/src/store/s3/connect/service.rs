@@ -1,4 +1,4 @@
-//! What the clients of all services have in common.
+//! The common settings of the clients of all services.
 
 use crate::store::s3::address::Address;
 use crate::store::s3::failed::Reply;
@@ -40,25 +40,25 @@ impl Credentials {
 
 /// What messages say about a service.
 pub(in crate::store::s3) struct Words {
-    /// What the variables that may be wrong are.
+    /// The variables that may be wrong.
     pub variables: &'static str,
-    /// What to set where there are no credentials.
+    /// The variables to set without credentials.
     pub no_credentials: &'static str,
-    /// What a denied request needs.
+    /// The permission that a denied request needs.
     pub access_denied: &'static str,
     /// What listens at the endpoint.
     pub server: &'static str,
     /// The header that creates an object only if it doesn't exist.
     pub condition: &'static str,
-    /// What to use instead of a server that ignores it.
+    /// The alternative to a server that ignores it.
     pub instead: &'static str,
     /// The command that creates an empty object, of a bucket and a key.
     pub create_empty: fn(bucket: &str, key: &str) -> String,
-    /// What an error code of the service asks for.
+    /// The advice for an error code of the service.
     pub advice: fn(code: &str, reply: &Reply) -> Option<&'static str>,
 }
 
-/// What the clients of all services have in common.
+/// The common settings of the clients of all services.
 pub(super) struct ClientSettings<'a> {
     pub address: &'a Address,
     pub variables: Variables<'a>,
