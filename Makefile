@@ -79,7 +79,7 @@ $(TOOLS)/cargo-deny:
 # Everything is built first, with both cores. The tests mostly wait, so all of them run at the same time: those of the
 # clients and of the console end before Rust's. A failing part doesn't prevent the others from running: all failures are
 # reported.
-test: ## Test the broker, its clients in Rust, Python and Java, and its console, with a real S3 server (11 min)
+test: ## Test the broker, its clients in Rust, Python and Java, and its console, with a real S3 server (12 min)
 	$(MAKE) --jobs=2 tools test-programs
 	@echo "The tests of all languages run now. The output of each part is shown when it ends."
 	$(MAKE) --keep-going --jobs --output-sync test-rust test-python test-java test-console
