@@ -128,8 +128,8 @@ def _selected(pattern: str, row_id: str = "") -> Iterator[tuple[Row, Case, str]]
 
 
 def _meant_for(row: Row, writer: dict[str, str]) -> bool:
-    """Whether a row reads that writer's messages: of its own language only its own, and packed bytes only if it
-    packs."""
+    """Whether a row reads that writer's messages. It skips those of other rows in the same language, and reads packed
+    bytes only if it packs."""
     if ("packed" in writer["variant"]) != ("packed" in row.variant):
         return False
     return writer["language"] != LANGUAGE or (writer["library"], writer["variant"]) == (row.library, row.variant)
