@@ -91,7 +91,8 @@ impl Journals {
         Ok((found, id))
     }
 
-    async fn named(&self, topic: &str) -> Result<Arc<JournalTopic>, TopicError> {
+    /// An existing topic. Another broker may have created it a moment ago.
+    pub async fn named(&self, topic: &str) -> Result<Arc<JournalTopic>, TopicError> {
         let journal = self.one(topic);
         if let Some(found) = journal.named(topic) {
             return Ok(found);

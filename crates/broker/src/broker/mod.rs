@@ -149,8 +149,7 @@ impl Broker {
         if let Some(topic) = self.topics.named(name) {
             return Ok(topic);
         }
-        check_name(name)?;
-        self.journals.one(name).catch_up().await?;
+        self.journals.named(name).await?;
         self.topics.named(name).ok_or_else(|| TopicError::NotFound { name: name.to_owned() })
     }
 

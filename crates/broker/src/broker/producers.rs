@@ -30,7 +30,7 @@ pub enum OpenProducerError {
         /// The limit.
         limit: usize,
     },
-    /// The store failed, or has no journal.
+    /// The store failed, or the storage has several journals.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

@@ -15,6 +15,7 @@ use crate::limits::{PREFETCH_OBJECTS_MAX, READ_GATHER_MAX, READ_OBJECTS_MAX, REA
 use crate::object_error::ObjectError;
 use crate::partition::Partition;
 use crate::piece::Entries;
+use crate::store::Mappings;
 use crate::store_error::StoreError;
 use crate::tasks;
 use bytes::Bytes;
@@ -117,11 +118,7 @@ impl Partition {
             AbortedRecords::new(transactions.aborted_among(offsets))
         };
         if let Some(mappings) = self.store().mappings() {
-            for piece in &answer.pieces {
-                if let Piece::Whole(bytes) = piece {
-                    mappings.touched(bytes);
-                }
-            }
+            touched(&mappings, &answer.pieces);
         }
         committed::leave_out(answer, &aborted).map_err(|error| {
             let error = ObjectError::RecordBatch { number: 0, error };
@@ -252,11 +249,7 @@ impl Partition {
         let cutter = Cutter { checksums: (!verify).then_some(&self.checksums), mappings: mappings.as_deref() };
         let taken = take(&cutter, batches, &bytes, budget, answer);
         if let (true, Some(mappings)) = (verify, &mappings) {
-            for piece in answer.pieces.iter().skip(pieces) {
-                if let Piece::Whole(read) = piece {
-                    mappings.touched(read);
-                }
-            }
+            touched(mappings, answer.pieces.iter().skip(pieces));
         }
         taken.map_err(|error| damaged(found, error))
     }
@@ -316,6 +309,15 @@ impl Partition {
         }
         self.index_mut().set_verified(&found.piece);
         Ok(None)
+    }
+}
+
+/// Notes that this process has read the whole batches among these pieces.
+fn touched<'a>(mappings: &Mappings, pieces: impl IntoIterator<Item = &'a Piece>) {
+    for piece in pieces {
+        if let Piece::Whole(bytes) = piece {
+            mappings.touched(bytes);
+        }
     }
 }
 

@@ -24,8 +24,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Requests to a bucket, each with its retries.
 pub(super) struct Bucket {
     pub(super) store: Arc<dyn ObjectStore>,
-    /// Absent where another store stands in for a bucket.
-    credentials: Option<Credentials>,
+    credentials: Credentials,
     pub(super) address: Address,
     pub(super) endpoint: String,
     pub(super) request_timeout: Duration,
@@ -38,27 +37,21 @@ impl Bucket {
     pub(super) fn new(config: &S3Config) -> Result<Bucket, StoreError> {
         let connect_timeout = CONNECT_TIMEOUT.min(config.request_timeout);
         let Connected { store, endpoint, credentials } = connect(&config.address, &config.variables, connect_timeout)?;
-        Ok(Bucket { credentials: Some(credentials), ..Bucket::over(store, endpoint, config) })
-    }
-
-    /// A bucket that another store stands in for.
-    pub(super) fn over(store: Arc<dyn ObjectStore>, endpoint: String, config: &S3Config) -> Bucket {
-        Bucket {
+        Ok(Bucket {
             store,
-            credentials: None,
+            credentials,
             address: config.address.clone(),
             endpoint,
             request_timeout: config.request_timeout,
             retry_budget: config.retry_budget,
             outage: Outage::default(),
-        }
+        })
     }
 
     pub(super) async fn check_credentials(&self) -> Result<(), StoreError> {
-        let Some(credentials) = &self.credentials else { return Ok(()) };
         let mut tries = self.tries();
         let cause = loop {
-            let error = match timeout(self.request_timeout, credentials.check()).await {
+            let error = match timeout(self.request_timeout, self.credentials.check()).await {
                 Ok(Ok(_)) => return Ok(()),
                 Ok(Err(error)) => error,
                 Err(_) => break "no response in time".to_owned(),

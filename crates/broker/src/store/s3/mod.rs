@@ -29,7 +29,6 @@ pub use connect::{Connected, connect};
 use futures_util::future::BoxFuture;
 use journal::S3Store;
 use members::S3Members;
-use object_store::ObjectStore;
 use object_store::path::Path;
 use probe::Probe;
 use std::sync::Arc;
@@ -98,27 +97,14 @@ pub async fn open(config: S3Config) -> Result<Storage, StoreError> {
 }
 
 /// Opens the bucket so that it can be read while the condition is still being checked, which takes several round
-/// trips. A journal's objects wait for it.
-pub async fn open_early(config: S3Config) -> Result<Storage, StoreError> {
-    open_bucket(Bucket::new(&config)?, config).await
+/// trips. A journal's objects wait for it. Boxed, so that its code is compiled in this crate only.
+pub fn open_early(config: S3Config) -> BoxFuture<'static, Result<Storage, StoreError>> {
+    Box::pin(look(config))
 }
 
-/// Opens a store that stands in for a bucket: for tests and simulations. `config` names it in messages.
-pub async fn open_over(store: Arc<dyn ObjectStore>, config: S3Config) -> Result<Storage, StoreError> {
-    let endpoint = store.to_string();
-    let storage = open_bucket(Bucket::over(store, endpoint, &config), config).await?;
-    storage.journal().ready().await?;
-    Ok(storage)
-}
-
-/// Boxed, so that its code is compiled in this crate only.
-fn open_bucket(bucket: Bucket, config: S3Config) -> BoxFuture<'static, Result<Storage, StoreError>> {
-    Box::pin(look(bucket, config))
-}
-
-async fn look(bucket: Bucket, config: S3Config) -> Result<Storage, StoreError> {
+async fn look(config: S3Config) -> Result<Storage, StoreError> {
+    let bucket = Arc::new(Bucket::new(&config)?);
     bucket.check_credentials().await?;
-    let bucket = Arc::new(bucket);
     let (laid, probe, card_probe) = if config.is_read_only {
         let laid = layout::find(&bucket, &config).await?;
         let refusal = "a broker that is read-only stores nothing in the bucket";
