@@ -15,6 +15,7 @@ mod limits;
 mod local_broker;
 mod loopback;
 mod memory;
+mod proxy;
 mod read;
 mod read_back;
 mod report;
@@ -45,6 +46,7 @@ Examples:
   rawline bench requests --runs 3               small requests, and the CPU time of each; Redis and NATS with --peer
   rawline bench subscribe --runs 3              subscriptions of one topic, and the time to a delivery
   rawline bench memory --svg memory.svg         the broker's memory while clients behave badly
+  rawline bench proxy --store-delay s3          makes a test S3 server as slow as a bucket, for any broker
 
 Every benchmark prints its commit, machine and settings first. --json writes every figure of \
 one run to a file; --append adds one line per run to a file and never changes what is there.";
@@ -67,6 +69,7 @@ enum Command {
     Start(start::Args),
     Limits(limits::Args),
     Memory(memory::Args),
+    Proxy(proxy::Args),
 }
 
 /// Runs the benchmark. When it is interrupted, the local broker is stopped and its directory removed. Boxed, so that
@@ -89,9 +92,12 @@ async fn run_until_interrupted(args: Args) -> Result<(), BenchError> {
             Command::Start(args) => start::run(args).await,
             Command::Limits(args) => limits::run(args).await,
             Command::Memory(args) => memory::run(args).await,
+            Command::Proxy(args) => proxy::run(args).await,
         }
     };
     tokio::select! {
+        // The proxy ends by a signal, too.
+        biased;
         done = bench => done,
         _ = interrupt.recv() => Err(BenchError::Failed("interrupted".to_owned())),
         _ = terminate.recv() => Err(BenchError::Failed("terminated".to_owned())),

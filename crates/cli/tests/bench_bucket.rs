@@ -7,8 +7,9 @@ mod support;
 
 use rawline_testkit::s3_server::{Bucket, bucket};
 use serde_json::Value;
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use support::RAWLINE;
 use tempfile::TempDir;
 
@@ -92,6 +93,7 @@ async fn the_delay_is_added_to_each_request_to_the_bucket() {
         assert_delayed(&figure["latency_us"]);
     }
     assert_eq!(limits["flags"]["store_delay"], "40ms");
+    assert_eq!(limits["flags"]["store_bandwidth"], "90");
     assert!(output.contains("proxy"), "{output}");
     assert_eq!(left(&bucket), Vec::<PathBuf>::new());
 }
@@ -105,6 +107,43 @@ async fn a_broker_appends_through_the_delay() {
     assert_delayed(&run["latency_us"]);
     assert!(run["bucket"]["puts"].as_u64().unwrap() >= 1, "{run}");
     assert!(run["proxy_cpu_seconds"].as_f64().unwrap() > 0.0, "{run}");
+}
+
+#[tokio::test]
+async fn a_broker_appends_through_a_distribution_without_a_limit_of_bandwidth() {
+    let bucket = bucket().await;
+    let args = ["write", "--batches=40", "-b=1", "-w=2", "--warmup-runs=0", "--batcher-block-time=1ms"];
+    let (_, figures) = figures(&bucket, &[&args[..], &["--store-delay=express", "--store-bandwidth=none"]].concat());
+    assert_eq!(figures["runs"][0]["requests"], 40);
+    assert_eq!(figures["flags"]["store_delay"], "express");
+    assert_eq!(figures["flags"]["store_bandwidth"], "none");
+    assert_eq!(figures["flags"]["store_seed"], 1);
+}
+
+#[tokio::test]
+async fn the_proxy_runs_without_a_benchmark_until_it_is_interrupted() {
+    let bucket = bucket().await;
+    let mut command = Command::new(RAWLINE);
+    command.args(["bench", "proxy", "--store-delay=1ms"]).env_remove("AWS_ENDPOINT_URL_S3").envs(bucket.variables());
+    let mut proxy = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut output = BufReader::new(proxy.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let first = output.next().unwrap();
+    let endpoint = first.strip_prefix("export AWS_ENDPOINT_URL=").unwrap();
+
+    let folder = TempDir::new().unwrap();
+    let mut variables = bucket.variables();
+    variables.retain(|(name, _)| name != "AWS_ENDPOINT_URL");
+    variables.push(("AWS_ENDPOINT_URL".to_owned(), endpoint.to_owned()));
+    let measured = bench(&bucket, &folder, &["limits", "--objects=2"], variables);
+    assert!(measured.status.success(), "{measured:?}");
+
+    // A signal that its user's terminal sends.
+    let interrupted = Command::new("kill").args(["-INT", &proxy.id().to_string()]).status().unwrap();
+    assert!(interrupted.success());
+    assert!(proxy.wait().unwrap().success());
+    let counts = output.next().unwrap();
+    let requests: u64 = counts.split(' ').next().unwrap().parse().unwrap();
+    assert!(requests >= 16 && counts.contains(" requests, 0 of them refused"), "{counts}");
 }
 
 #[tokio::test]

@@ -527,6 +527,7 @@ fn every_help_has_examples_and_reads_as_text() {
             &["bench", "read"],
             &["bench", "latency"],
             &["bench", "limits"],
+            &["bench", "proxy"],
         ]);
     }
     for command in commands {
