@@ -1,9 +1,10 @@
 //! What the handlers of requests share: the broker, the settings, and the client of their connection.
 
-use crate::access::Access;
-use crate::kafka::fetch::Kept;
-use crate::kafka::sasl::Sasl;
-use crate::kafka::session::Session;
+use super::error::ConnectionError;
+use super::fetch::Kept;
+use super::sasl::Sasl;
+use super::session::Session;
+use crate::access::{Access, Caller};
 use crate::net::pace::Waits;
 use crate::net::peer::Peer;
 use crate::net::tls::Tls;
@@ -75,4 +76,17 @@ pub(crate) struct Client {
     pub local: SocketAddr,
     pub session: Session,
     pub fetches: Kept,
+}
+
+impl Client {
+    /// The caller; unknown until the client has authenticated, and after its key was removed.
+    pub(super) fn caller(&self) -> Arc<Caller> {
+        self.session.caller(&self.kafka.config.access)
+    }
+
+    /// Fails if the key that the client has authenticated with was removed.
+    pub(super) fn check_key(&self) -> Result<(), ConnectionError> {
+        let is_removed = self.session.has_logged_in() && self.caller().name().is_none();
+        if is_removed { Err(ConnectionError::KeyRemoved) } else { Ok(()) }
+    }
 }

@@ -5,7 +5,9 @@ use crate::convert::keys::KeysError;
 use rawline_batch::record_batch::RecordBatchError;
 use rawline_broker::pool::PoolError;
 use rawline_broker::store::StoreError;
-use rawline_broker::{AppendError, Kind, ProducerError, ReadError, TopicError, TrimError};
+use rawline_broker::{
+    AppendError, GroupError, Kind, OffsetError, ProducerError, ReadError, TopicError, TransactionError, TrimError,
+};
 use rawline_kafka::{ErrorCode, WireError};
 use std::io;
 
@@ -174,5 +176,70 @@ impl From<ConvertError> for Refusal {
             ConvertError::Pool(error) => Refusal::new(ErrorCode::NotLeaderOrFollower, error.to_string()),
             error => Refusal::new(ErrorCode::CorruptMessage, error.to_string()),
         }
+    }
+}
+
+/// The code of an error about transactions.
+pub(super) fn code_of_transaction(error: &TransactionError) -> ErrorCode {
+    match error {
+        TransactionError::Name { .. } => ErrorCode::InvalidRequest,
+        TransactionError::Timeout { .. } => ErrorCode::InvalidTransactionTimeout,
+        TransactionError::Fenced => ErrorCode::ProducerFenced,
+        TransactionError::NotOpen => ErrorCode::InvalidProducerIdMapping,
+        TransactionError::State { .. } => ErrorCode::InvalidTxnState,
+        TransactionError::TooMany { .. } => ErrorCode::PolicyViolation,
+        TransactionError::Regex { .. } => ErrorCode::InvalidRegularExpression,
+        TransactionError::Store(error) if error.kind == Kind::FixRequest => ErrorCode::UnsupportedForMessageFormat,
+        TransactionError::Store(error) if error.kind == Kind::TellHuman => ErrorCode::KafkaStorageError,
+        // Clients ask again.
+        TransactionError::Store(_) => ErrorCode::CoordinatorNotAvailable,
+    }
+}
+
+/// The code of an error about a group's members.
+pub(super) fn code_of_group(error: &GroupError) -> ErrorCode {
+    match error {
+        GroupError::NeedsId { .. } => ErrorCode::MemberIdRequired,
+        GroupError::UnknownMember => ErrorCode::UnknownMemberId,
+        GroupError::FencedInstance => ErrorCode::FencedInstanceId,
+        GroupError::Generation { .. } => ErrorCode::IllegalGeneration,
+        GroupError::Rebalancing => ErrorCode::RebalanceInProgress,
+        GroupError::Name { .. } => ErrorCode::InvalidGroupId,
+        GroupError::Protocol | GroupError::Protocols { .. } | GroupError::OtherProtocol => {
+            ErrorCode::InconsistentGroupProtocol
+        }
+        GroupError::Session { .. } => ErrorCode::InvalidSessionTimeout,
+        GroupError::Full { .. }
+        | GroupError::Groups { .. }
+        | GroupError::Memory { .. }
+        | GroupError::Large { .. }
+        | GroupError::Regexes { .. }
+        | GroupError::Pairs { .. } => ErrorCode::GroupMaxSizeReached,
+        GroupError::NotEmpty => ErrorCode::NonEmptyGroup,
+        GroupError::Subscribed => ErrorCode::GroupSubscribedToTopic,
+        // Clients look for the coordinator again, and retry.
+        GroupError::Moved => ErrorCode::NotCoordinator,
+        GroupError::NotStored { .. } | GroupError::Unconfirmed => ErrorCode::CoordinatorNotAvailable,
+        GroupError::FencedEpoch { .. } => ErrorCode::FencedMemberEpoch,
+        GroupError::StaleEpoch { .. } => ErrorCode::StaleMemberEpoch,
+        GroupError::UnreleasedInstance => ErrorCode::UnreleasedInstanceId,
+        GroupError::Regex { .. } => ErrorCode::InvalidRegularExpression,
+    }
+}
+
+/// The code of an error about a committed offset.
+pub(super) fn code_of_offset(error: &OffsetError) -> ErrorCode {
+    match error {
+        OffsetError::Group(error) => code_of_group(error),
+        OffsetError::Topic(TopicError::NotFound { .. } | TopicError::NoPartition { .. } | TopicError::Name { .. }) => {
+            ErrorCode::UnknownTopicOrPartition
+        }
+        OffsetError::Metadata { .. } => ErrorCode::OffsetMetadataTooLarge,
+        OffsetError::Transaction(error) => code_of_transaction(error),
+        OffsetError::NotCommitted => ErrorCode::GroupIdNotFound,
+        OffsetError::TooMany(_) => ErrorCode::InvalidCommitOffsetSize,
+        OffsetError::Store(error) if error.kind == Kind::FixRequest => ErrorCode::UnsupportedForMessageFormat,
+        // Clients try again.
+        OffsetError::Topic(_) | OffsetError::Store(_) => ErrorCode::CoordinatorNotAvailable,
     }
 }

@@ -91,16 +91,6 @@ pub(super) async fn respond(
     }
 }
 
-impl Client {
-    /// The address for clients.
-    pub(super) fn advertised(&self) -> (String, u16) {
-        match &self.kafka.config.advertise {
-            Some(advertise) => advertise.clone(),
-            None => (self.local.ip().to_canonical().to_string(), self.local.port()),
-        }
-    }
-}
-
 fn all(client: &Client) -> Vec<Found> {
     let caller = client.caller();
     let is_seen = |topic: &Arc<Topic>| caller.grants().sees(topic.topic_name());

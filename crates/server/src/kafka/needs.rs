@@ -4,8 +4,7 @@
 //! doesn't compile, and one whose handler doesn't ask fails a test (`tests/it/kafka_access.rs`).
 
 use super::client::Client;
-use super::error::Refusal;
-use super::transactions::code_of;
+use super::error::{Refusal, code_of_transaction};
 use crate::access::audit::Event;
 use crate::access::{Denied, Operation};
 use rawline_broker::{Partition, Received};
@@ -127,7 +126,8 @@ impl Client {
     /// Fails unless the producer with this transactional id has this producer's id.
     pub(super) async fn check_mapping(&self, transactional_id: &str, id: u64) -> Result<(), Refusal> {
         let found = self.kafka.broker.producer_name(id).await;
-        let found = found.map_err(|error| Refusal::new(code_of(&error.into()), "the producer can't be looked up"))?;
+        let found = found
+            .map_err(|error| Refusal::new(code_of_transaction(&error.into()), "the producer can't be looked up"))?;
         check_mapping(transactional_id, found.as_deref())
     }
 

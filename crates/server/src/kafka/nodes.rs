@@ -82,6 +82,14 @@ impl Client {
         true
     }
 
+    /// The address for clients.
+    pub(super) fn advertised(&self) -> (String, u16) {
+        match &self.kafka.config.advertise {
+            Some(advertise) => advertise.clone(),
+            None => (self.local.ip().to_canonical().to_string(), self.local.port()),
+        }
+    }
+
     fn cluster(&self) -> Option<&Arc<Cluster>> {
         self.kafka.broker.cluster()
     }

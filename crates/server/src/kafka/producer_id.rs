@@ -1,8 +1,8 @@
 //! InitProducerId: ids for idempotent producers, and for those that have transactions.
 
 use super::client::Client;
-use super::error::Refusal;
-use super::transactions::{code_of, instance, is_known_kind};
+use super::error::{Refusal, code_of_transaction};
+use super::transactions::{instance, is_known_kind};
 use rawline_broker::{Kind, ProducerInstance, TransactionError, is_named_id};
 use rawline_kafka::messages::{InitProducerIdRequest, InitProducerIdResponse};
 use rawline_kafka::{Api, ErrorCode};
@@ -64,7 +64,7 @@ async fn transactional(
                 }
                 _ => tracing::debug!(name, %error, "a producer with transactions was not opened"),
             }
-            refused(code_of(&error))
+            refused(code_of_transaction(&error))
         }
     }
 }

@@ -1,8 +1,6 @@
 //! The client of a connection, and the time for which it is muted because of its quota.
 
-use super::client::Client;
-use super::error::ConnectionError;
-use crate::access::{Caller, Place};
+use crate::access::{Access, Caller, Place};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -34,6 +32,33 @@ impl Session {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The caller; unknown until the client has authenticated, and after its key was removed.
+    pub(super) fn caller(&self, access: &Access) -> Arc<Caller> {
+        let mut session = self.inner();
+        let generation = access.generation();
+        if session.generation != generation {
+            // If the changed key has reached its limit of connections, the connection keeps its earlier place.
+            session.caller = access.renewed(&session.caller).unwrap_or_else(Caller::unknown);
+            session.generation = generation;
+        }
+        session.caller.clone()
+    }
+
+    /// The client has authenticated. Fails with the reason if it has too many connections.
+    pub(super) fn log_in(&self, caller: Arc<Caller>) -> Result<(), String> {
+        let place = caller.connect().map_err(|error| error.to_string())?;
+        let mut session = self.inner();
+        // The caller from before the keys were replaced has ended, and is looked up again.
+        session.generation = u64::MAX;
+        session.caller = caller;
+        session.place = Some(place);
+        Ok(())
+    }
+
+    pub(super) fn has_logged_in(&self) -> bool {
+        self.inner().place.is_some()
+    }
+
     /// The client has used up its quota for so long: no request is read meanwhile. Returns what its response says, in
     /// milliseconds.
     pub(super) fn mute(&self, wait: Duration) -> i32 {
@@ -54,38 +79,6 @@ impl Session {
         let since = Instant::now();
         tokio::time::sleep_until(until).await;
         since.elapsed()
-    }
-}
-
-impl Client {
-    /// The caller; unknown until the client has authenticated, and after its key was removed.
-    pub(super) fn caller(&self) -> Arc<Caller> {
-        let access = &self.kafka.config.access;
-        let mut session = self.session.inner();
-        let generation = access.generation();
-        if session.generation != generation {
-            // If the changed key has reached its limit of connections, the connection keeps its earlier place.
-            session.caller = access.renewed(&session.caller).unwrap_or_else(Caller::unknown);
-            session.generation = generation;
-        }
-        session.caller.clone()
-    }
-
-    /// The client has authenticated. Fails with the reason if it has too many connections.
-    pub(super) fn log_in(&self, caller: Arc<Caller>) -> Result<(), String> {
-        let place = caller.connect().map_err(|error| error.to_string())?;
-        let mut session = self.session.inner();
-        // The caller from before the keys were replaced has ended, and is looked up again.
-        session.generation = u64::MAX;
-        session.caller = caller;
-        session.place = Some(place);
-        Ok(())
-    }
-
-    /// Fails if the key that the client has authenticated with was removed.
-    pub(super) fn check_key(&self) -> Result<(), ConnectionError> {
-        let has_logged_in = self.session.inner().place.is_some();
-        if has_logged_in && self.caller().name().is_none() { Err(ConnectionError::KeyRemoved) } else { Ok(()) }
     }
 }
 

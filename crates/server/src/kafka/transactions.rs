@@ -5,8 +5,8 @@
 //! the transaction.
 
 use super::client::Client;
-use super::error::Refusal;
-use rawline_broker::{Kind, ProducerInstance, TransactionError, TransactionProgress};
+use super::error::{Refusal, code_of_transaction};
+use rawline_broker::{ProducerInstance, TransactionError, TransactionProgress};
 use rawline_kafka::messages::{EndTxnRequest, EndTxnResponse};
 use rawline_kafka::{Api, ErrorCode};
 
@@ -56,7 +56,7 @@ pub(super) async fn end(client: &Client, version: i16, request: &EndTxnRequest) 
         }
         Err(error) => {
             tracing::debug!(name, committed = request.committed, %error, "a transaction was not ended");
-            refused(match code_of(&error) {
+            refused(match code_of_transaction(&error) {
                 ErrorCode::ProducerFenced if version < FENCED_FROM => ErrorCode::InvalidProducerEpoch,
                 code => code,
             })
@@ -84,21 +84,4 @@ async fn carry_out(
         }
     }
     broker.end_transaction(name, instance, *committed).await
-}
-
-/// The code of an error about transactions.
-pub(super) fn code_of(error: &TransactionError) -> ErrorCode {
-    match error {
-        TransactionError::Name { .. } => ErrorCode::InvalidRequest,
-        TransactionError::Timeout { .. } => ErrorCode::InvalidTransactionTimeout,
-        TransactionError::Fenced => ErrorCode::ProducerFenced,
-        TransactionError::NotOpen => ErrorCode::InvalidProducerIdMapping,
-        TransactionError::State { .. } => ErrorCode::InvalidTxnState,
-        TransactionError::TooMany { .. } => ErrorCode::PolicyViolation,
-        TransactionError::Regex { .. } => ErrorCode::InvalidRegularExpression,
-        TransactionError::Store(error) if error.kind == Kind::FixRequest => ErrorCode::UnsupportedForMessageFormat,
-        TransactionError::Store(error) if error.kind == Kind::TellHuman => ErrorCode::KafkaStorageError,
-        // Clients ask again.
-        TransactionError::Store(_) => ErrorCode::CoordinatorNotAvailable,
-    }
 }

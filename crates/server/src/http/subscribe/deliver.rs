@@ -1,16 +1,30 @@
 //! Reads the next delivery of a subscription, in the same way for all forms.
 
-use super::Wanted;
+use crate::access::Caller;
 use crate::http::api::Api;
 use crate::http::error::ApiError;
 use crate::http::read::is_gap;
 use crate::http::select;
 use crate::http::topics;
-use rawline_broker::subscriptions::{Event, Records};
+use rawline_broker::subscriptions::{Event, Records, Subscription};
 use rawline_broker::{ReadAnswer, ReadError, ReadRequest};
 use rawline_contract::subscription::ControlMessage;
 use rawline_contract::{Payload, ShortId, code};
+use rawline_value::Filter;
+use std::sync::Arc;
 use std::time::Duration;
+
+/// After this time without a delivery, a keep-alive is sent, so that the connection isn't taken for broken.
+pub(super) const SILENCE_MAX: Duration = Duration::from_secs(15);
+
+/// The settings of a subscription.
+pub(super) struct Wanted {
+    /// The caller, with its grants and quota.
+    pub caller: Arc<Caller>,
+    pub subscription: Subscription,
+    /// Which values of the topics; other topics are left out.
+    pub filter: Option<Filter>,
+}
 
 /// The next delivery.
 pub(super) enum Step {

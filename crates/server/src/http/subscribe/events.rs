@@ -4,9 +4,9 @@
 //! doesn't read.
 
 use super::control;
-use super::deliver::{self, Size, Step};
+use super::cursor;
+use super::deliver::{self, SILENCE_MAX, Size, Step, Wanted};
 use super::sse::{self, Group};
-use super::{SILENCE_MAX, Wanted, cursor};
 use crate::http::api::Api;
 use crate::http::error::ApiError;
 use crate::http::metrics::SubscriberGuard;

@@ -20,22 +20,7 @@ use crate::http::response::ApiResponse;
 use crate::http::upgrade::is_upgrade;
 use crate::net::peer::Peer;
 use http::Request;
-use rawline_broker::subscriptions::Subscription;
-use rawline_value::Filter;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// After this time without a delivery, a keep-alive is sent, so that the connection isn't taken for broken.
-const SILENCE_MAX: Duration = Duration::from_secs(15);
-
-/// The settings of a subscription.
-struct Wanted {
-    /// The caller, with its grants and quota.
-    caller: Arc<Caller>,
-    subscription: Subscription,
-    /// Which values of the topics; other topics are left out.
-    filter: Option<Filter>,
-}
 
 /// Begins a subscription.
 pub(crate) async fn subscribe<B>(

@@ -1,6 +1,6 @@
 //! The query of a subscription. Its errors are returned before any record.
 
-use super::Wanted;
+use super::deliver::Wanted;
 use crate::access::{Caller, Operation};
 use crate::http::api::Api;
 use crate::http::error::ApiError;

@@ -1,8 +1,8 @@
 //! A subscription on a WebSocket.
 
 use super::control;
-use super::deliver::{self, Size, Step};
-use super::{SILENCE_MAX, Wanted, cursor, selected};
+use super::deliver::{self, SILENCE_MAX, Size, Step, Wanted};
+use super::{cursor, selected};
 use crate::http::api::Api;
 use crate::http::error::ApiError;
 use crate::http::long_poll;

@@ -1,6 +1,6 @@
 //! DescribeAcls, CreateAcls, DeleteAcls: as a Kafka without an authorizer.
 
-use super::outcome;
+use super::many::outcome;
 use crate::kafka::error::Refusal;
 use rawline_kafka::ErrorCode;
 use rawline_kafka::messages::{

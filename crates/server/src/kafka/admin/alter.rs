@@ -1,8 +1,8 @@
 //! AlterConfigs, which replaces all settings of a topic, and IncrementalAlterConfigs, which changes some.
 
 use super::configs::Resource;
+use super::many::{Subjects, each, outcome};
 use super::settings::{self, Change, Edit};
-use super::{Subjects, each, outcome};
 use crate::kafka::client::{Client, KafkaConfig};
 use crate::kafka::error::{ConnectionError, Refusal};
 use rawline_broker::Settings;

@@ -1,6 +1,6 @@
 //! DescribeCluster: the brokers.
 
-use super::outcome;
+use super::many::outcome;
 use crate::kafka::client::Client;
 use crate::kafka::error::Refusal;
 use crate::kafka::nodes::{CONTROLLING, Node};

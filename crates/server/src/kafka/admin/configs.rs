@@ -1,7 +1,7 @@
 //! DescribeConfigs, and the resources that have settings.
 
+use super::many::{Subjects, outcome};
 use super::settings::{self, Described, Source};
-use super::{Subjects, outcome};
 use crate::kafka::building::Building;
 use crate::kafka::client::Client;
 use crate::kafka::error::{ConnectionError, Refusal};

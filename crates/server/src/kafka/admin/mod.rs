@@ -7,6 +7,7 @@ mod configs;
 mod describe;
 pub(super) mod epochs;
 mod log_dirs;
+mod many;
 mod partitions;
 mod producers;
 mod records;
@@ -18,17 +19,10 @@ mod transactions;
 
 use super::building::Building;
 use super::client::Client;
-use super::error::{ConnectionError, Refusal};
-use futures_util::stream::{self, StreamExt};
+use super::error::ConnectionError;
+use many::outcome;
+use rawline_kafka::Api;
 use rawline_kafka::messages::{ListPartitionReassignmentsResponse, Request, Response};
-use rawline_kafka::{Api, ErrorCode};
-use std::collections::BTreeSet;
-
-/// Maximum number of topics in a request whose response has kilobytes for each.
-const TOPICS_MAX: usize = 10_000;
-
-/// Changes of one request that are in flight at once: the journal stores them together.
-const CHANGES_MAX: usize = 64;
 
 /// The response; `None` if the request belongs to another API.
 pub(super) async fn respond(
@@ -64,48 +58,4 @@ pub(super) async fn respond(
         }
         _ => return Ok(None),
     }))
-}
-
-/// The resources that a request names: topics, or others with settings.
-struct Subjects<T> {
-    repeated: BTreeSet<T>,
-}
-
-impl<T: Ord> Subjects<T> {
-    /// Fails if the response would be too large.
-    fn of(all: impl ExactSizeIterator<Item = T>) -> Result<Subjects<T>, ConnectionError> {
-        if all.len() > TOPICS_MAX {
-            return Err(ConnectionError::Topics { limit: TOPICS_MAX });
-        }
-        let (mut seen, mut repeated) = (BTreeSet::new(), BTreeSet::new());
-        for one in all {
-            repeated.extend(seen.replace(one));
-        }
-        Ok(Subjects { repeated })
-    }
-
-    /// Fails if the request has it more than once: which one is meant can't be known.
-    fn check(&self, one: &T) -> Result<(), Refusal> {
-        if self.repeated.contains(one) {
-            return Err(Refusal::new(ErrorCode::InvalidRequest, "the request has it more than once; send it once"));
-        }
-        Ok(())
-    }
-}
-
-/// Carries out a request's changes, some at once. The results have the order of the changes.
-async fn each<T, F: Future>(changes: Vec<T>, carry_out: impl FnMut(T) -> F) -> Vec<F::Output> {
-    stream::iter(changes.into_iter().map(carry_out)).buffered(CHANGES_MAX).collect().await
-}
-
-/// The result of a change in a response: the error's number and its message.
-fn outcome(changed: Result<(), Refusal>) -> (i16, Option<String>) {
-    match changed {
-        Ok(()) => (ErrorCode::None.into(), None),
-        Err(Refusal { code, message }) => {
-            let code = i16::from(code);
-            tracing::debug!(code, message, "refused a Kafka client's request");
-            (code, Some(message))
-        }
-    }
 }

@@ -1,6 +1,7 @@
 //! CreatePartitions, and the limits of partitions.
 
-use super::{Subjects, each, outcome, settings};
+use super::many::{Subjects, each, outcome};
+use super::settings;
 use crate::kafka::client::Client;
 use crate::kafka::error::{ConnectionError, Refusal};
 use rawline_broker::limits::TOPIC_PARTITIONS_MAX;

@@ -1,6 +1,6 @@
 //! DescribeProducers: the producers of partitions, and the beginnings of their open transactions.
 
-use super::TOPICS_MAX;
+use super::many::TOPICS_MAX;
 use crate::kafka::building::Building;
 use crate::kafka::client::Client;
 use crate::kafka::error::{ConnectionError, Refusal};

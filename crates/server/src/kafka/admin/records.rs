@@ -1,6 +1,6 @@
 //! DeleteRecords: deletes the records of partitions before an offset.
 
-use super::each;
+use super::many::each;
 use crate::kafka::client::Client;
 use crate::kafka::error::Refusal;
 use crate::kafka::lookup::partition;

@@ -1,6 +1,7 @@
 //! CreateTopics and DeleteTopics.
 
-use super::{Subjects, each, outcome, partitions, settings};
+use super::many::{Subjects, each, outcome};
+use super::{partitions, settings};
 use crate::kafka::client::Client;
 use crate::kafka::error::{ConnectionError, Refusal};
 use crate::kafka::lookup::{NO_ID, id_of, no_such_id, topic_with_id};

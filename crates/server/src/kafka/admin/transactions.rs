@@ -1,10 +1,9 @@
 //! ListTransactions and DescribeTransactions: producers that can have transactions, and how far those are.
 
-use super::Subjects;
+use super::many::Subjects;
 use crate::kafka::building::Building;
 use crate::kafka::client::Client;
-use crate::kafka::error::{ConnectionError, Refusal};
-use crate::kafka::transactions::code_of;
+use crate::kafka::error::{ConnectionError, Refusal, code_of_transaction};
 use rawline_broker::{NamedPartitions, TransactionProgress, TransactionalProducer};
 use rawline_kafka::messages::{
     DescribeTransactionsRequest, DescribeTransactionsResponse, DescribedTransaction, DescribedTransactionTopic,
@@ -59,7 +58,7 @@ pub(super) async fn list(
         Ok(found) => ListTransactionsResponse { transaction_states: found.iter().map(listed).collect(), ..response },
         Err(error) => {
             tracing::debug!(%error, "transactions were not listed");
-            ListTransactionsResponse { error_code: code_of(&error).into(), ..response }
+            ListTransactionsResponse { error_code: code_of_transaction(&error).into(), ..response }
         }
     }
 }
@@ -93,7 +92,7 @@ pub(super) async fn describe(
         let found = match client.kafka.broker.transactional_producer(&name).await {
             Ok(None) if name.is_empty() => Err(ErrorCode::InvalidRequest),
             Ok(found) => found.ok_or(ErrorCode::TransactionalIdNotFound),
-            Err(error) => Err(code_of(&error)),
+            Err(error) => Err(code_of_transaction(&error)),
         };
         transaction_states.push(match found {
             Ok((producer, partitions)) => described(&producer, partitions),

@@ -6,11 +6,12 @@ use crate::convert::to_record_batches;
 use crate::kafka::admin::epochs;
 use crate::kafka::client::Client;
 use crate::kafka::error::Refusal;
+use crate::kafka::lookup::partition_of;
 use bytes::Bytes;
 use rawline_broker::store::StoreError;
 use rawline_broker::{BatchKind, Bounds, Partition, Piece, ReadRequest, View};
-use rawline_kafka::ErrorCode;
 use rawline_kafka::fetch::{FetchPartition, FetchedPartition};
+use rawline_kafka::{Api, ErrorCode};
 use std::time::Duration;
 
 /// The result of one partition.
@@ -53,7 +54,14 @@ pub(super) async fn read_one(
     is_first: bool,
 ) -> Result<Found, Refusal> {
     let (topic, wanted) = asked.at(place);
-    let partition = watched.partition(client, topic, wanted.partition, place).await?;
+    let partition = match watched.known(topic, wanted.partition, place) {
+        Some(partition) => partition,
+        None => {
+            let partition = partition_of(client, Api::Fetch, topic, wanted.partition).await?;
+            watched.add(topic, wanted.partition, place, &partition);
+            partition
+        }
+    };
     epochs::check(wanted.leader_epoch)?;
     // Before the read, so that later records wake the request.
     let bounds = partition.bounds();

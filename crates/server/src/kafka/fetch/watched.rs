@@ -1,12 +1,8 @@
 //! The partitions that a connection fetches from: looked up and watched once, while its requests name the same ones.
 
 use crate::access::Caller;
-use crate::kafka::client::Client;
-use crate::kafka::error::Refusal;
-use crate::kafka::lookup::partition_of;
 use rawline_broker::Partition;
 use rawline_broker::subscriptions::Watch;
-use rawline_kafka::Api;
 use rawline_kafka::produce::TopicRef;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -88,33 +84,27 @@ impl Watched {
         true
     }
 
-    /// The partition at a place of the request. It is watched from now on.
-    pub async fn partition(
-        &mut self,
-        client: &Client,
-        topic: &TopicRef,
-        number: i32,
-        place: usize,
-    ) -> Result<Arc<Partition>, Refusal> {
-        let keys = self.keys.get(topic);
-        let known = keys.zip(usize::try_from(number).ok()).and_then(|(keys, number)| *keys.get(number)?);
-        if let Some(key) = known {
-            let Some(Some(entry)) = self.entries.get_mut(key as usize) else { unreachable!("no partition is {key}") };
-            if let Some(partition) = entry.partition.upgrade().filter(|partition| partition.is_live()) {
-                entry.asked = (self.request, place);
-                return Ok(partition);
-            }
-            self.remove(key);
+    /// The partition at a place of the request, if it is watched.
+    pub fn known(&mut self, topic: &TopicRef, number: i32, place: usize) -> Option<Arc<Partition>> {
+        let key = (*self.keys.get(topic)?.get(usize::try_from(number).ok()?)?)?;
+        let Some(Some(entry)) = self.entries.get_mut(key as usize) else { unreachable!("no partition is {key}") };
+        if let Some(partition) = entry.partition.upgrade().filter(|partition| partition.is_live()) {
+            entry.asked = (self.request, place);
+            return Some(partition);
         }
-        let partition = partition_of(client, Api::Fetch, topic, number).await?;
+        self.remove(key);
+        None
+    }
+
+    /// Watches the partition at a place of the request from now on.
+    pub fn add(&mut self, topic: &TopicRef, number: i32, place: usize, partition: &Arc<Partition>) {
         let Ok(number) = usize::try_from(number) else { unreachable!("a partition has the number {number}") };
-        let key = self.watch.add(&partition);
+        let key = self.watch.add(partition);
         let asked = (self.request, place);
         let topic = self.keys.get_key_value(topic).map_or_else(|| Arc::new(topic.clone()), |(known, _)| known.clone());
-        let entry = Entry { topic: topic.clone(), number, partition: Arc::downgrade(&partition), asked };
+        let entry = Entry { topic: topic.clone(), number, partition: Arc::downgrade(partition), asked };
         put(&mut self.entries, key as usize, entry);
         put(self.keys.entry(topic).or_default(), number, key);
-        Ok(partition)
     }
 
     /// Waits until a partition has changed. Cancel-safe.

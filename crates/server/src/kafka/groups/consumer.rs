@@ -1,9 +1,9 @@
 //! ConsumerGroupHeartbeat, ConsumerGroupDescribe: groups in which the broker divides the partitions (KIP-848).
 
-use super::{code_of, code_of_offset, manage};
+use super::manage;
 use crate::groups::new_member_id;
 use crate::kafka::client::Client;
-use crate::kafka::error::Refusal;
+use crate::kafka::error::{Refusal, code_of_group, code_of_offset};
 use crate::kafka::operations;
 use rawline_broker::{
     Assignor, ConsumerHeartbeat, GroupError, GroupStatus, Identity, Kept, Leaving, MemberShare, MemberStatus,
@@ -150,7 +150,7 @@ impl From<GroupError> for Refusal {
         let code = match &error {
             // Kafka's error for a group of another kind.
             GroupError::OtherProtocol => ErrorCode::GroupIdNotFound,
-            error => code_of(error),
+            error => code_of_group(error),
         };
         Refusal::new(code, error.to_string())
     }

@@ -1,8 +1,7 @@
 //! DescribeGroups, ListGroups, DeleteGroups.
 
-use super::code_of_offset;
 use crate::kafka::client::Client;
-use crate::kafka::error::Refusal;
+use crate::kafka::error::{Refusal, code_of_offset};
 use crate::kafka::operations;
 use rawline_broker::{GroupState, GroupStatus, MemberShare, MemberStatus};
 use rawline_kafka::messages::{

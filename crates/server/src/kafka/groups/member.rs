@@ -1,9 +1,8 @@
 //! JoinGroup, SyncGroup, Heartbeat, LeaveGroup.
 
-use super::code_of;
 use crate::groups::new_member_id;
 use crate::kafka::client::Client;
-use crate::kafka::error::Refusal;
+use crate::kafka::error::{Refusal, code_of_group};
 use futures_util::future::join_all;
 use rawline_broker::{GroupError, Identity, Join, Joined, Membership, Outcome};
 use rawline_kafka::frame::RequestHeader;
@@ -91,7 +90,7 @@ fn refused(error: &GroupError, member: String) -> JoinGroupResponse {
         GroupError::NeedsId { member } => member.to_string(),
         _ => member,
     };
-    JoinGroupResponse { error_code: code_of(error).into(), member_id, ..JoinGroupResponse::default() }
+    JoinGroupResponse { error_code: code_of_group(error).into(), member_id, ..JoinGroupResponse::default() }
 }
 
 fn described(version: i16, joined: Joined) -> JoinGroupResponse {
@@ -153,7 +152,7 @@ pub(super) fn sync(
                 ..SyncGroupResponse::default()
             },
             Some(Outcome::Refused(error)) => {
-                SyncGroupResponse { error_code: code_of(&error).into(), ..SyncGroupResponse::default() }
+                SyncGroupResponse { error_code: code_of_group(&error).into(), ..SyncGroupResponse::default() }
             }
             Some(Outcome::Joined(_)) => unreachable!("a member joins that asks for its share"),
         }
@@ -170,7 +169,7 @@ fn is_of_group(client: &Client, request: &SyncGroupRequest) -> bool {
 }
 
 fn code(done: Result<(), GroupError>) -> i16 {
-    done.map_or_else(|error| code_of(&error), |()| ErrorCode::None).into()
+    done.map_or_else(|error| code_of_group(&error), |()| ErrorCode::None).into()
 }
 
 pub(super) fn heartbeat(client: &Client, request: HeartbeatRequest) -> HeartbeatResponse {

@@ -9,9 +9,7 @@ mod offsets;
 use super::client::Client;
 use super::error::Refusal;
 use super::reply::{Pending, Reply};
-use super::transactions;
 use futures_util::future::FutureExt;
-use rawline_broker::{GroupError, Kind, OffsetError, TopicError};
 use rawline_kafka::frame::RequestHeader;
 use rawline_kafka::messages::{Coordinator, FindCoordinatorRequest, FindCoordinatorResponse, Request, Response};
 use rawline_kafka::{Api, ErrorCode};
@@ -183,52 +181,4 @@ fn find(client: &Client, version: i16, request: FindCoordinatorRequest) -> FindC
     };
     let coordinators = request.coordinator_keys.into_iter().map(coordinator).collect();
     FindCoordinatorResponse { coordinators, ..FindCoordinatorResponse::default() }
-}
-
-/// The code of an error about a group's members.
-fn code_of(error: &GroupError) -> ErrorCode {
-    match error {
-        GroupError::NeedsId { .. } => ErrorCode::MemberIdRequired,
-        GroupError::UnknownMember => ErrorCode::UnknownMemberId,
-        GroupError::FencedInstance => ErrorCode::FencedInstanceId,
-        GroupError::Generation { .. } => ErrorCode::IllegalGeneration,
-        GroupError::Rebalancing => ErrorCode::RebalanceInProgress,
-        GroupError::Name { .. } => ErrorCode::InvalidGroupId,
-        GroupError::Protocol | GroupError::Protocols { .. } | GroupError::OtherProtocol => {
-            ErrorCode::InconsistentGroupProtocol
-        }
-        GroupError::Session { .. } => ErrorCode::InvalidSessionTimeout,
-        GroupError::Full { .. }
-        | GroupError::Groups { .. }
-        | GroupError::Memory { .. }
-        | GroupError::Large { .. }
-        | GroupError::Regexes { .. }
-        | GroupError::Pairs { .. } => ErrorCode::GroupMaxSizeReached,
-        GroupError::NotEmpty => ErrorCode::NonEmptyGroup,
-        GroupError::Subscribed => ErrorCode::GroupSubscribedToTopic,
-        // Clients look for the coordinator again, and retry.
-        GroupError::Moved => ErrorCode::NotCoordinator,
-        GroupError::NotStored { .. } | GroupError::Unconfirmed => ErrorCode::CoordinatorNotAvailable,
-        GroupError::FencedEpoch { .. } => ErrorCode::FencedMemberEpoch,
-        GroupError::StaleEpoch { .. } => ErrorCode::StaleMemberEpoch,
-        GroupError::UnreleasedInstance => ErrorCode::UnreleasedInstanceId,
-        GroupError::Regex { .. } => ErrorCode::InvalidRegularExpression,
-    }
-}
-
-/// The code of an error about a committed offset.
-fn code_of_offset(error: &OffsetError) -> ErrorCode {
-    match error {
-        OffsetError::Group(error) => code_of(error),
-        OffsetError::Topic(TopicError::NotFound { .. } | TopicError::NoPartition { .. } | TopicError::Name { .. }) => {
-            ErrorCode::UnknownTopicOrPartition
-        }
-        OffsetError::Metadata { .. } => ErrorCode::OffsetMetadataTooLarge,
-        OffsetError::Transaction(error) => transactions::code_of(error),
-        OffsetError::NotCommitted => ErrorCode::GroupIdNotFound,
-        OffsetError::TooMany(_) => ErrorCode::InvalidCommitOffsetSize,
-        OffsetError::Store(error) if error.kind == Kind::FixRequest => ErrorCode::UnsupportedForMessageFormat,
-        // Clients try again.
-        OffsetError::Topic(_) | OffsetError::Store(_) => ErrorCode::CoordinatorNotAvailable,
-    }
 }

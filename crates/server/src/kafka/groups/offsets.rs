@@ -1,8 +1,8 @@
 //! OffsetCommit, OffsetFetch, OffsetDelete.
 
-use super::{code_of, code_of_offset, member};
+use super::member;
 use crate::kafka::client::Client;
-use crate::kafka::error::Refusal;
+use crate::kafka::error::{Refusal, code_of_group, code_of_offset};
 use crate::kafka::lookup::{NO_ID, id_of, topic_with_id};
 use crate::kafka::transactions::{instance, is_known_kind};
 use rawline_broker::{Commit, GroupError, GroupOffset, Membership, OffsetError};
@@ -174,7 +174,7 @@ pub(super) async fn fetch(client: &Client, version: i16, request: OffsetFetchReq
             return refused_group(code, request.topics);
         }
         if let Err(error) = client.kafka.broker.coordinator().settle_offsets(&request.group_id).await {
-            return refused_group(code_of(&error), request.topics);
+            return refused_group(code_of_group(&error), request.topics);
         }
         let topics = fetched(client, version, &request.group_id, request.topics, require_stable).await;
         return OffsetFetchResponse { topics, ..OffsetFetchResponse::default() };
@@ -185,16 +185,17 @@ pub(super) async fn fetch(client: &Client, version: i16, request: OffsetFetchReq
     for group in request.groups {
         if seen.insert(group.group_id.clone()) {
             let allowed = client.may_use_group(Api::OffsetFetch, &group.group_id).map_err(|refusal| refusal.code);
-            let checked = match allowed.and_then(|()| check_member(client, &group).map_err(|error| code_of(&error))) {
-                Ok(()) => client
-                    .kafka
-                    .broker
-                    .coordinator()
-                    .settle_offsets(&group.group_id)
-                    .await
-                    .map_err(|error| code_of(&error)),
-                refused => refused,
-            };
+            let checked =
+                match allowed.and_then(|()| check_member(client, &group).map_err(|error| code_of_group(&error))) {
+                    Ok(()) => client
+                        .kafka
+                        .broker
+                        .coordinator()
+                        .settle_offsets(&group.group_id)
+                        .await
+                        .map_err(|error| code_of_group(&error)),
+                    refused => refused,
+                };
             if let Err(code) = checked {
                 let (group_id, error_code) = (group.group_id, code.into());
                 groups.push(OffsetFetchResponseGroup { group_id, error_code, ..OffsetFetchResponseGroup::default() });

@@ -1,14 +1,17 @@
 //! Authentication: SaslHandshake chooses a mechanism, SaslAuthenticate carries its messages. A client has to have one
 //! of the broker's API keys. Its user name matters with SCRAM and a key of the keys file only.
 
+mod mechanisms;
 mod scram;
+
+pub(super) use mechanisms::Sasl;
 
 use super::client::Client;
 use super::error::{ConnectionError, Refusal};
-use crate::access::scram::Hash;
-use crate::access::{Access, Caller, Candidates};
+use crate::access::{Access, Caller};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD_NO_PAD;
+use mechanisms::Mechanism;
 use rawline_kafka::messages::{
     SaslAuthenticateRequest, SaslAuthenticateResponse, SaslHandshakeRequest, SaslHandshakeResponse,
 };
@@ -23,52 +26,6 @@ pub(super) const LOGIN_WAIT: Duration = Duration::from_secs(10);
 
 /// Maximum size of a request of a client that isn't authenticated, in bytes.
 pub(super) const LOGIN_BYTES_MAX: u64 = 8 << 10;
-
-/// The supported mechanisms, if the broker has keys.
-pub(super) struct Sasl {
-    access: Access,
-    /// Of the keys that the broker was started with.
-    sha_256: Candidates,
-    sha_512: Candidates,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mechanism {
-    Plain,
-    Scram(Hash),
-}
-
-impl Mechanism {
-    const ALL: [Mechanism; 3] = [Mechanism::Plain, Mechanism::Scram(Hash::Sha256), Mechanism::Scram(Hash::Sha512)];
-
-    fn name(self) -> &'static str {
-        match self {
-            Mechanism::Plain => "PLAIN",
-            Mechanism::Scram(Hash::Sha256) => "SCRAM-SHA-256",
-            Mechanism::Scram(Hash::Sha512) => "SCRAM-SHA-512",
-        }
-    }
-}
-
-impl Sasl {
-    /// `None` if clients need no key.
-    pub fn new(access: &Access) -> Option<Sasl> {
-        if access.is_open() {
-            return None;
-        }
-        let [sha_256, sha_512] = [Hash::Sha256, Hash::Sha512].map(|hash| access.fixed_candidates(hash));
-        Some(Sasl { access: access.clone(), sha_256, sha_512 })
-    }
-
-    /// The callers as which a client with this user name can authenticate.
-    fn candidates(&self, hash: Hash, user: &str) -> Candidates {
-        let fixed = match hash {
-            Hash::Sha256 => &self.sha_256,
-            Hash::Sha512 => &self.sha_512,
-        };
-        self.access.candidates(hash, user, fixed)
-    }
-}
 
 /// How far the client of a connection is.
 pub(super) enum Login {
@@ -174,7 +131,7 @@ impl Login {
     fn step(&mut self, client: &Client, sasl: Option<&Sasl>, message: &[u8]) -> Result<Vec<u8>, Refusal> {
         let failed = |error: ScramError| Refusal::new(ErrorCode::SaslAuthenticationFailed, error.to_string());
         let log_in = |caller: Arc<Caller>| {
-            client.log_in(caller).map_err(|message| Refusal::new(ErrorCode::SaslAuthenticationFailed, message))
+            client.session.log_in(caller).map_err(|message| Refusal::new(ErrorCode::SaslAuthenticationFailed, message))
         };
         let illegal = |message| Err(Refusal::new(ErrorCode::IllegalSaslState, message));
         let Some(sasl) = sasl else { return illegal("the broker has no API key; connect without authentication") };
