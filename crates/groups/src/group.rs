@@ -1,9 +1,11 @@
 //! One group: its members, and the division of its partitions.
 
 use super::division::choose;
-use super::member::{Identity, Member};
+use super::error::GroupError;
+use super::limits::{GroupLimits, MEMBER_BYTES};
+use super::member::Member;
+use super::request::{Answer, Identity, Join, Joined, Membership, Outcome};
 use super::stored::{StoredClassic, StoredError, StoredPhase};
-use super::{Answer, GroupError, GroupLimits, Join, Joined, MEMBER_BYTES, Membership, Outcome};
 use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::sync::Arc;

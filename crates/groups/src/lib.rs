@@ -18,311 +18,32 @@
 
 pub mod consumer;
 mod division;
+mod error;
 mod group;
 mod keep;
+mod limits;
 mod member;
 mod name_pattern;
 mod range;
+mod request;
 mod stored;
 #[cfg(test)]
 mod tests;
 
-pub use group::Phase;
+pub use error::{GroupError, check_name};
+pub use group::{Group, Phase};
 pub use keep::{Restored, restored};
-pub use member::Identity;
+pub use limits::{CONSUMER_SESSION, GroupLimits};
 pub use name_pattern::compile;
+pub use range::{RANGE, RangeShare, Wanting, divide_by_range};
+pub use request::{Answer, Identity, Join, Joined, Membership, Outcome};
 
 use bytes::Bytes;
 use consumer::{ConsumerGroup, Leaving, TopicList};
-pub use group::Group;
-pub use range::{RANGE, RangeShare, Wanting, divide_by_range};
-use rawline_journal::{GROUP_STATE_BYTES_MAX, NAME_BYTES_MAX};
+use limits::EMPTY_GROUPS;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
-use thiserror::Error;
-
-/// The default session timeout of members of a consumer group, as in Kafka.
-pub const CONSUMER_SESSION: Duration = Duration::from_secs(45);
-
-/// Groups without members of which it is known what their members took them for, at least.
-const EMPTY_GROUPS: usize = 1_000;
-
-/// Limits of groups.
-#[derive(Debug, Clone, Copy)]
-pub struct GroupLimits {
-    /// Maximum number of groups that have members.
-    pub groups_max: usize,
-    /// Maximum number of members of a group.
-    pub members_max: usize,
-    /// Maximum number of ways to divide the partitions that a member may know.
-    pub protocols_max: usize,
-    /// Maximum size of all groups in memory in bytes.
-    pub bytes_max: usize,
-    /// Maximum size of a group's state in the journal in bytes.
-    pub stored_bytes_max: usize,
-    /// The shortest time after which a silent member may be taken for gone.
-    pub session_min: Duration,
-    /// The longest.
-    pub session_max: Duration,
-    /// How long the first members of a group wait for others.
-    pub first_wait: Duration,
-    /// The time after which a silent member of a consumer group is gone.
-    pub consumer_session: Duration,
-    /// How often members of consumer groups give signs.
-    pub consumer_heartbeat: Duration,
-    /// Maximum number of regular expressions for topics in a group: the name of each topic is compared with all.
-    pub regexes_max: usize,
-    /// Maximum number of pairs of a member of a consumer group and a topic that any member wants: a division looks at
-    /// each.
-    pub pairs_max: usize,
-}
-
-impl GroupLimits {
-    /// The defaults, but for the time after which a silent member of a consumer group is gone. It gives a sign 15 times
-    /// in it, in Kafka 9 times: how soon partitions move depends on how often members ask.
-    pub fn with_session(session: Duration) -> Self {
-        GroupLimits { consumer_session: session, consumer_heartbeat: session / 15, ..GroupLimits::default() }
-    }
-}
-
-impl Default for GroupLimits {
-    /// Sessions as in Kafka, whose first wait is 3 s: a group of one doesn't wait.
-    fn default() -> Self {
-        GroupLimits {
-            groups_max: 10_000,
-            members_max: 4_096,
-            protocols_max: 16,
-            bytes_max: 16 << 20,
-            stored_bytes_max: GROUP_STATE_BYTES_MAX,
-            session_min: Duration::from_secs(6),
-            session_max: Duration::from_secs(30 * 60),
-            first_wait: Duration::from_millis(500),
-            consumer_session: CONSUMER_SESSION,
-            consumer_heartbeat: CONSUMER_SESSION / 15,
-            regexes_max: 16,
-            pairs_max: 1 << 22,
-        }
-    }
-}
-
-/// The request of a member that joins, for the first time or again.
-#[derive(Debug, Clone)]
-pub struct Join {
-    /// The member's id; empty if it has none yet.
-    pub member: Arc<str>,
-    /// The instance under which it returns after a restart, if it has one.
-    pub instance: Option<Arc<str>>,
-    /// How others see it.
-    pub identity: Identity,
-    /// After this time without a sign it is gone.
-    pub session: Duration,
-    /// How long it may take to join again.
-    pub rebalance: Duration,
-    /// The protocol type that it expects.
-    pub protocol_type: Arc<str>,
-    /// The strategies that it supports, the preferred first, each with the member's metadata.
-    pub protocols: Vec<(Arc<str>, Bytes)>,
-    /// Whether a member without an id first gets one and then joins with it, so that requests that are lost leave no
-    /// member.
-    pub needs_id: bool,
-}
-
-/// Approximate memory of a member, without its metadata.
-const MEMBER_BYTES: usize = 512;
-
-/// Maximum size of a member in the journal in bytes, without its metadata, its client's and its instance's
-/// name: a member's id of 140 bytes, an address, and numbers.
-const MEMBER_STORED_BYTES: usize = 256;
-
-impl Join {
-    /// Its approximate memory.
-    fn bytes(&self) -> usize {
-        let protocols = self.protocols.iter().map(|(name, says)| name.len() + says.len() + 64).sum::<usize>();
-        let names = self.member.len() + self.instance.as_ref().map_or(0, |instance| instance.len());
-        MEMBER_BYTES + names + self.identity.client.len() + self.protocol_type.len() + protocols
-    }
-}
-
-/// A member has joined.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Joined {
-    /// Number of the division.
-    pub generation: u32,
-    /// The group's protocol type.
-    pub protocol_type: Arc<str>,
-    /// The way in which the leader divides the partitions.
-    pub protocol: Arc<str>,
-    /// The leader's id.
-    pub leader: Arc<str>,
-    /// The member's id.
-    pub member: Arc<str>,
-    /// For the leader: all members, with their instances and metadata. Empty for others.
-    pub members: Vec<(Arc<str>, Option<Arc<str>>, Bytes)>,
-    /// Whether the leader need not divide anything: the division of this generation is known.
-    pub is_divided: bool,
-}
-
-/// A response to a member.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
-    /// To a join.
-    Joined(Joined),
-    /// To a sync: the member's assignment.
-    Synced {
-        /// The group's protocol type.
-        protocol_type: Arc<str>,
-        /// The way in which the leader has divided the partitions.
-        protocol: Arc<str>,
-        /// The member's share, in the form that its clients have agreed on.
-        assignment: Bytes,
-    },
-    /// To anything.
-    Refused(GroupError),
-}
-
-/// An answer to the request with this ticket.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer<T> {
-    /// The request's.
-    pub ticket: T,
-    /// The answer.
-    pub outcome: Outcome,
-}
-
-/// Why a member's request is refused.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum GroupError {
-    /// The group's name can't be one.
-    #[error("a group's name has 1 to {NAME_BYTES_MAX} bytes, and this one has {bytes}; use another name")]
-    Name {
-        /// Size of the name in bytes.
-        bytes: usize,
-    },
-    /// The member has no id yet: here is one.
-    #[error("join again with the member id {member}")]
-    NeedsId {
-        /// The id.
-        member: Arc<str>,
-    },
-    /// No member has this id, or no longer.
-    #[error("the group has no such member; join again without a member id")]
-    UnknownMember,
-    /// Another member has taken the instance over.
-    #[error("another member runs as this instance; stop this one")]
-    FencedInstance,
-    /// The request belongs to an older division.
-    #[error("the group is at generation {current}; join again")]
-    Generation {
-        /// The generation.
-        current: u32,
-    },
-    /// The partitions are being divided anew.
-    #[error("the group divides its partitions anew; join again")]
-    Rebalancing,
-    /// The member knows no way to divide partitions that all others know.
-    #[error("the members of the group have no assignment strategy in common; use the strategies of the others")]
-    Protocol,
-    /// The member knows too many ways to divide partitions.
-    #[error("the member has {found} assignment strategies, where {limit} are allowed; use fewer")]
-    Protocols {
-        /// Their number.
-        found: usize,
-        /// The maximum.
-        limit: usize,
-    },
-    /// A time outside the limits.
-    #[error("a session timeout of {found:?}; it must be between {min:?} and {max:?}")]
-    Session {
-        /// The member's.
-        found: Duration,
-        /// The shortest.
-        min: Duration,
-        /// The longest.
-        max: Duration,
-    },
-    /// Too many members.
-    #[error("the group has {limit} members, and can't have more")]
-    Full {
-        /// The maximum.
-        limit: usize,
-    },
-    /// Too many groups.
-    #[error("the broker has {limit} groups with members, and can't have more")]
-    Groups {
-        /// The maximum.
-        limit: usize,
-    },
-    /// All groups together are too large.
-    #[error("groups and what their members say take {limit} bytes, and can't take more; try again later")]
-    Memory {
-        /// The maximum.
-        limit: usize,
-    },
-    /// A group is too large for the journal.
-    #[error("what is known of the group's members would take more than {limit} bytes; use several groups")]
-    Large {
-        /// The maximum.
-        limit: usize,
-    },
-    /// Another broker coordinates the group, or did a moment ago.
-    #[error("another broker has changed the group's members; look for the group's coordinator again, and retry")]
-    Moved,
-    /// The change could not be stored, or it isn't known whether it is.
-    #[error("a change of the group's members was not stored: {reason}; retry")]
-    NotStored {
-        /// Why.
-        reason: Arc<str>,
-    },
-    /// This broker can't read the storage: another may have taken over.
-    #[error("this broker can't tell whether another one coordinates the group, since it can't read the storage; retry")]
-    Unconfirmed,
-    /// A member reads the topic.
-    #[error("a member of the group reads the topic; stop it first")]
-    Subscribed,
-    /// The group has members, which would not expect it.
-    #[error("the group has members; stop them first")]
-    NotEmpty,
-    /// The group's members use the other one of Kafka's protocols for groups.
-    #[error(
-        "the group's members use the other protocol for groups, \"consumer\" or \"classic\"; set the same \
-         group.protocol for all, or stop the others first"
-    )]
-    OtherProtocol,
-    /// A member of a consumer group doesn't know the epoch that it should.
-    #[error("the member is at epoch {current} by the group; join again")]
-    FencedEpoch {
-        /// The member's epoch.
-        current: u32,
-    },
-    /// The same of a commit.
-    #[error("the member is at epoch {current}; commit again with that")]
-    StaleEpoch {
-        /// The member's epoch.
-        current: u32,
-    },
-    /// Another member runs as the instance.
-    #[error("another member runs as this instance, and hasn't left; stop it first, or use another group.instance.id")]
-    UnreleasedInstance,
-    /// A regular expression that can't be used.
-    #[error("a regular expression for topics: {reason}")]
-    Regex {
-        /// Why.
-        reason: Arc<str>,
-    },
-    /// Too many regular expressions.
-    #[error("the group's members have {limit} different regular expressions for topics, and can't have more")]
-    Regexes {
-        /// The maximum.
-        limit: usize,
-    },
-    /// Too many topics for this number of members.
-    #[error("the group's topics times its members would be more than {limit}; use several groups")]
-    Pairs {
-        /// The maximum.
-        limit: usize,
-    },
-}
 
 /// The requested groups.
 pub struct Groups<T> {
@@ -530,23 +251,4 @@ impl<T: Copy> Groups<T> {
     pub fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &Group<T>)> {
         self.by_name.iter()
     }
-}
-
-/// Fails if no group can have this name.
-pub fn check_name(group: &str) -> Result<(), GroupError> {
-    match group.len() {
-        1..=NAME_BYTES_MAX => Ok(()),
-        bytes => Err(GroupError::Name { bytes }),
-    }
-}
-
-/// The sender of a request, and the generation that it knows.
-#[derive(Debug, Clone)]
-pub struct Membership {
-    /// The member's id.
-    pub member: Arc<str>,
-    /// Its instance.
-    pub instance: Option<Arc<str>>,
-    /// The division.
-    pub generation: u32,
 }

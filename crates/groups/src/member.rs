@@ -1,19 +1,11 @@
 //! One member of a group.
 
 use super::stored::{StoredMember, StoredName};
-use super::{Join, MEMBER_BYTES, MEMBER_STORED_BYTES};
+use crate::limits::{MEMBER_BYTES, MEMBER_STORED_BYTES};
+use crate::request::{Identity, Join};
 use bytes::Bytes;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// How others see a member.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Identity {
-    /// The name of its client.
-    pub client: Arc<str>,
-    /// The address of its client.
-    pub host: Arc<str>,
-}
 
 /// A member.
 pub struct Member<T> {

@@ -21,8 +21,8 @@
 //!
 //! Members that join for the first time are not in it: they aren't members before all have joined.
 
-use super::Identity;
 use super::consumer::{Assignor, Partitions};
+use super::request::Identity;
 use bytes::Bytes;
 use rawline_journal::TopicId;
 use std::collections::{BTreeMap, BTreeSet};

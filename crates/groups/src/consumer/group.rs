@@ -1,10 +1,10 @@
 //! One consumer group: its members, and the order in which partitions move between them.
 
 use super::assignor::Assignor;
+use super::heartbeat::{ConsumerHeartbeat, Kept, Leaving};
 use super::member::{ConsumerMember, Step};
 use super::partitions::Partitions;
 use super::wanted::{TopicList, Wanted};
-use super::{ConsumerHeartbeat, Kept, Leaving};
 use crate::range::Wanting;
 use crate::stored::StoredConsumers;
 use crate::{GroupError, GroupLimits};

@@ -1,13 +1,13 @@
 //! One member of a consumer group: the topics that it wants, the partitions that it may read, and those that it has to
 //! give up.
 
-use super::ConsumerHeartbeat;
 use super::assignor::Assignor;
+use super::heartbeat::ConsumerHeartbeat;
 use super::partitions::Partitions;
 use super::visible::Visible;
 use super::wanted::Pattern;
-use crate::MEMBER_BYTES;
-use crate::member::Identity;
+use crate::limits::MEMBER_BYTES;
+use crate::request::Identity;
 use crate::stored::{StoredConsumer, StoredName, StoredStep};
 use std::collections::BTreeSet;
 use std::sync::Arc;

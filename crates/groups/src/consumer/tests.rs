@@ -2,7 +2,7 @@
 //! only grow, and finally all partitions have an owner.
 
 use super::*;
-use crate::{GroupLimits, Join, Membership, Outcome};
+use crate::{GroupLimits, Identity, Join, Membership, Outcome};
 use rawline_journal::TopicId;
 use std::collections::{BTreeMap, BTreeSet};
 
