@@ -1,7 +1,8 @@
 //! Descriptions of named producers, their transactions, and the producers of a partition, for administrators.
 
 use crate::names::Named;
-use crate::state::{PartitionId, State};
+use crate::partition_id::PartitionId;
+use crate::state::State;
 use std::sync::Arc;
 
 /// A named producer that can have transactions.

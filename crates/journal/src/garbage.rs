@@ -95,8 +95,8 @@ mod tests {
     use super::*;
     use crate::chain::{Chain, Id};
     use crate::merges::Merges;
+    use crate::partition_id::PartitionId;
     use crate::place::{Piece, Place};
-    use crate::state::PartitionId;
     use std::collections::BTreeMap;
 
     const LIMITS: Limits = Limits {

@@ -5,8 +5,9 @@
 //! extend a group, as it can extend the chain. A commit that a coordinator checked in a version names that
 //! version too: the check and the effect are one step in the chain.
 
-use crate::control::{Control, Refused};
+use crate::control::{Control, Fence};
 use crate::limits::{GROUPS_BYTES_MAX, GROUPS_MAX};
+use crate::refused::Refused;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -23,18 +24,6 @@ pub struct StoredGroup {
     pub state: Arc<[u8]>,
     /// The journal's time at which it was stored, in microseconds since the Unix epoch.
     pub used_us: u64,
-}
-
-/// The version of a group's members in which a change is valid.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub enum Fence {
-    /// In any.
-    #[default]
-    Open,
-    /// While the group has no members.
-    NoMembers,
-    /// In the version with this stamp.
-    At(u64),
 }
 
 /// The groups whose members are known.

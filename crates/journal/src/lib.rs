@@ -11,6 +11,7 @@
 //! one, and [`Merges`] that one happens at a time.
 
 mod chain;
+mod changes;
 mod checksum;
 mod control;
 mod described;
@@ -27,8 +28,10 @@ mod model;
 mod names;
 mod object;
 mod offsets;
+mod partition_id;
 mod place;
 mod producers;
+mod refused;
 mod rules;
 mod shares;
 mod snapshot;
@@ -41,10 +44,11 @@ mod transactions;
 mod writer;
 
 pub use chain::{Chain, Id, Link};
-pub use control::{Control, Refused};
+pub use changes::{Changes, Entry};
+pub use control::{Committed, Control, Fence};
 pub use described::{PartitionProducer, TransactionProgress, TransactionalProducer};
 pub use garbage::{Garbage, Key, Listing};
-pub use groups::{Fence, Groups, StoredGroup};
+pub use groups::{Groups, StoredGroup};
 pub use journals::{JOURNALS_MAX, journal_of, journal_of_topic, mix};
 pub use limits::{
     CLOCK_BACK_US, GROUP_STATE_BYTES_MAX, Limits, MERGED_PIECES_MAX, NAME_BYTES_MAX, NAMED_IDS, OWNER_BYTES_MAX,
@@ -57,12 +61,14 @@ pub use missing::Missing;
 pub use object::{
     Batch, BatchKind, HEADER_BYTES, Header, Index, ObjectError, Section, build_index, build_merged_index, index_bytes,
 };
-pub use offsets::{Committed, Offsets};
+pub use offsets::Offsets;
+pub use partition_id::PartitionId;
 pub use place::{BatchCount, MergedPiece, Piece, Place, Source};
 pub use producers::{Content, Producer, Rejected, content_checksum};
+pub use refused::Refused;
 pub use snapshot::{Snapshot, SnapshotError, build_snapshot};
 pub use sparse::{SharedFile, SparseFile};
-pub use state::{Changes, Contradiction, Entry, Expired, PartitionId, State, Wrong};
+pub use state::{Contradiction, Expired, State, Wrong};
 pub use times::{Times, next_time};
 pub use topic_id::TopicId;
 pub use topics::Topic;

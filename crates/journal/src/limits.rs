@@ -142,3 +142,8 @@ impl Default for Limits {
         }
     }
 }
+
+/// Whether a producer has been idle long enough to be forgotten.
+pub(crate) fn is_old(used_us: u64, now_us: u64) -> bool {
+    now_us.saturating_sub(used_us) > PRODUCER_AGE_US
+}

@@ -3,9 +3,9 @@
 
 use crate::index_bytes;
 use crate::limits::{MERGED_PIECES_MAX, OBJECT_APPENDS_MAX, OBJECT_BYTES_MAX, PIECE_OFFSETS_MAX};
+use crate::partition_id::PartitionId;
 use crate::place::{Piece, Place, Source};
 use crate::snapshot::Snapshot;
-use crate::state::PartitionId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 

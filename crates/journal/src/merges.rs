@@ -4,7 +4,7 @@
 //! with another control record, which has the location of the data, or is abandoned. As every observer applies these
 //! records in the same order, two merges never overlap, and the end of an abandoned one is refused by everybody alike.
 
-use crate::control::Refused;
+use crate::refused::Refused;
 use crate::rules::Rules;
 
 /// Which merges there were.

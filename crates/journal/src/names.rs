@@ -1,8 +1,8 @@
 //! Named producers: the id and the newest epoch of each name, so that older instances can't append any more.
 
-use crate::control::Refused;
-use crate::limits::{NAMED_IDS, PRODUCER_AGE_US, PRODUCER_EPOCH_MAX, PRODUCER_NAMES_MAX};
+use crate::limits::{NAMED_IDS, PRODUCER_EPOCH_MAX, PRODUCER_NAMES_MAX};
 use crate::producers::{Producer, Rejected};
+use crate::refused::Refused;
 use crate::shares::{Taken, gives_way};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -218,14 +218,10 @@ impl Names {
     }
 }
 
-/// Whether a producer has been idle long enough to be forgotten.
-pub(crate) fn is_old(used_us: u64, now_us: u64) -> bool {
-    now_us.saturating_sub(used_us) > PRODUCER_AGE_US
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::PRODUCER_AGE_US;
 
     const ID: u64 = NAMED_IDS.start;
 

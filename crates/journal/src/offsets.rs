@@ -1,28 +1,12 @@
 //! Committed offsets of consumer groups, at which their members continue.
 
-use crate::control::{Control, Refused};
+use crate::control::{Committed, Control};
 use crate::limits::{COMMITTED_MAX, COMMITTED_METADATA_BYTES_MAX, PENDING_PER_OWNER_MAX};
+use crate::partition_id::PartitionId;
+use crate::refused::Refused;
 use crate::shares::{Taken, gives_way};
-use crate::state::PartitionId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// A group's committed offset in a partition.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Committed {
-    /// Offset of the next record to read. A negative number means no offset: Kafka's clients store such
-    /// numbers to make their group begin at its default again.
-    pub offset: i64,
-    /// Metadata that its consumer stores with it.
-    pub metadata: Arc<[u8]>,
-}
-
-impl Committed {
-    /// Offset of the group's next record, unless it is negative.
-    pub fn next_offset(&self) -> Option<u64> {
-        u64::try_from(self.offset).ok()
-    }
-}
 
 /// A group's offsets, at least one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

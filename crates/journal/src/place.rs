@@ -1,7 +1,7 @@
 //! The locations of records: the object with a partition's piece, and the position in it.
 
 use crate::object::{BatchKind, ENTRY_BYTES, HEADER_BYTES};
-use crate::state::PartitionId;
+use crate::partition_id::PartitionId;
 use std::ops::Range;
 
 /// The bit of a number in a snapshot that marks a merged object.

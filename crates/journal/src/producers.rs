@@ -1,8 +1,7 @@
 //! Exactly-once appends: the producers that a partition remembers, and the check of a new append against them.
 
-use crate::control::Refused;
-use crate::limits::PRODUCERS_MAX;
-use crate::names::is_old;
+use crate::limits::{PRODUCERS_MAX, is_old};
+use crate::refused::Refused;
 use rawline_batch::Crc32c;
 use std::collections::{BTreeMap, VecDeque};
 use thiserror::Error;

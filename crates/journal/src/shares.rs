@@ -5,7 +5,7 @@
 //! kind, the key that has the most gives way to all that would have less, and it alone is refused. So a key can't take
 //! from those that have less than it, and each gets as much as the others.
 
-use crate::names::is_old;
+use crate::limits::is_old;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 

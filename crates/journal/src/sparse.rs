@@ -61,8 +61,8 @@ fn needed_bytes(piece: &Piece) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::partition_id::PartitionId;
     use crate::place::{BatchCount, Place};
-    use crate::state::PartitionId;
     use std::collections::BTreeMap;
 
     fn snapshot(pieces: &[(Source, u32)]) -> Snapshot {

@@ -5,14 +5,17 @@
 //! and takes them out again, newest first, when another writer was faster.
 
 use crate::chain::{Chain, Link};
-use crate::control::{Control, Refused};
-use crate::groups::{Fence, Groups, GroupsBefore, StoredGroup};
+use crate::changes::{Changes, Entry};
+use crate::control::{Control, Fence};
+use crate::groups::{Groups, GroupsBefore, StoredGroup};
 use crate::limits::{PRODUCER_EPOCH_MAX, TRANSACTION_PARTITIONS_MAX, TRANSACTIONS_NOTED_MAX};
 use crate::merges::Merges;
 use crate::names::{Ended, Named, Names, NamesBefore};
 use crate::offsets::{Offsets, OffsetsBefore};
+use crate::partition_id::PartitionId;
 use crate::place::MergedPiece;
 use crate::producers::{Before, Content, Producer, Producers, Rejected, Verdict};
+use crate::refused::Refused;
 use crate::rules::Rules;
 use crate::times::Times;
 use crate::topics::{Topic, Topics};
@@ -21,50 +24,9 @@ use crate::transactions::{
     TrimmedBefore,
 };
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
-
-/// A partition of a topic. A topic's id is never used again, unlike its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PartitionId {
-    /// The topic's id.
-    pub topic: u64,
-    /// The partition's number in the topic, from 0.
-    pub number: u32,
-}
-
-/// One append as an object's index describes it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Entry {
-    /// Its partition.
-    pub partition: PartitionId,
-    /// Offset of its first record.
-    pub first_offset: u64,
-    /// Its records.
-    pub content: Content,
-    /// Its producer, in an exactly-once append.
-    pub producer: Option<Producer>,
-    /// Its role in a transaction of its producer. A marker isn't an append: a control record causes it.
-    pub transaction: Option<TransactionPart>,
-}
-
-impl Entry {
-    /// Offset after its last record.
-    pub fn next_offset(&self) -> u64 {
-        self.first_offset + u64::from(self.content.records)
-    }
-
-    /// Whether it is a marker.
-    pub fn is_marker(&self) -> bool {
-        self.transaction.is_some_and(TransactionPart::is_marker)
-    }
-
-    fn offsets(&self) -> Range<u64> {
-        self.first_offset..self.next_offset()
-    }
-}
 
 /// A transaction that takes too long.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,17 +45,6 @@ pub(crate) struct Markers {
     producer: Producer,
     part: TransactionPart,
     pub(crate) partitions: Vec<PartitionId>,
-}
-
-/// The changes of an object if it is valid: first its control records, then its markers and appends, each in order.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Changes {
-    /// When the object was built, by its writer's clock: microseconds since the Unix epoch.
-    pub appended_us: u64,
-    /// Changes of topics, steps of merges, new instances of producers.
-    pub controls: Arc<[Control]>,
-    /// Appends.
-    pub entries: Arc<[Entry]>,
 }
 
 /// A valid object doesn't follow from those before it: it is damaged, or a writer is wrong.

@@ -1,8 +1,8 @@
 //! The topics of a journal: names, ids, numbers of partitions, settings.
 
-use crate::control::Refused;
 use crate::journals::{first_topic, journal_of_topic};
 use crate::limits::PARTITIONS_MAX;
+use crate::refused::Refused;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

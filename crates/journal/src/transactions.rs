@@ -4,7 +4,7 @@
 //! object ends it everywhere: a control record, and a marker in each partition that it wrote to. So a part of
 //! it is never visible, and there is no state between open and ended.
 
-use crate::state::PartitionId;
+use crate::partition_id::PartitionId;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 

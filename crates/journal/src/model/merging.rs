@@ -1,11 +1,12 @@
 //! Merges in the model: which broker has begun one, the PUT of its object, and where an observer finds each record.
 
+use crate::changes::Changes;
 use crate::control::Control;
 use crate::garbage::is_merge_needed;
 use crate::model::world::{Bounds, Ticket, World};
+use crate::partition_id::PartitionId;
 use crate::place::{BatchCount, MergedPiece, Piece, Place, Source};
 use crate::rules::Broken;
-use crate::state::{Changes, PartitionId};
 use crate::writer::{Event, Outcome};
 use std::collections::{BTreeMap, BTreeSet};
 

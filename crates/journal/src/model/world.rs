@@ -1,13 +1,16 @@
 //! A store, a network and writers, small enough to explore.
 
 use crate::chain::{Id, Link};
-use crate::control::{Control, Refused};
+use crate::changes::Changes;
+use crate::control::Control;
 use crate::limits::Limits;
 use crate::model::merging::{Merging, Places, place};
+use crate::partition_id::PartitionId;
 use crate::place::Source;
 use crate::producers::{Content, Producer, Rejected};
+use crate::refused::Refused;
 use crate::rules::{Broken, Rules};
-use crate::state::{Changes, PartitionId, State};
+use crate::state::State;
 use crate::writer::{Action, Append, Event, Outcome, PutResult, ReadResult, Size, Writer};
 use stateright::{Model, Property};
 use std::collections::BTreeMap;

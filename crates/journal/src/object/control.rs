@@ -1,15 +1,13 @@
 //! The bytes of control records. Each has exactly one form: unused bytes are zero.
 
 use super::ObjectError;
-use crate::control::Control;
-use crate::groups::Fence;
+use crate::control::{Committed, Control, Fence};
 use crate::limits::{
     GROUP_STATE_BYTES_MAX, MERGED_PIECES_MAX, NAME_BYTES_MAX, OBJECT_CONTROL_BYTES_MAX, OWNER_BYTES_MAX,
     PARTITIONS_MAX, SETTINGS_BYTES_MAX,
 };
-use crate::offsets::Committed;
+use crate::partition_id::PartitionId;
 use crate::place::{BatchCount, MergedPiece, Piece, Place, Source, are_sound};
-use crate::state::PartitionId;
 use crate::transactions::TransactionEnd;
 use std::sync::Arc;
 use zerocopy::little_endian::{U16, U32, U64};

@@ -7,13 +7,14 @@ use super::raw::{
 use super::raw::{checksum, index_bytes};
 use super::{Batch, BatchKind, ObjectError, control};
 use crate::chain::{Id, Link};
+use crate::changes::{Changes, Entry};
 use crate::control::Control;
 use crate::limits::{
     OBJECT_APPENDS_MAX, OBJECT_BYTES_MAX, OBJECT_CONTROL_BYTES_MAX, PARTITIONS_MAX, PUTS_IN_FLIGHT_MAX,
 };
+use crate::partition_id::PartitionId;
 use crate::place::{BatchCount, Piece, Place, Source};
 use crate::producers::{Content, Producer, SEQUENCES_WRAP_AT, content_checksum};
-use crate::state::{Changes, Entry, PartitionId};
 use crate::transactions::TransactionPart;
 use std::ops::Range;
 use std::sync::Arc;

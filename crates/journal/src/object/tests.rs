@@ -3,13 +3,13 @@
 use super::raw::{ENTRY_BYTES, HEADER_BYTES, RawHeader, SECTION_BYTES, checksum};
 use super::*;
 use crate::chain::{Id, Link};
-use crate::control::Control;
-use crate::groups::Fence;
+use crate::changes::{Changes, Entry};
+use crate::control::{Committed, Control, Fence};
 use crate::limits::{GROUP_STATE_BYTES_MAX, NAME_BYTES_MAX};
-use crate::offsets::Committed;
+use crate::partition_id::PartitionId;
 use crate::place::{BatchCount, MergedPiece, Piece, Place, Source};
 use crate::producers::Content;
-use crate::state::{Changes, Entry, PartitionId, State};
+use crate::state::State;
 use crate::transactions::{TransactionEnd, TransactionPart};
 use std::sync::Arc;
 use zerocopy::{FromBytes, IntoBytes};

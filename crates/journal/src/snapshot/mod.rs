@@ -49,8 +49,9 @@ mod transactions;
 pub use build::build_snapshot;
 pub use parse::SnapshotError;
 
+use crate::partition_id::PartitionId;
 use crate::place::{Piece, Source};
-use crate::state::{PartitionId, State};
+use crate::state::State;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The state after a journal object.

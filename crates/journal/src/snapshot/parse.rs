@@ -5,14 +5,16 @@ use super::raw::{RawAppend, RawHeader, RawMore, RawNamed, RawPartition, RawPiece
 use super::raw::{RawCommitted, RawGroup};
 use super::{Snapshot, are_in_order};
 use crate::chain::{Chain, Id};
+use crate::control::Committed;
 use crate::groups::Groups;
 use crate::limits::{NAME_BYTES_MAX, OWNER_BYTES_MAX, PRODUCERS_MAX, SETTINGS_BYTES_MAX};
 use crate::merges::Merges;
 use crate::names::{Named, Names};
-use crate::offsets::{Committed, GroupOffsets, Offsets};
+use crate::offsets::{GroupOffsets, Offsets};
+use crate::partition_id::PartitionId;
 use crate::place::{BatchCount, Piece, Place, Source};
 use crate::producers::{Content, History, Producers, REMEMBERED_MAX, Stored};
-use crate::state::{Partition, PartitionId, State};
+use crate::state::{Partition, State};
 use crate::times::Times;
 use crate::topics::{Topic, Topics};
 use crate::transactions::{PartitionTransactions, Transactions};

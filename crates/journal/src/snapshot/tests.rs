@@ -3,12 +3,11 @@
 use super::raw::{HEADER_BYTES, RawHeader, checksum};
 use super::*;
 use crate::chain::{Id, Link};
-use crate::control::Control;
-use crate::groups::Fence;
+use crate::changes::{Changes, Entry};
+use crate::control::{Control, Fence};
 use crate::limits::NAMED_IDS;
 use crate::place::{BatchCount, Place};
 use crate::producers::{Content, Producer};
-use crate::state::{Changes, Entry};
 use zerocopy::{FromBytes, IntoBytes};
 
 const ONE: PartitionId = PartitionId { topic: 1, number: 1 };

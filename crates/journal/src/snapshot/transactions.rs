@@ -6,12 +6,14 @@ use super::raw::{
     ALIGNMENT, FLAG_COMMITTED, FLAG_ENDED, FLAG_OPEN, RawAborted, RawOpen, RawPartitionTransactions, RawPending,
     RawTransactional, RawTransactions,
 };
+use crate::control::Committed;
 use crate::limits::{
     NAME_BYTES_MAX, OWNER_BYTES_MAX, SETTINGS_BYTES_MAX, TRANSACTION_PARTITIONS_MAX, TRANSACTIONS_NOTED_MAX,
 };
 use crate::names::{Ended, Named};
-use crate::offsets::{Committed, Pending};
-use crate::state::{PartitionId, State};
+use crate::offsets::Pending;
+use crate::partition_id::PartitionId;
+use crate::state::State;
 use crate::transactions::{Aborted, Open, PartitionTransactions};
 use std::collections::BTreeMap;
 use std::sync::Arc;

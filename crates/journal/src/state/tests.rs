@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::chain::Id;
+use crate::control::Committed;
 use crate::limits::{AGE_STEP_MAX_US, NAMED_IDS};
-use crate::offsets::Committed;
 use crate::producers::Content;
 use crate::rules::Broken;
 

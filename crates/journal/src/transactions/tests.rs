@@ -3,15 +3,15 @@
 
 use super::*;
 use crate::chain::{Id, Link};
-use crate::control::{Control, Refused};
-use crate::groups::Fence;
+use crate::changes::{Changes, Entry};
+use crate::control::{Committed, Control, Fence};
 use crate::limits::NAMED_IDS;
 use crate::object::{Batch, BatchKind, Index, Section, build_index};
-use crate::offsets::Committed;
 use crate::producers::{Content, Producer, Rejected, Verdict};
+use crate::refused::Refused;
 use crate::rules::Rules;
 use crate::snapshot::{Snapshot, build_snapshot};
-use crate::state::{Changes, Entry, State, Undo};
+use crate::state::{State, Undo};
 use std::sync::Arc;
 use std::time::Duration;
 

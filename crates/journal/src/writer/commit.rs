@@ -1,11 +1,12 @@
 //! The end is known: appends become objects, objects are put, confirmed, sent again, or given up.
 
 use crate::chain::{Id, Link};
+use crate::changes::{Changes, Entry};
 use crate::control::Control;
 use crate::limits::{OBJECT_APPENDS_MAX, OBJECT_CONTROL_BYTES_MAX, TRANSACTION_PARTITIONS_MAX};
 use crate::object::{CONTROL_BYTES_MAX, control_bytes};
 use crate::producers::{Rejected, Verdict};
-use crate::state::{Changes, Entry, Undo};
+use crate::state::Undo;
 use crate::times::next_time;
 use crate::transactions::TransactionPart;
 use crate::writer::flight::{Flight, Judged, Put, Queued};

@@ -1,8 +1,9 @@
 //! The contents of a writer: pending appends, and objects whose PUT has begun.
 
 use crate::chain::{Id, Link};
+use crate::changes::{Changes, Entry};
 use crate::control::Control;
-use crate::state::{Changes, Entry, Undo};
+use crate::state::Undo;
 use crate::writer::{Action, Answer, Append, Outcome, Size};
 use std::collections::VecDeque;
 use std::sync::Arc;

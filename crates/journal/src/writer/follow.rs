@@ -2,7 +2,8 @@
 //! included.
 
 use crate::chain::Link;
-use crate::state::{Changes, State};
+use crate::changes::Changes;
+use crate::state::State;
 use crate::writer::flight::{Flight, Put};
 use crate::writer::{Action, Outcome, Phase, ReadResult, Writer};
 use std::time::Duration;

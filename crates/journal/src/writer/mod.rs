@@ -24,11 +24,14 @@ mod follow;
 mod tests;
 
 use crate::chain::{Id, Link};
-use crate::control::{Control, Refused};
+use crate::changes::Changes;
+use crate::control::Control;
 use crate::limits::{Limits, OBJECT_APPENDS_MAX, PUTS_IN_FLIGHT_MAX};
+use crate::partition_id::PartitionId;
 use crate::producers::{Content, Producer, Rejected};
+use crate::refused::Refused;
 use crate::rules::Rules;
-use crate::state::{Changes, Contradiction, PartitionId, State, Undo};
+use crate::state::{Contradiction, State, Undo};
 use flight::{Flight, Group, Judged, Put};
 use std::collections::VecDeque;
 use std::sync::Arc;
