@@ -34,7 +34,7 @@ fn value(reader: &mut Reader<'_>, depth: u32, place: &mut Value) -> Result<(), V
             return Ok(());
         }
         Kind::Address => Value::Address(Address::from_octets(reader.array()?)),
-        Kind::Subnet => Value::Subnet(subnet(reader.array()?)),
+        Kind::Subnet => Value::Subnet(Subnet::from_bytes(reader.array()?)),
         Kind::Port => Value::Port(port(reader)?),
         Kind::Timestamp => Value::Timestamp(i64::from_be_bytes(reader.array()?)),
         Kind::Timespan => Value::Timespan(i64::from_be_bytes(reader.array()?)),
@@ -78,12 +78,6 @@ fn container(
         _ => Value::Set(Set::from_values(values).map_err(|_| ValueError::NotUnique { position })?),
     };
     Ok(())
-}
-
-#[inline]
-pub(crate) fn subnet(bytes: [u8; 17]) -> Subnet {
-    let [network @ .., prefix_bits] = bytes;
-    Subnet::from_raw(Address::from_octets(network), prefix_bits)
 }
 
 #[inline]

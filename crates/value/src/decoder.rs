@@ -3,61 +3,16 @@
 //! The index is a list of eight-byte nodes. The children of a container are contiguous, so the n-th is found in
 //! constant time; the node before them holds the container's end and number of children. The children of a set and the
 //! pairs of a table are sorted in ascending order; the bytes stay unchanged.
-//!
-//! ```text
-//! node of a value:      u28 position of its tag, u4 tag, u32 link
-//!                       link: a string's first byte, a container's node of its end; else unused
-//! node of an end:       u32 position after the container, u32 children (a table's pair is two)
-//! ```
 
 use std::cmp::Ordering;
 use std::ops::Range;
 
 use crate::envelope::Envelope;
+use crate::node::{Node, kind, link, pack, pack_end, position, reserve};
 use crate::order;
 use crate::variant::Variant;
 use crate::wire::{FIXED_BYTES, Reader};
 use crate::{Kind, Limits, Protocol, ValueError};
-
-/// One value's place in the bytes, or the end of a container.
-pub(crate) type Node = [u8; 8];
-
-const POSITION_BITS: u32 = 28;
-
-/// A reader admits exactly the positions that a node can hold.
-const _: () = assert!(Limits::FORMAT.bytes_max < 1 << POSITION_BITS);
-
-#[inline]
-fn pack(tag: u8, position: usize, link: usize) -> Node {
-    (position as u64 | u64::from(tag) << POSITION_BITS | (link as u64) << 32).to_ne_bytes()
-}
-
-#[inline]
-pub(crate) fn position(node: Node) -> usize {
-    (u64::from_ne_bytes(node) & ((1 << POSITION_BITS) - 1)) as usize
-}
-
-#[inline]
-pub(crate) fn kind(node: Node) -> Kind {
-    Kind::of_tag((u64::from_ne_bytes(node) >> POSITION_BITS & 0xf) as u8).unwrap_or(Kind::None)
-}
-
-#[inline]
-pub(crate) fn link(node: Node) -> usize {
-    (u64::from_ne_bytes(node) >> 32) as usize
-}
-
-#[inline]
-fn pack_end(end: usize, children: usize) -> Node {
-    (end as u64 | (children as u64) << 32).to_ne_bytes()
-}
-
-/// A container's end and its number of children.
-#[inline]
-pub(crate) fn unpack_end(node: Node) -> (usize, usize) {
-    let bits = u64::from_ne_bytes(node);
-    (bits as u32 as usize, (bits >> 32) as usize)
-}
 
 /// Checks bytes and makes views of them; reuses its memory for the next value.
 #[derive(Debug, Clone, Default)]
@@ -270,19 +225,6 @@ fn put(nodes: &mut [Node], slot: usize, node: Node) {
 #[inline(never)]
 fn no_node(slot: usize, count: usize) -> ! {
     unreachable!("slot {slot} of {count} nodes")
-}
-
-/// Reserves memory for this many nodes.
-#[inline]
-pub(crate) fn reserve(nodes: &mut Vec<Node>, count: usize) {
-    if count > nodes.len() {
-        grow(nodes, count);
-    }
-}
-
-#[cold]
-fn grow(nodes: &mut Vec<Node>, count: usize) {
-    nodes.resize(count.next_power_of_two().max(64), Node::default());
 }
 
 /// A container around the current one.

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::decoder::{Node, reserve};
 use crate::frame::{EndpointId, Frame, FrameKind, TTL_DEFAULT};
+use crate::node::{Node, reserve};
 use crate::{Decoder, ValueError, Variant};
 
 /// A topic and a value's bytes, checked once. Immutable; a clone shares the memory, so it is cheap and can be sent to

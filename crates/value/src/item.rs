@@ -3,7 +3,7 @@
 use crate::decoder::{NO_STEP, step};
 use crate::encode::{put_array, put_string, put_word};
 use crate::wire::{Reader, pack_real, put_size, unpack_real};
-use crate::{Address, Decoder, Kind, Limits, Port, Protocol, Subnet, ValueError, decode};
+use crate::{Address, Decoder, Kind, Limits, Port, Protocol, Subnet, ValueError};
 
 /// A scalar, or the head of a container, whose elements follow as separate items.
 #[derive(Debug, Clone, Copy)]
@@ -82,7 +82,7 @@ impl<'a> ItemReader<'a> {
             Kind::Real => Item::Real(unpack_real(u64::from_be_bytes(reader.array()?))),
             Kind::String => Item::String(reader.string()?),
             Kind::Address => Item::Address(Address::from_octets(reader.array()?)),
-            Kind::Subnet => Item::Subnet(decode::subnet(reader.array()?)),
+            Kind::Subnet => Item::Subnet(Subnet::from_bytes(reader.array()?)),
             Kind::Port => {
                 let position = reader.position() + 2;
                 let bytes @ [_, _, protocol] = reader.array()?;
@@ -206,7 +206,7 @@ impl<'o> ItemWriter<'o> {
             Item::Real(real) => put_word(out, Kind::Real, pack_real(real)),
             Item::String(text) => put_string(out, Kind::String, text),
             Item::Address(address) => put_array::<17>(out, Kind::Address, address.octets()),
-            Item::Subnet(subnet) => put_array::<18>(out, Kind::Subnet, &subnet_bytes(subnet)),
+            Item::Subnet(subnet) => put_array::<18>(out, Kind::Subnet, &subnet.to_bytes()),
             Item::Port(port) => put_array::<4>(out, Kind::Port, &port_bytes(port)),
             Item::Timestamp(time_ns) => put_word(out, Kind::Timestamp, time_ns as u64),
             Item::Timespan(span_ns) => put_word(out, Kind::Timespan, span_ns as u64),
@@ -279,15 +279,6 @@ impl<'o> ItemWriter<'o> {
         reader.value()?;
         reader.finish()
     }
-}
-
-/// A subnet's bytes after its tag.
-pub(crate) fn subnet_bytes(subnet: Subnet) -> [u8; 17] {
-    let mut bytes = [subnet.prefix_bits(); 17];
-    if let Some(network) = bytes.first_chunk_mut() {
-        *network = *subnet.network().octets();
-    }
-    bytes
 }
 
 /// A port's bytes after its tag.

@@ -1,78 +1,8 @@
-//! The format's order of values.
+//! The order of values in a view: that of the values.
 
-use std::cmp::Ordering;
-
+use crate::value::{reals, reals_loose};
 use crate::{Kind, Value, Variant};
-
-/// Compares values by type, then within their type; `reals` compares two reals.
-pub(crate) fn values(left: &Value, right: &Value, reals: fn(f64, f64) -> Ordering) -> Ordering {
-    match (left, right) {
-        (Value::Boolean(left), Value::Boolean(right)) => left.cmp(right),
-        (Value::Count(left), Value::Count(right)) => left.cmp(right),
-        (Value::Integer(left), Value::Integer(right)) => left.cmp(right),
-        (Value::Real(left), Value::Real(right)) => reals(*left, *right),
-        (Value::String(left), Value::String(right)) => left.cmp(right),
-        (Value::Address(left), Value::Address(right)) => left.cmp(right),
-        (Value::Subnet(left), Value::Subnet(right)) => left.cmp(right),
-        (Value::Port(left), Value::Port(right)) => left.cmp(right),
-        (Value::Timestamp(left), Value::Timestamp(right)) => left.cmp(right),
-        (Value::Timespan(left), Value::Timespan(right)) => left.cmp(right),
-        (Value::Enum(left), Value::Enum(right)) => left.cmp(right),
-        (Value::Set(left), Value::Set(right)) => {
-            lexicographic(left.as_slice(), right.as_slice(), |left, right| values(left, right, reals))
-        }
-        (Value::Table(left), Value::Table(right)) => lexicographic(left.as_slice(), right.as_slice(), |left, right| {
-            values(&left.0, &right.0, reals).then_with(|| values(&left.1, &right.1, reals))
-        }),
-        (Value::Vector(left), Value::Vector(right)) => {
-            lexicographic(left, right, |left, right| values(left, right, reals))
-        }
-        (left, right) => left.kind().cmp(&right.kind()),
-    }
-}
-
-/// Whether the right of two neighbours sorts after the left and isn't a duplicate of it.
-#[inline]
-pub(crate) fn values_ascend(left: &Value, right: &Value) -> bool {
-    if let (Value::String(left), Value::String(right)) = (left, right) {
-        return left < right;
-    }
-    values(left, right, reals) == Ordering::Less && !duplicates(left, right)
-}
-
-fn lexicographic<T>(left: &[T], right: &[T], order: impl Fn(&T, &T) -> Ordering) -> Ordering {
-    for (left, right) in left.iter().zip(right) {
-        let ordering = order(left, right);
-        if ordering != Ordering::Equal {
-            return ordering;
-        }
-    }
-    left.len().cmp(&right.len())
-}
-
-/// Compares reals as numbers; NaNs are equal and sort last.
-pub(crate) fn reals(left: f64, right: f64) -> Ordering {
-    left.partial_cmp(&right).unwrap_or_else(|| left.is_nan().cmp(&right.is_nan()))
-}
-
-/// Compares reals as the format detects duplicates: a NaN is equivalent to every real.
-fn reals_loose(left: f64, right: f64) -> Ordering {
-    left.partial_cmp(&right).unwrap_or(Ordering::Equal)
-}
-
-/// Whether two neighbours in ascending order count as duplicates.
-pub(crate) fn duplicates(left: &Value, right: &Value) -> bool {
-    values(left, right, reals_loose) == Ordering::Equal
-}
-
-/// A hash key that is equal for reals that [`reals`] considers equal.
-pub(crate) fn real_key(real: f64) -> u64 {
-    if real.is_nan() {
-        return u64::MAX;
-    }
-    // Adding positive zero turns a negative zero into a positive one and leaves every other number alone.
-    (real + 0.0).to_bits()
-}
+use std::cmp::Ordering;
 
 /// Compares views as [`values`] compares the same values.
 pub(crate) fn variants(left: &Variant<'_>, right: &Variant<'_>) -> Ordering {

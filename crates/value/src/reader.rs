@@ -29,7 +29,6 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use crate::decode::subnet;
 use crate::item::{ItemReader, port_of_bytes};
 use crate::wire::unpack_real;
 use crate::writer::DEPTH_MAX;
@@ -152,7 +151,7 @@ impl<'a> ValueReader<'a> {
         timestamp -> i64, Timestamp, bytes => i64::from_be_bytes(bytes), "a timestamp, in nanoseconds since 1970";
         timespan -> i64, Timespan, bytes => i64::from_be_bytes(bytes), "a timespan, in nanoseconds";
         address -> Address, Address, bytes => Address::from_octets(bytes), "an address";
-        subnet -> Subnet, Subnet, bytes => subnet(bytes), "a subnet";
+        subnet -> Subnet, Subnet, bytes => Subnet::from_bytes(bytes), "a subnet";
     }
 
     /// Takes a port; fails if the next value is of another type.

@@ -1,7 +1,7 @@
 //! A set of values: ascending, each once.
 
 use crate::Value;
-use crate::order;
+use crate::value::{duplicates, values_ascend};
 
 /// Values in the format's order, without duplicates. By the format's rule, a NaN is a duplicate of any other real, and
 /// `0.0` of `-0.0`.
@@ -21,9 +21,9 @@ impl Set {
 
     /// Creates a set from values in any order.
     pub fn from_values(mut values: Vec<Value>) -> Result<Set, NotUnique> {
-        if !values.is_sorted_by(order::values_ascend) {
+        if !values.is_sorted_by(values_ascend) {
             values.sort_unstable();
-            if values.windows(2).any(|pair| matches!(pair, [left, right] if order::duplicates(left, right))) {
+            if values.windows(2).any(|pair| matches!(pair, [left, right] if duplicates(left, right))) {
                 return Err(NotUnique);
             }
         }
@@ -35,7 +35,7 @@ impl Set {
         let Err(place) = self.0.binary_search(&value) else {
             return false;
         };
-        let twin = |neighbour: Option<&Value>| neighbour.is_some_and(|other| order::duplicates(other, &value));
+        let twin = |neighbour: Option<&Value>| neighbour.is_some_and(|other| duplicates(other, &value));
         if twin(place.checked_sub(1).and_then(|place| self.0.get(place))) || twin(self.0.get(place)) {
             return false;
         }
@@ -79,7 +79,7 @@ impl FromIterator<Value> for Set {
     fn from_iter<I: IntoIterator<Item = Value>>(values: I) -> Set {
         let mut values: Vec<Value> = values.into_iter().collect();
         values.sort();
-        values.dedup_by(|right, left| order::duplicates(left, right));
+        values.dedup_by(|right, left| duplicates(left, right));
         Set(values)
     }
 }

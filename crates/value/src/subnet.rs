@@ -46,6 +46,22 @@ impl Subnet {
         Subnet { network, prefix_bits }
     }
 
+    /// The subnet of the bytes after its tag.
+    #[inline]
+    pub(crate) fn from_bytes(bytes: [u8; 17]) -> Subnet {
+        let [network @ .., prefix_bits] = bytes;
+        Subnet::from_raw(Address::from_octets(network), prefix_bits)
+    }
+
+    /// The bytes after its tag.
+    pub(crate) fn to_bytes(self) -> [u8; 17] {
+        let mut bytes = [self.prefix_bits; 17];
+        if let Some(network) = bytes.first_chunk_mut() {
+            *network = *self.network.octets();
+        }
+        bytes
+    }
+
     /// The network's address.
     pub fn network(&self) -> Address {
         self.network

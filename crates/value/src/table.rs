@@ -1,6 +1,6 @@
 //! A table of keys and values: ascending by key, each key once.
 
-use crate::order;
+use crate::value::{duplicates, values_ascend};
 use crate::{NotUnique, Value};
 
 /// Pairs ascending by key in the format's order, without duplicate keys as defined for [`Set`](crate::Set).
@@ -15,9 +15,9 @@ impl Table {
 
     /// Creates a table from pairs in any order.
     pub fn from_pairs(mut pairs: Vec<(Value, Value)>) -> Result<Table, NotUnique> {
-        if !pairs.is_sorted_by(|left, right| order::values_ascend(&left.0, &right.0)) {
+        if !pairs.is_sorted_by(|left, right| values_ascend(&left.0, &right.0)) {
             pairs.sort_unstable_by(|left, right| left.0.cmp(&right.0));
-            if pairs.windows(2).any(|pair| matches!(pair, [left, right] if order::duplicates(&left.0, &right.0))) {
+            if pairs.windows(2).any(|pair| matches!(pair, [left, right] if duplicates(&left.0, &right.0))) {
                 return Err(NotUnique);
             }
         }
@@ -30,8 +30,7 @@ impl Table {
         let Err(place) = self.place(&key) else {
             return Err((key, value));
         };
-        let twin =
-            |neighbour: Option<&(Value, Value)>| neighbour.is_some_and(|(other, _)| order::duplicates(other, &key));
+        let twin = |neighbour: Option<&(Value, Value)>| neighbour.is_some_and(|(other, _)| duplicates(other, &key));
         if twin(place.checked_sub(1).and_then(|place| self.0.get(place))) || twin(self.0.get(place)) {
             return Err((key, value));
         }
@@ -79,7 +78,7 @@ impl FromIterator<(Value, Value)> for Table {
     fn from_iter<I: IntoIterator<Item = (Value, Value)>>(pairs: I) -> Table {
         let mut pairs: Vec<(Value, Value)> = pairs.into_iter().collect();
         pairs.sort_by(|left, right| left.0.cmp(&right.0));
-        pairs.dedup_by(|right, left| order::duplicates(&left.0, &right.0));
+        pairs.dedup_by(|right, left| duplicates(&left.0, &right.0));
         Table(pairs)
     }
 }

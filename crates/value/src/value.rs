@@ -3,8 +3,7 @@
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 
-use crate::order;
-use crate::{Address, Port, Set, Subnet, Table, Text};
+use crate::{Address, Kind, Port, Set, Subnet, Table, Text};
 
 /// An owned value of any type. Variants are in the format's order, so a lower tag sorts first.
 ///
@@ -49,87 +48,6 @@ pub enum Value {
     Vector(Vec<Value>),
 }
 
-/// The type of a value, with its tag in the format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum Kind {
-    /// No value.
-    None = 0,
-    /// True or false.
-    Boolean = 1,
-    /// An unsigned number.
-    Count = 2,
-    /// A signed number.
-    Integer = 3,
-    /// A floating-point number.
-    Real = 4,
-    /// Any bytes.
-    String = 5,
-    /// An address.
-    Address = 6,
-    /// A network.
-    Subnet = 7,
-    /// A port.
-    Port = 8,
-    /// A point in time.
-    Timestamp = 9,
-    /// A duration.
-    Timespan = 10,
-    /// An enumeration's value.
-    Enum = 11,
-    /// A set.
-    Set = 12,
-    /// A table.
-    Table = 13,
-    /// A vector.
-    Vector = 14,
-}
-
-impl Kind {
-    /// The type with this tag.
-    pub fn of_tag(tag: u8) -> Option<Kind> {
-        Some(match tag {
-            0 => Kind::None,
-            1 => Kind::Boolean,
-            2 => Kind::Count,
-            3 => Kind::Integer,
-            4 => Kind::Real,
-            5 => Kind::String,
-            6 => Kind::Address,
-            7 => Kind::Subnet,
-            8 => Kind::Port,
-            9 => Kind::Timestamp,
-            10 => Kind::Timespan,
-            11 => Kind::Enum,
-            12 => Kind::Set,
-            13 => Kind::Table,
-            14 => Kind::Vector,
-            _ => return None,
-        })
-    }
-
-    /// The type's name in the JSON mapping, such as `enum-value`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::None => "none",
-            Kind::Boolean => "boolean",
-            Kind::Count => "count",
-            Kind::Integer => "integer",
-            Kind::Real => "real",
-            Kind::String => "string",
-            Kind::Address => "address",
-            Kind::Subnet => "subnet",
-            Kind::Port => "port",
-            Kind::Timestamp => "timestamp",
-            Kind::Timespan => "timespan",
-            Kind::Enum => "enum-value",
-            Kind::Set => "set",
-            Kind::Table => "table",
-            Kind::Vector => "vector",
-        }
-    }
-}
-
 impl Value {
     /// The value's type.
     pub fn kind(&self) -> Kind {
@@ -169,7 +87,7 @@ impl PartialOrd for Value {
 
 impl Ord for Value {
     fn cmp(&self, other: &Value) -> Ordering {
-        order::values(self, other, order::reals)
+        order(self, other, reals)
     }
 }
 
@@ -181,7 +99,7 @@ impl Hash for Value {
             Value::Boolean(boolean) => boolean.hash(state),
             Value::Count(count) => count.hash(state),
             Value::Integer(number) | Value::Timestamp(number) | Value::Timespan(number) => number.hash(state),
-            Value::Real(real) => order::real_key(*real).hash(state),
+            Value::Real(real) => real_key(*real).hash(state),
             Value::String(text) | Value::Enum(text) => text.hash(state),
             Value::Address(address) => address.hash(state),
             Value::Subnet(subnet) => subnet.hash(state),
@@ -191,6 +109,76 @@ impl Hash for Value {
             Value::Vector(values) => values.hash(state),
         }
     }
+}
+
+/// Compares values by type, then within their type; `reals` compares two reals.
+fn order(left: &Value, right: &Value, reals: fn(f64, f64) -> Ordering) -> Ordering {
+    match (left, right) {
+        (Value::Boolean(left), Value::Boolean(right)) => left.cmp(right),
+        (Value::Count(left), Value::Count(right)) => left.cmp(right),
+        (Value::Integer(left), Value::Integer(right)) => left.cmp(right),
+        (Value::Real(left), Value::Real(right)) => reals(*left, *right),
+        (Value::String(left), Value::String(right)) => left.cmp(right),
+        (Value::Address(left), Value::Address(right)) => left.cmp(right),
+        (Value::Subnet(left), Value::Subnet(right)) => left.cmp(right),
+        (Value::Port(left), Value::Port(right)) => left.cmp(right),
+        (Value::Timestamp(left), Value::Timestamp(right)) => left.cmp(right),
+        (Value::Timespan(left), Value::Timespan(right)) => left.cmp(right),
+        (Value::Enum(left), Value::Enum(right)) => left.cmp(right),
+        (Value::Set(left), Value::Set(right)) => {
+            lexicographic(left.as_slice(), right.as_slice(), |left, right| order(left, right, reals))
+        }
+        (Value::Table(left), Value::Table(right)) => lexicographic(left.as_slice(), right.as_slice(), |left, right| {
+            order(&left.0, &right.0, reals).then_with(|| order(&left.1, &right.1, reals))
+        }),
+        (Value::Vector(left), Value::Vector(right)) => {
+            lexicographic(left, right, |left, right| order(left, right, reals))
+        }
+        (left, right) => left.kind().cmp(&right.kind()),
+    }
+}
+
+/// Whether the right of two neighbours sorts after the left and isn't a duplicate of it.
+#[inline]
+pub(crate) fn values_ascend(left: &Value, right: &Value) -> bool {
+    if let (Value::String(left), Value::String(right)) = (left, right) {
+        return left < right;
+    }
+    order(left, right, reals) == Ordering::Less && !duplicates(left, right)
+}
+
+fn lexicographic<T>(left: &[T], right: &[T], order: impl Fn(&T, &T) -> Ordering) -> Ordering {
+    for (left, right) in left.iter().zip(right) {
+        let ordering = order(left, right);
+        if ordering != Ordering::Equal {
+            return ordering;
+        }
+    }
+    left.len().cmp(&right.len())
+}
+
+/// Compares reals as numbers; NaNs are equal and sort last.
+pub(crate) fn reals(left: f64, right: f64) -> Ordering {
+    left.partial_cmp(&right).unwrap_or_else(|| left.is_nan().cmp(&right.is_nan()))
+}
+
+/// Compares reals as the format detects duplicates: a NaN is equivalent to every real.
+pub(crate) fn reals_loose(left: f64, right: f64) -> Ordering {
+    left.partial_cmp(&right).unwrap_or(Ordering::Equal)
+}
+
+/// Whether two neighbours in ascending order count as duplicates.
+pub(crate) fn duplicates(left: &Value, right: &Value) -> bool {
+    order(left, right, reals_loose) == Ordering::Equal
+}
+
+/// A hash key that is equal for reals that [`reals`] considers equal.
+pub(crate) fn real_key(real: f64) -> u64 {
+    if real.is_nan() {
+        return u64::MAX;
+    }
+    // Adding positive zero turns a negative zero into a positive one and leaves every other number alone.
+    (real + 0.0).to_bits()
 }
 
 macro_rules! from {

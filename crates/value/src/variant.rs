@@ -5,9 +5,9 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use crate::decode;
-use crate::decoder::{Node, kind, link, position, unpack_end};
+use crate::node::{Node, kind, link, position, unpack_end};
 use crate::order;
+use crate::value::real_key;
 use crate::wire::unpack_real;
 use crate::{Address, Kind, Port, Protocol, Set, Subnet, Table, Text, Value};
 
@@ -125,7 +125,7 @@ impl<'a> Variant<'a> {
     /// A subnet.
     #[inline]
     pub fn as_subnet(&self) -> Option<Subnet> {
-        self.array(Kind::Subnet).map(decode::subnet)
+        self.array(Kind::Subnet).map(Subnet::from_bytes)
     }
 
     /// A port.
@@ -510,7 +510,7 @@ impl Hash for Variant<'_> {
                 children.for_each(|child| child.hash(state));
             }
             Kind::Boolean => self.to_boolean(false).hash(state),
-            Kind::Real => order::real_key(self.to_real(0.0)).hash(state),
+            Kind::Real => real_key(self.to_real(0.0)).hash(state),
             Kind::String => self.to_bytes(&[]).hash(state),
             Kind::Enum => self.to_enum(&[]).hash(state),
             _ => self.bytes().hash(state),

@@ -12,8 +12,8 @@ use serde_json::value::RawValue;
 
 use super::text::{Hex, WholeSpan, ZonelessTime, read_hex, read_span, read_special_real, read_time, special_real};
 use super::{DEPTH_MAX, ReadError, WriteError, read_with, text_of};
-use crate::item::{Item, ItemReader, ItemWriter, subnet_bytes};
-use crate::{Address, Kind, Limits, Port, PortError, Protocol, Subnet, decode};
+use crate::item::{Item, ItemReader, ItemWriter};
+use crate::{Address, Kind, Limits, Port, PortError, Protocol, Subnet};
 
 /// Writes the value in `bytes` as one JSON object, without white space. Duplicates in sets and tables are written, not
 /// rejected. After an error, part of the text may have been written.
@@ -138,7 +138,7 @@ fn write_data(item: Item<'_>, out: &mut impl Write) -> io::Result<()> {
         // If the text loses information, the bytes are written in addition.
         match item {
             Item::String(bytes) | Item::Enum(bytes) if matches!(text, Cow::Owned(_)) => write_bytes(bytes, out)?,
-            Item::Subnet(subnet) => write_bytes(&subnet_bytes(subnet), out)?,
+            Item::Subnet(subnet) => write_bytes(&subnet.to_bytes(), out)?,
             _ => {}
         }
         out.write_all(b"\"data\":")?;
@@ -500,7 +500,7 @@ fn put_bytes(kind: Kind, text: &str, hex: &str, out: &mut ItemWriter<'_>) -> Res
         }
         Kind::Subnet => {
             let subnet =
-                bytes.as_array().map(|bytes| decode::subnet(*bytes)).filter(|subnet| subnet.to_string() == text);
+                bytes.as_array().map(|bytes| Subnet::from_bytes(*bytes)).filter(|subnet| subnet.to_string() == text);
             out.put(Item::Subnet(subnet.ok_or_else(differs)?));
         }
         _ => return Err("\"@bytes\" belongs to strings, enum-values and subnets only; leave it out".to_owned()),
