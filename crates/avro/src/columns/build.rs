@@ -7,7 +7,7 @@ use arrow_array::StringArray;
 use arrow_buffer::{BooleanBufferBuilder, i256};
 use arrow_schema::{DataType, Field, IntervalUnit, TimeUnit, UnionFields, UnionMode};
 
-use super::column::{Column, Data, Runs, offsets};
+use super::column::{Column, Data, NOTHING, ROOT, Runs, offsets};
 use super::{ColumnsError, StringAs};
 use crate::limits::SCHEMA_DEPTH_MAX;
 use crate::plan::{Segment, join};
@@ -18,12 +18,6 @@ const COLUMNS_MAX: usize = 1 << 16;
 
 /// Maximum number of branches: Arrow's union type ids end at 127.
 const BRANCHES_MAX: usize = 127;
-
-/// The column that receives the nulls of nullable unions.
-pub(super) const NOTHING: u32 = 0;
-
-/// The column of the whole message.
-pub(super) const ROOT: u32 = 1;
 
 /// The columns of the messages of `schema`, and the Arrow field of the whole message.
 pub(super) fn build(schema: &Schema, strings: &StringAs) -> Result<(Vec<Column>, Field), ColumnsError> {

@@ -9,6 +9,12 @@ use arrow_schema::DataType;
 
 use crate::plan::Segment;
 
+/// The column that receives the nulls of nullable unions.
+pub(super) const NOTHING: u32 = 0;
+
+/// The column of the whole message.
+pub(super) const ROOT: u32 = 1;
+
 /// A column and its place in the schema.
 #[derive(Debug)]
 pub(super) struct Column {

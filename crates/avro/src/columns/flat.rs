@@ -2,8 +2,7 @@
 //!
 //! It reports no errors: a message that it can't read, valid or not, is read by the plan, which reports any fault.
 
-use super::build::ROOT;
-use super::column::{Column, Data, extend};
+use super::column::{Column, Data, ROOT, extend};
 use super::texts::{Texts, read_entries, read_id, read_run, read_view};
 use crate::cursor::Cursor;
 use crate::plan::{Code, Plan, Scalar, Step};

@@ -5,8 +5,7 @@
 
 use arrow_buffer::{IntervalMonthDayNano, i256};
 
-use super::build::NOTHING;
-use super::column::{Column, Data, extend, push_branch, push_null};
+use super::column::{Column, Data, NOTHING, extend, push_branch, push_null};
 use super::logical;
 use super::texts::{Texts, chunk, push_view, read_entries};
 use crate::cursor::Cursor;
