@@ -10,7 +10,7 @@
 //! <https://github.com/lz4/lz4/blob/dev/doc/lz4_Frame_format.md>. The library's own reader of frames allocates up to
 //! 12 MB for each frame of any length, and takes a frame without an end for a whole one.
 
-use super::{Misfit, Output};
+use super::output::{Misfit, Output};
 use crate::record_batch::RecordError;
 use lz4_flex::block::{DecompressError, decompress_into, decompress_into_with_dict};
 use twox_hash::XxHash32;

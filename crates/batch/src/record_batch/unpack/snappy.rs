@@ -4,7 +4,7 @@
 //! "\x82SNAPPY\0" │ version i32 │ oldest compatible version i32 │ blocks: length i32, block
 //! ```
 
-use super::Output;
+use super::output::Output;
 use crate::record_batch::RecordError;
 
 const XERIAL_MAGIC: [u8; 8] = *b"\x82SNAPPY\0";

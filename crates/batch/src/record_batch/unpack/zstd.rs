@@ -1,6 +1,6 @@
 //! zstd's frames (RFC 8878). Java's clients write frames that don't say how long their content is.
 
-use super::{Misfit, Output, wrong};
+use super::output::{Misfit, Output, wrong};
 use crate::record_batch::{RecordCodec, RecordError};
 use zstd::zstd_safe::zstd_sys::ZSTD_ErrorCode;
 use zstd::zstd_safe::{
