@@ -43,7 +43,7 @@ pub(crate) struct Inner {
     authorization: Option<HeaderValue>,
     pub(crate) pool: Arc<Pool<Connection>>,
     /// For small appends.
-    pub(crate) pipelines: Arc<Pipelines>,
+    pub(crate) pipelines: Pipelines,
     pub(crate) small_head: SmallHead,
     environment: Arc<dyn Environment>,
     /// `None` for the client of an owner: its user reads the owner from the responses.

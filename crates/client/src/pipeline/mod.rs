@@ -8,6 +8,7 @@
 //! The broker stores all small appends that have arrived on a connection together, and answers them with one write
 //! (`crates/server/src/http/small/`). So n callers cost both sides few system calls instead of 2n.
 
+mod connections;
 mod driver;
 mod link;
 mod queue;
@@ -22,38 +23,37 @@ pub(crate) use request::SmallHead;
 pub(crate) use slot::Outcome;
 pub(crate) use ticket::Ticket;
 
-use crate::pool::Pool;
-use shared::Shared;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use crate::tasks;
+use connections::Connections;
+use shared::{Next, Shared};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
 /// The shared connections of a client.
 pub(crate) struct Pipelines {
-    /// Those with requests in flight. While it is locked, none of them becomes idle.
-    busy: Mutex<Vec<Arc<Shared>>>,
-    idle: Arc<Pool<Arc<Shared>>>,
+    connections: Arc<Connections>,
     broker: String,
     timeout: Duration,
 }
 
 impl Pipelines {
     /// Connections to a broker, which are closed when a response takes longer than `timeout`.
-    pub(crate) fn new(broker: String, timeout: Duration, idle_max: usize) -> Arc<Pipelines> {
-        Arc::new(Pipelines { busy: Mutex::default(), idle: Pool::new(idle_max), broker, timeout })
+    pub(crate) fn new(broker: String, timeout: Duration, idle_max: usize) -> Pipelines {
+        Pipelines { connections: Connections::new(idle_max), broker, timeout }
     }
 
     /// Queues a request on a connection in use that has room, or else on an idle or a new one. Requests are queued in
     /// the order of the calls; one that `is_ordered` doesn't leave a connection because it is slow.
-    pub(crate) fn join(self: &Arc<Self>, request: &[u8], is_ordered: bool, open: impl FnOnce() -> Opening) -> Ticket {
+    pub(crate) fn join(&self, request: &[u8], is_ordered: bool, open: impl FnOnce() -> Opening) -> Ticket {
         let now = Instant::now();
-        let mut busy = self.busy();
+        let mut busy = self.connections.busy();
         let in_use = busy.iter().find_map(|shared| {
             let joined = shared.join(request, now, is_ordered)?;
             Some((shared.clone(), joined))
         });
         let (shared, (slot, next)) = in_use.unwrap_or_else(|| {
-            let shared = self.idle.take().unwrap_or_else(|| self.connection(open()));
+            let shared = self.connections.idle.take().unwrap_or_else(|| self.connection(open()));
             let Some(joined) = shared.join(request, now, is_ordered) else {
                 unreachable!("a connection without requests is full")
             };
@@ -61,15 +61,15 @@ impl Pipelines {
             (shared, joined)
         });
         drop(busy);
-        next.run();
+        match next {
+            Next::Nothing => {}
+            Next::Wake(waker) => waker.wake(),
+            Next::StartTask(shared) => drop(tasks::spawn(driver::run(shared))),
+        }
         Ticket::new(shared, slot)
     }
 
-    fn connection(self: &Arc<Self>, opening: Opening) -> Arc<Shared> {
-        Arc::new(Shared::new(Arc::downgrade(self), self.broker.clone(), self.timeout, opening))
-    }
-
-    fn busy(&self) -> MutexGuard<'_, Vec<Arc<Shared>>> {
-        self.busy.lock().unwrap_or_else(PoisonError::into_inner)
+    fn connection(&self, opening: Opening) -> Arc<Shared> {
+        Arc::new(Shared::new(Arc::downgrade(&self.connections), self.broker.clone(), self.timeout, opening))
     }
 }

@@ -5,16 +5,15 @@
 //! When a second request joins, a task takes over, since a caller may stop polling at any time and others must not
 //! wait for it.
 
+use super::connections::Connections;
 use super::link::{Link, Opening};
 use super::queue::{Left, Queue};
 use super::response::Response;
 use super::slot::{Outcome, Slot};
-use super::{Pipelines, driver};
 use crate::error::ClientError;
 use crate::limits::RESPONSE_PATIENCE;
 use crate::peer::Peer;
 use crate::pool::Pooled;
-use crate::tasks;
 use crate::tls::explain;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -30,7 +29,7 @@ pub(crate) struct Shared {
     /// The peer, once it is open.
     peer: OnceLock<Peer>,
     /// The connections of which this is one.
-    pipelines: Weak<Pipelines>,
+    connections: Weak<Connections>,
     broker: String,
     /// How long the first request may wait for its response.
     pub(super) timeout: Duration,
@@ -68,16 +67,6 @@ pub(super) enum Next {
     StartTask(Arc<Shared>),
 }
 
-impl Next {
-    pub(super) fn run(self) {
-        match self {
-            Next::Nothing => {}
-            Next::Wake(waker) => waker.wake(),
-            Next::StartTask(shared) => drop(tasks::spawn(driver::run(shared))),
-        }
-    }
-}
-
 /// Why a connection ends.
 enum End {
     /// It was not opened, or the broker refused the client's certificate on it.
@@ -89,10 +78,10 @@ enum End {
 }
 
 impl Shared {
-    pub(super) fn new(pipelines: Weak<Pipelines>, broker: String, timeout: Duration, opening: Opening) -> Shared {
+    pub(super) fn new(connections: Weak<Connections>, broker: String, timeout: Duration, opening: Opening) -> Shared {
         let requests = Requests { queue: Queue::new(), driver: Driver::Idle };
         let link = Mutex::new(Link::new(opening));
-        Shared { requests: Mutex::new(requests), link, peer: OnceLock::new(), pipelines, broker, timeout }
+        Shared { requests: Mutex::new(requests), link, peer: OnceLock::new(), connections, broker, timeout }
     }
 
     /// Adds a request, if there is room for it.
@@ -228,8 +217,8 @@ impl Shared {
 
     /// Makes the connection idle if nothing is in flight and the driver is this one. Returns whether it is.
     fn leave(self: &Arc<Self>, is_mine: impl Fn(&Driver) -> bool) -> bool {
-        let Some(pipelines) = self.pipelines.upgrade() else { return self.requests().queue.is_empty() };
-        let mut busy = pipelines.busy();
+        let Some(connections) = self.connections.upgrade() else { return self.requests().queue.is_empty() };
+        let mut busy = connections.busy();
         let is_open = {
             let mut requests = self.requests();
             if !is_mine(&requests.driver) || !requests.queue.is_empty() {
@@ -241,7 +230,7 @@ impl Shared {
         busy.retain(|other| !Arc::ptr_eq(other, self));
         drop(busy);
         if is_open {
-            pipelines.idle.put(self.clone());
+            connections.idle.put(self.clone());
         }
         true
     }
