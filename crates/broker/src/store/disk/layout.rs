@@ -1,6 +1,10 @@
 //! The constants of a directory: `DIR/storage.json`.
 
-use super::{Durability, io_error, sys};
+use super::device::System;
+use super::dirs::sync_dir;
+use super::errors::io_error;
+use super::options::Durability;
+use super::sys;
 use crate::storage_id::StorageId;
 use crate::store_error::StoreError;
 use serde::{Deserialize, Serialize};
@@ -56,7 +60,7 @@ pub(super) fn find_or_decide(dir: &Path, durability: Durability) -> Result<Stora
     };
     create().map_err(|error: io::Error| io_error("create", &path, &error))?;
     if durability == Durability::Fsync {
-        sys::sync_dir(dir)?;
+        sync_dir(&System, dir)?;
     }
     Ok(id)
 }

@@ -1,11 +1,11 @@
 //! Which segment files are open: a bounded number of them, however many segments and topics there are.
 
 use super::device::Device;
+use super::errors::is_out_of_files;
 use super::warm::{Missed, Warm};
+use crate::files_limit::raise_files_limit;
 use crate::limits::OPEN_SEGMENTS_MAX;
-use crate::raise_files_limit;
 use crate::store::mapping::{Mapping, Mappings};
-use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
@@ -143,12 +143,6 @@ impl OpenFiles {
     fn slots(&self) -> MutexGuard<'_, VecDeque<Weak<Slot>>> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Whether the process or the system may not open one more file.
-pub(super) fn is_out_of_files(error: &io::Error) -> bool {
-    let is = |errno: Errno| error.raw_os_error() == Some(errno.raw_os_error());
-    is(Errno::MFILE) || is(Errno::NFILE)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@
 //! person who does it gets a crashed broker, not wrong data.
 
 use super::device::Device;
-use super::io_error;
+use super::errors::io_error;
 use super::open_files::{Open, OpenFiles, Slot};
 use super::sys::{is_resident, populate};
 use crate::store::mapping::copy;

@@ -1,7 +1,5 @@
 //! System calls on segment files: mapping, fetching, writing and syncing.
 
-use super::io_error;
-use crate::store_error::StoreError;
 use bytes::Bytes;
 use memmap2::{Mmap, MmapOptions};
 use rustix::fs::Advice;
@@ -116,11 +114,6 @@ pub(super) fn writes_in_place(dir: &Path) -> io::Result<bool> {
 /// Makes a file's bytes durable.
 pub(super) fn sync(file: &File) -> io::Result<()> {
     Ok(rustix::fs::fdatasync(file)?)
-}
-
-/// Makes the names in a directory durable.
-pub(super) fn sync_dir(dir: &Path) -> Result<(), StoreError> {
-    File::open(dir).and_then(|file| file.sync_all()).map_err(|error| io_error("sync", dir, &error))
 }
 
 /// Makes later reads of the file come from the disk. After a sync that failed, an earlier run's included, the page

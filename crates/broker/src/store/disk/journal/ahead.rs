@@ -5,7 +5,7 @@
 //! holds zeros or was never written, a read returns the same, so nothing depends on these writes.
 
 use crate::limits::{AHEAD_OBJECT_BYTES_MAX, AHEAD_PIECE_BYTES_MAX, AHEAD_WINDOW_BYTES_MAX};
-use crate::store::disk::Device;
+use crate::store::disk::device::Device;
 use bytes::Bytes;
 use std::fs::File;
 use std::io;
@@ -128,7 +128,7 @@ mod tests {
     #![allow(clippy::disallowed_methods)] // A test.
 
     use super::*;
-    use crate::store::disk::System;
+    use crate::store::disk::device::System;
     use std::os::unix::fs::FileExt;
     use std::sync::atomic::{AtomicBool, Ordering};
 

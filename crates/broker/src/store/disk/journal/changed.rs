@@ -1,8 +1,8 @@
 //! Changes of a running broker's directory by other programs, and an operator's names for its files.
 
-use super::Inner;
-use super::files::ACCEPT;
-use crate::store::disk::io_error;
+use super::inner::Inner;
+use super::names::ACCEPT;
+use crate::store::disk::errors::io_error;
 use crate::store::disk::layout::STORAGE;
 use crate::store::disk::segment::segment_path;
 use crate::store_error::StoreError;

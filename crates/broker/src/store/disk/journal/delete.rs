@@ -1,10 +1,10 @@
 //! What there is to delete, and its deletion: a segment is deleted when all of its objects are dead.
 
-use super::Inner;
-use super::files::{SNAPSHOT, numbers_in};
+use super::inner::Inner;
+use super::names::{SNAPSHOT, numbers_in};
 use super::segments::Stored;
 use super::write::DATE;
-use crate::store::disk::io_error;
+use crate::store::disk::errors::io_error;
 use crate::store::disk::segment::remove;
 use crate::store_error::StoreError;
 use rawline_journal::{Garbage, Key, Listing};

@@ -1,12 +1,15 @@
 //! The files of a journal that hold one thing each: merged objects and snapshots. They are written under another name,
 //! synced, and renamed: a name guarantees a complete file.
 
+use super::inner::Inner;
+use super::names::{draft_path, newest_snapshot, snapshot_path};
 use super::recover::whole_file;
-use super::reserve::{RESERVE, is_full};
+use super::reserve::is_full;
 use super::write::{DATE, stop};
-use super::{Inner, sync_dir};
+use crate::store::disk::device::Device;
+use crate::store::disk::dirs::sync_dir;
+use crate::store::disk::errors::io_error;
 use crate::store::disk::segment::{remove, segment_path};
-use crate::store::disk::{Device, io_error};
 use crate::store_error::StoreError;
 use bytes::Bytes;
 use rawline_journal::PutResult;
@@ -14,12 +17,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-
-/// Ending of an empty file by which a person gives up the damaged objects of the segment of the same name.
-pub(super) const ACCEPT: &str = "accept";
-
-/// Ending of snapshots.
-pub(super) const SNAPSHOT: &str = "rws";
 
 impl Inner {
     pub(super) fn snapshot_path(&self, next_number: u64) -> PathBuf {
@@ -95,20 +92,6 @@ impl Inner {
     }
 }
 
-pub(super) fn snapshot_path(dir: &Path, next_number: u64) -> PathBuf {
-    dir.join(format!("{next_number:020}.{SNAPSHOT}"))
-}
-
-/// The name of a file while it is being written.
-pub(super) fn draft_path(path: &Path) -> PathBuf {
-    path.with_file_name(format!("{DRAFT}{}", path.file_name().unwrap_or_default().display()))
-}
-
-/// Number of the newest snapshot.
-pub(super) fn newest_snapshot(dir: &Path) -> Result<Option<u64>, StoreError> {
-    Ok(numbers_in(dir, SNAPSHOT)?.last().copied())
-}
-
 /// Creates a file, unless it exists. It is synced whatever the durability of commits is: what it stands for is deleted
 /// elsewhere.
 fn create(device: &dyn Device, path: &Path, parts: &[Bytes]) -> io::Result<()> {
@@ -122,46 +105,4 @@ fn create(device: &dyn Device, path: &Path, parts: &[Bytes]) -> io::Result<()> {
         device.rename(&draft, path)
     };
     write().inspect_err(|_| drop(device.remove(&draft)))
-}
-
-/// How the names of files begin that are being written.
-const DRAFT: &str = ".draft-";
-
-/// The numbers in the names of the files with this ending, in order. Logs
-/// files of others.
-pub(super) fn numbers_in(dir: &Path, ending: &str) -> Result<Vec<u64>, StoreError> {
-    let error = |error| io_error("list", dir, &error);
-    let (mut numbers, mut foreign) = (Vec::new(), Vec::new());
-    for entry in std::fs::read_dir(dir).map_err(error)? {
-        let name = entry.map_err(error)?.file_name();
-        let parts = name.to_str().and_then(|name| name.split_once('.'));
-        let is_number = |stem: &str| stem.len() == 20 && stem.bytes().all(|byte| byte.is_ascii_digit());
-        match parts.map(|(stem, found)| (stem.parse::<u64>().ok().filter(|_| is_number(stem)), found)) {
-            Some((Some(number), found)) if found == ending => numbers.push(number),
-            Some((Some(_), "idx" | "torn" | ACCEPT)) => {}
-            _ if name.as_encoded_bytes().starts_with(DRAFT.as_bytes()) => {}
-            _ if name == RESERVE => {}
-            // The folders in a journal's.
-            _ if dir.join(&name).is_dir() => {}
-            _ => foreign.push(name),
-        }
-    }
-    if !foreign.is_empty() {
-        tracing::warn!(dir = %dir.display(), files = ?foreign, "files that are not the broker's are ignored");
-    }
-    numbers.sort_unstable();
-    Ok(numbers)
-}
-
-/// Deletes files that an earlier run was writing when it ended.
-pub(super) fn delete_drafts(device: &dyn Device, dir: &Path) -> Result<(), StoreError> {
-    let error = |error| io_error("list", dir, &error);
-    for entry in std::fs::read_dir(dir).map_err(error)? {
-        let entry = entry.map_err(error)?;
-        if entry.file_name().as_encoded_bytes().starts_with(DRAFT.as_bytes()) {
-            // Files that can't be deleted only take up space.
-            let _ = device.remove(&entry.path());
-        }
-    }
-    Ok(())
 }

@@ -16,6 +16,8 @@ mod changed;
 mod delete;
 mod files;
 mod frame;
+mod inner;
+mod names;
 #[cfg(test)]
 mod power;
 mod read;
@@ -30,27 +32,27 @@ mod walk;
 mod write;
 
 use super::open_files::OpenFiles;
-use super::{Device, Options, Work, create_dir, io_error};
-use crate::CommitThread;
+use crate::commit_thread::CommitThread;
 use crate::journal_config::{JournalConfig, MergeConfig, MergeWait};
 use crate::limits::{
     DISK_INLINE_BYTES, DISK_INLINE_COPY_BYTES, DISK_KEEP_PIECE_BYTES, DISK_MERGE_OBJECTS, DISK_MERGE_WAIT_BYTES,
     DISK_MERGE_WAIT_OBJECTS, DISK_SNAPSHOT_INTERVAL, DISK_SNAPSHOT_OBJECTS, DISK_WAIT_MAX,
 };
-use crate::store::disk::Durability;
+use crate::store::disk::dirs::{create_dir, sync_dir};
+use crate::store::disk::errors::io_error;
+use crate::store::disk::options::{Durability, Options};
 use crate::store::lock::DirLock;
 use crate::store::{Dated, Mappings, PiecePart, Store, StoredIndex};
 use crate::store_error::StoreError;
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, ready};
+use inner::{Inner, lock};
 use rawline_journal::{Garbage, Header, Index, Limits, Listing, MergeLimits, Place, PutResult, SharedFile, Source};
 use reserve::Reserve;
-use segments::Stored;
-use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 use tokio::sync::oneshot;
 use write::{Create, DATE, Writer};
@@ -62,51 +64,6 @@ const IN_FLIGHT_MAX: usize = 2;
 #[derive(Clone)]
 pub(super) struct DiskStore {
     inner: Arc<Inner>,
-}
-
-struct Inner {
-    /// All work but the sealing of segments holds it, and none is begun without it: no file may appear or go while
-    /// another process, or another store of this one, opens the directory.
-    lock: Weak<DirLock>,
-    dir: PathBuf,
-    /// The directory's own number: another one may get its name.
-    inode: u64,
-    /// The file `storage.json`; none in tests of the journal alone.
-    storage: Option<PathBuf>,
-    /// Number of the newest snapshot; 0 without one.
-    snapshot: AtomicU64,
-    merged_dir: PathBuf,
-    snapshots_dir: PathBuf,
-    options: Options,
-    files: Arc<OpenFiles>,
-    /// The reserve for changes that free space on a full disk.
-    reserve: Reserve,
-    /// Whether zeros are written ahead of the objects.
-    fills: bool,
-    /// Objects to create.
-    queue: Mutex<Vec<Create>>,
-    /// Held while objects are written.
-    writer: Mutex<Writer>,
-    /// Held during a sync. The writer's lock is never requested under it.
-    syncing: Mutex<()>,
-    seals: Arc<Seals>,
-    /// Why nothing more may be created.
-    failed: Arc<OnceLock<StoreError>>,
-    /// Why the newest object was not stored.
-    refusal: Mutex<Option<StoreError>>,
-    /// By the number of the first object.
-    segments: RwLock<BTreeMap<u64, Arc<Stored>>>,
-    /// By number.
-    merged: RwLock<BTreeMap<u64, Arc<Stored>>>,
-}
-
-/// What seals full segments.
-#[derive(Default)]
-struct Seals {
-    /// In order of the segments' numbers.
-    waiting: Mutex<VecDeque<Work>>,
-    /// Held while one is sealed. No commit waits for it.
-    one_at_a_time: Mutex<()>,
 }
 
 impl DiskStore {
@@ -121,17 +78,17 @@ impl DiskStore {
         let (merged_dir, snapshots_dir) = (dir.join("merged"), dir.join("snapshots"));
         for dir in [&dir, &merged_dir, &snapshots_dir] {
             create_dir(dir, options.durability)?;
-            files::delete_drafts(&**files.device(), dir)?;
+            names::delete_drafts(&**files.device(), dir)?;
             // A run that was killed may not have synced the last names. Superfluous files are deleted soon.
             sync_dir(&**files.device(), dir)?;
         }
-        let newest_snapshot = files::newest_snapshot(&snapshots_dir)?;
+        let newest_snapshot = names::newest_snapshot(&snapshots_dir)?;
         let covered = newest_snapshot.unwrap_or(1);
         let (segments, next_number) = recover::recover(&dir, covered, options.durability, files)?;
         let merged = recover::merged(&merged_dir, files)?;
         let is_synced = options.durability == Durability::Fsync;
         let snapshot_bytes = newest_snapshot.and_then(|newest| {
-            std::fs::metadata(files::snapshot_path(&snapshots_dir, newest)).ok().map(|found| found.len())
+            std::fs::metadata(names::snapshot_path(&snapshots_dir, newest)).ok().map(|found| found.len())
         });
         let reserve = Reserve::open(&dir, options.segment_bytes, snapshot_bytes.unwrap_or_default(), files)?;
         let in_place = || files.device().writes_in_place(&dir).map_err(|error| io_error("look at", &dir, &error));
@@ -176,41 +133,6 @@ impl DiskStore {
     }
 }
 
-impl Inner {
-    /// What changes the journal's files.
-    fn device(&self) -> &dyn Device {
-        &**self.files.device()
-    }
-
-    /// The file that holds an object, and where in it.
-    fn find(&self, source: Source) -> Option<(Arc<Stored>, Range<u64>)> {
-        let number = source.number();
-        let stored = match source {
-            Source::Journal(_) => self.segments().range(..=number).next_back().map(|(_, stored)| stored.clone()),
-            Source::Merged(_) => self.merged.read().unwrap_or_else(PoisonError::into_inner).get(&number).cloned(),
-        }?;
-        let range = stored.find(number)?;
-        Some((stored, range))
-    }
-
-    fn segments(&self) -> RwLockReadGuard<'_, BTreeMap<u64, Arc<Stored>>> {
-        self.segments.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn segments_mut(&self) -> RwLockWriteGuard<'_, BTreeMap<u64, Arc<Stored>>> {
-        self.segments.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn merged_mut(&self) -> RwLockWriteGuard<'_, BTreeMap<u64, Arc<Stored>>> {
-        self.merged.write().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Makes the names in a directory durable.
-fn sync_dir(device: &dyn Device, dir: &Path) -> Result<(), StoreError> {
-    device.sync_dir(dir).map_err(|error| io_error("sync", dir, &error))
-}
-
 fn closed() -> StoreError {
     StoreError::human("the directory is closed; start the broker again")
 }
@@ -219,19 +141,6 @@ fn broke_off() -> StoreError {
     StoreError::human(
         "work on the disk ended early, the log has the details; this is a bug in the broker, please report it",
     )
-}
-
-/// Acquires a lock. One that a panicking thread held ends the commits: the state of its work is unknown.
-fn lock<'a, T>(mutex: &'a Mutex<T>, failed: &OnceLock<StoreError>) -> MutexGuard<'a, T> {
-    mutex.lock().unwrap_or_else(|poisoned| {
-        failed.get_or_init(|| {
-            StoreError::human(
-                "an internal check failed, the log has the details; this is a bug in the broker, please report it. \
-                 Nothing more is written until the broker is restarted",
-            )
-        });
-        poisoned.into_inner()
-    })
 }
 
 impl Store for DiskStore {
@@ -372,7 +281,7 @@ impl Store for DiskStore {
     }
 
     fn give_up_hint(&self, source: Source) -> String {
-        format!("create the empty file {}", self.inner.path_of(source).with_extension(files::ACCEPT).display())
+        format!("create the empty file {}", self.inner.path_of(source).with_extension(names::ACCEPT).display())
     }
 
     fn shared_files(&self, covered: u64) -> Vec<SharedFile> {

@@ -1,6 +1,6 @@
 //! Reads objects and pieces of them from the mapped segments, where they are.
 
-use super::Inner;
+use super::inner::Inner;
 use super::segments::Stored;
 use crate::limits::{COPIED_OBJECT_BYTES_MIN, SENDFILE_BYTES_MIN};
 use crate::object_error::ObjectError;

@@ -3,16 +3,16 @@
 //! A segment of an earlier run is never appended to: its end is fixed here, and the next object begins a new one. So
 //! bytes that a crash left after an end can never become visible.
 
-use super::files::{ACCEPT, numbers_in};
+use super::names::{ACCEPT, numbers_in};
 use super::salvage::salvage;
 use super::seal::{Entry, Seal};
 use super::segments::Stored;
-use super::sync_dir;
 use super::walk::{Torn, Walked, is_of_another_run, walk};
-use crate::store::disk::Device;
-use crate::store::disk::durability::Durability;
-use crate::store::disk::io_error;
+use crate::store::disk::device::Device;
+use crate::store::disk::dirs::sync_dir;
+use crate::store::disk::errors::io_error;
 use crate::store::disk::open_files::OpenFiles;
+use crate::store::disk::options::Durability;
 use crate::store::disk::segment::{Segment, read_seal, remove, segment_path};
 use crate::store_error::StoreError;
 use std::collections::BTreeMap;

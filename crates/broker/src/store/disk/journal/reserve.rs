@@ -6,7 +6,7 @@
 //! whole they take no more blocks: the first room that is free again is the reserve's.
 
 use crate::limits::{ROOM_RESERVE_BYTES_MAX, ROOM_RESERVE_BYTES_MIN, ROOM_RESERVE_PART};
-use crate::store::disk::io_error;
+use crate::store::disk::errors::io_error;
 use crate::store::disk::open_files::OpenFiles;
 use crate::store_error::StoreError;
 use rustix::io::Errno;

@@ -3,14 +3,15 @@
 //! The objects after the damage are copied to a new segment, with one in the place of each lost object
 //! (`crates/journal/src/lost/`). The damaged segment ends before the damage; its bytes are not changed.
 
-use super::files::{draft_path, newest_snapshot, snapshot_path};
 use super::frame::{ALIGNMENT, FRAME_BYTES, Frame, end_after};
+use super::names::{draft_path, newest_snapshot, snapshot_path};
 use super::recover::Found;
 use super::seal::{Entry, Seal};
-use super::sync_dir;
 use super::walk::{index_of, whole_after};
+use crate::store::disk::device::Device;
+use crate::store::disk::dirs::sync_dir;
+use crate::store::disk::errors::io_error;
 use crate::store::disk::segment::{remove, segment_path};
-use crate::store::disk::{Device, io_error};
 use crate::store_error::StoreError;
 use bytes::Bytes;
 use rawline_journal::{Index, Lost, Snapshot, State};

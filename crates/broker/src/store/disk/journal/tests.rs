@@ -4,12 +4,14 @@ mod loss;
 
 use super::frame::FRAME_BYTES;
 use super::*;
-use crate::store::disk::{Durability, System};
+use crate::store::disk::device::{Device, System};
+use crate::store::disk::options::Durability;
 use rawline_batch::{Builder, Codec, Limits as BatchLimits};
 use rawline_journal::{Batch, BatchKind, Control, Id, Link, PartitionId, Section, build_index};
 use rustix::io::Errno;
 use std::fs::{self, File};
 use std::io;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tempfile::TempDir;
 
@@ -108,7 +110,7 @@ fn segment(dir: &Path, first_number: u64) -> PathBuf {
 }
 
 fn segments(dir: &Path) -> Vec<u64> {
-    files::numbers_in(&dir.join("journal"), "seg").unwrap()
+    names::numbers_in(&dir.join("journal"), "seg").unwrap()
 }
 
 #[tokio::test]

@@ -5,20 +5,22 @@
 
 use super::ahead::Ahead;
 use super::frame::{ALIGNMENT, FRAME_BYTES, Frame, end_after};
+use super::inner::{Inner, lock};
 use super::reserve::full;
 use super::seal::{Entry, Seal};
 use super::segments::Stored;
-use super::{Inner, lock, sync_dir};
+use crate::store::disk::dirs::sync_dir;
 
 use crate::limits::{JOURNAL_RESERVE_BYTES, SEGMENT_DELETED_PART_MIN};
-use crate::store::disk::Device;
-use crate::store::disk::durability::Durability;
-use crate::store::disk::io_error;
+use crate::store::disk::device::Device;
+use crate::store::disk::errors::io_error;
+use crate::store::disk::options::Durability;
 use crate::store::disk::room::Room;
 use crate::store::disk::segment::Segment;
 use crate::store_error::StoreError;
-use crate::{Kind, stage, tasks};
+use crate::{stage, tasks};
 use bytes::Bytes;
+use rawline_batch::Kind;
 use rawline_journal::{Control, Header, Index, PutResult};
 use std::fs::File;
 use std::path::Path;

@@ -6,7 +6,7 @@
 //! change of a name is either kept or lost.
 
 use super::image::{Change, Data, Keep, Names};
-use crate::store::disk::{Device, System, Work};
+use crate::store::disk::device::{Device, System, Work};
 use bytes::Bytes;
 use rustix::io::Errno;
 use std::collections::{BTreeMap, HashMap};

@@ -2,12 +2,11 @@
 
 use super::disk::Disk;
 use super::history::{History, Text, Violation};
-use crate::Kind;
 use crate::journal::request::Appended;
 use crate::journal::{Journal, JournalError};
 use crate::received::Received;
 use bytes::Bytes;
-use rawline_batch::{Checker, Codec, Limits};
+use rawline_batch::{Checker, Codec, Kind, Limits};
 use rawline_journal::{Control, PartitionId, Producer, Refused, Rejected};
 use rawline_testkit::batches;
 use std::sync::{Arc, Mutex};

@@ -3,12 +3,13 @@
 use super::disk::{Disk, Faults, Lie, Seen};
 use super::history::{History, Records, Violation};
 use super::producers::World;
-use crate::Clock;
+use crate::clock::Clock;
 use crate::journal::{FORGETS_END, Journal, JournalConfig, MergeConfig};
 use crate::store::Store;
+use crate::store::disk::device::Device;
 use crate::store::disk::journal::{DiskStore, ahead, walk};
 use crate::store::disk::open_files::OpenFiles;
-use crate::store::disk::{Device, Durability, Options};
+use crate::store::disk::options::{Durability, Options};
 use crate::store::lock::DirLock;
 use crate::store_error::StoreError;
 use rawline_batch::{Checker, Limits as BatchLimits};

@@ -1,7 +1,23 @@
-//! When a local directory acknowledges a commit.
+//! Settings of a directory.
 
+use crate::limits::SEGMENT_BYTES;
 use std::fmt;
 use std::str::FromStr;
+
+/// Settings of a directory.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// When a commit is confirmed.
+    pub durability: Durability,
+    /// Length of a segment in bytes, at most `u32::MAX`. A longer object gets its own segment.
+    pub segment_bytes: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { durability: Durability::default(), segment_bytes: SEGMENT_BYTES }
+    }
+}
 
 /// When to acknowledge an append to a local directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
