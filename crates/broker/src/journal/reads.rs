@@ -215,7 +215,7 @@ impl Reads {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::SystemClock;
+    use crate::clock::SystemClock;
     use crate::store::MemoryStore;
 
     #[test]

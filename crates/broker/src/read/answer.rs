@@ -1,11 +1,11 @@
 //! A read's request and result.
 
-use crate::Kind;
 use crate::index::Found;
 use crate::object_error::ObjectError;
 use crate::read::cut::Cut;
 use crate::store_error::StoreError;
 use bytes::Bytes;
+use rawline_batch::Kind;
 use rawline_journal::BatchKind;
 use std::ops::Range;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! A journal's objects in memory: of the one broker that has them, up to a number of bytes, or of several brokers of a
 //! simulation.
 
-use crate::Clock;
+use crate::clock::Clock;
 use crate::journal_config::{JournalConfig, MergeConfig, MergeWait};
 use crate::limits::{
     DISK_KEEP_PIECE_BYTES, DISK_MERGE_OBJECTS, DISK_MERGE_WAIT_OBJECTS, DISK_SNAPSHOT_OBJECTS, MEMORY_MERGE_PARTS,

@@ -2,7 +2,8 @@
 //! only grow, and finally all partitions have an owner.
 
 use super::*;
-use crate::{GroupLimits, Identity, Join, Membership, Outcome};
+use crate::limits::GroupLimits;
+use crate::request::{Identity, Join, Membership, Outcome};
 use rawline_journal::TopicId;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,8 +2,9 @@
 
 use super::member::ConsumerMember;
 use super::visible::Visible;
+use crate::error::GroupError;
+use crate::limits::GroupLimits;
 use crate::name_pattern::compile;
-use crate::{GroupError, GroupLimits};
 use rawline_batch::Crc32c;
 use rawline_journal::TopicId;
 use std::collections::{BTreeMap, BTreeSet};

@@ -84,7 +84,7 @@ impl fmt::Display for Address {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind;
+    use rawline_batch::Kind;
 
     #[test]
     fn places_in_buckets_are_read_from_urls() {
