@@ -116,6 +116,11 @@ impl Partition {
         self.topic.settings.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Whether every record needs a key: the topic is compacted.
+    pub fn needs_keys(&self) -> bool {
+        self.settings().compaction().is_some()
+    }
+
     /// The topic's name.
     pub fn topic_name(&self) -> &str {
         &self.topic.name

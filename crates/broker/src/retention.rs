@@ -5,7 +5,7 @@ use crate::limits::{RETENTION_STOP_MAX, TOPICS_TRIMMING_MAX};
 use crate::partition::Partition;
 use crate::settings::Retention;
 use crate::tasks;
-use crate::topic::Topic;
+use crate::topics::Topic;
 use crate::trim::TrimError;
 use futures_util::{FutureExt, StreamExt, stream};
 use std::panic::AssertUnwindSafe;

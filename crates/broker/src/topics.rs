@@ -1,11 +1,17 @@
-//! The handles of a broker's topics. Topics exist by what the journals say, and a handle costs nothing to make.
+//! The topics of a broker: a handle for each, with its partitions, opened when they are first asked for. Topics exist
+//! by what the journals say, and a handle costs nothing to make.
 
-use crate::journal::{Journal, JournalTopic};
+use crate::journal::{Journal, JournalError, JournalTopic};
 use crate::journals::Journals;
-use crate::partition::Shared;
-use crate::topic::Topic;
-use rawline_journal::TopicId;
+use crate::limits::JOURNAL_PARTITIONS_MAX;
+use crate::metrics::TopicMetrics;
+use crate::partition::{Common, Partition, Shared, Status};
+use crate::settings::{Retention, Settings};
+use crate::topic_error::{TopicError, check_partition};
+use rawline_journal::{Control, Refused, TopicId};
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+use std::ops::{Deref, Range};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// The handles by name, as far as this broker has seen what the journals say.
@@ -93,4 +99,169 @@ impl Topics {
     fn write(&self) -> RwLockWriteGuard<'_, BTreeMap<String, Arc<Topic>>> {
         self.handles.write().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A topic. Where no partition is named, it stands for partition 0, as in the API.
+pub struct Topic {
+    first: Arc<Partition>,
+    /// The other partitions that were asked for.
+    others: RwLock<BTreeMap<u32, Arc<Partition>>>,
+}
+
+impl Deref for Topic {
+    type Target = Partition;
+
+    fn deref(&self) -> &Partition {
+        &self.first
+    }
+}
+
+impl Topic {
+    /// The handle of a topic.
+    pub(crate) fn new(journal: &Journal, topic: &Arc<JournalTopic>, shared: &Arc<Shared>) -> Arc<Topic> {
+        let common = Arc::new(Common {
+            metrics: TopicMetrics::new(&topic.name),
+            name: topic.name.to_string(),
+            life: topic.life.clone(),
+            subject: topic.subject.clone(),
+            settings: topic.settings.clone(),
+            shared: shared.clone(),
+            journal: journal.clone(),
+            stored: topic.clone(),
+        });
+        Arc::new(Topic { first: Partition::new(common, 0), others: RwLock::default() })
+    }
+
+    /// Its id. A topic that gets the name of a deleted one has another.
+    pub fn topic_id(&self) -> TopicId {
+        self.topic.stored.topic_id
+    }
+
+    /// Number of partitions.
+    pub fn partitions(&self) -> u32 {
+        self.topic.stored.partitions()
+    }
+
+    /// The partition with this number.
+    pub fn partition(&self, number: u64) -> Result<Arc<Partition>, TopicError> {
+        check_partition(&self.topic.name, number, self.partitions()).map(|number| self.existing(number))
+    }
+
+    fn existing(&self, number: u32) -> Arc<Partition> {
+        if number == 0 {
+            return self.first.clone();
+        }
+        if let Some(known) = self.others().get(&number) {
+            return known.clone();
+        }
+        let make = || Partition::new(self.topic.clone(), number);
+        self.others_mut().entry(number).or_insert_with(make).clone()
+    }
+
+    /// The partition with this number, if retention may have something to delete there.
+    pub(crate) fn to_retain(&self, number: u32) -> Option<Arc<Partition>> {
+        // The newest object is always kept.
+        let has_several = || self.topic.stored.extent(number).is_some_and(|extent| extent.index().objects() > 1);
+        let is_wanted = self.settings().expiry() != Retention::default() && has_several();
+        is_wanted.then(|| self.existing(number))
+    }
+
+    /// The size of each partition's objects in bytes.
+    pub fn partitions_bytes(&self) -> Vec<u64> {
+        let mut bytes = vec![self.first.index().bytes()];
+        self.topic.stored.for_others(|extent| bytes.push(extent.index().bytes()));
+        bytes
+    }
+
+    /// The extent of partition 0, with the number and the size of the objects of all partitions, and the time of the
+    /// newest.
+    pub fn summary(&self) -> Status {
+        let mut status = self.status();
+        self.topic.stored.for_others(|extent| {
+            let index = extent.index();
+            status.objects += index.objects() as u64;
+            status.bytes += index.bytes();
+            status.latest_commit_us = status.latest_commit_us.max(index.appended_us());
+        });
+        status
+    }
+
+    /// The offsets of each partition's records, in order.
+    pub fn all_offsets(&self) -> Vec<Range<u64>> {
+        let mut all = vec![self.offsets()];
+        self.topic.stored.for_others(|extent| all.push(extent.index().offsets()));
+        all
+    }
+
+    /// Changes settings: a member that is null is removed, one that isn't mentioned stays as it is. They may have
+    /// [`SETTINGS_BYTES_MAX`](crate::limits::SETTINGS_BYTES_MAX) bytes. The number of partitions can only grow.
+    pub async fn change_settings(&self, changes: Map<String, Value>) -> Result<(), TopicError> {
+        self.change_settings_by(|_| Ok(changes)).await
+    }
+
+    /// The same with changes that depend on the settings before: no other change comes in between.
+    pub async fn change_settings_by<E: From<TopicError>>(
+        &self,
+        change: impl FnOnce(&Settings) -> Result<Map<String, Value>, E>,
+    ) -> Result<(), E> {
+        let _one_at_a_time = self.changing.lock().await;
+        if !self.is_live() {
+            return Err(TopicError::NotFound { name: self.topic.name.clone() }.into());
+        }
+        let mut changes = change(&self.settings())?;
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let wanted = Settings::take_partitions(&mut changes);
+        let (name, partitions) = (&self.topic.name, self.partitions());
+        if let Some(wanted) = wanted.filter(|&wanted| wanted < partitions) {
+            return Err(TopicError::FewerPartitions { name: name.clone(), partitions, wanted }.into());
+        }
+        self.store_settings(&self.settings().changed(name, changes), wanted).await?;
+        self.topic.shared.settings_changed.notify_one();
+        Ok(())
+    }
+
+    /// Replaces the settings, and perhaps the number of partitions.
+    async fn store_settings(&self, settings: &Settings, wanted: Option<u32>) -> Result<(), TopicError> {
+        let (journal, topic, encoded) = (self.journal(), self.topic.stored.id, settings.encode()?);
+        let before = self.partitions();
+        if let Some(added) = wanted.and_then(|wanted| wanted.checked_sub(before)) {
+            check_partitions(journal, added)?;
+        }
+        let mut partitions = wanted.unwrap_or(before);
+        loop {
+            let change = Control::Alter { topic, partitions, settings: encoded[..].into() };
+            let name = || self.topic.name.clone();
+            match journal.change(change).await {
+                Ok(_) => return Ok(()),
+                // Another broker has given it more meanwhile, and no request asks for fewer.
+                Err(JournalError::Refused(Refused::Partitions { least, .. })) if wanted.is_none() => {
+                    assert!(least > partitions, "{partitions} partitions were refused, though {least} are possible");
+                    partitions = least;
+                }
+                Err(JournalError::Refused(Refused::Partitions { least, found, .. })) => {
+                    return Err(TopicError::FewerPartitions { name: name(), partitions: least, wanted: found });
+                }
+                Err(JournalError::Refused(_)) => return Err(TopicError::NotFound { name: name() }),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn others(&self) -> RwLockReadGuard<'_, BTreeMap<u32, Arc<Partition>>> {
+        self.others.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn others_mut(&self) -> RwLockWriteGuard<'_, BTreeMap<u32, Arc<Partition>>> {
+        self.others.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Fails if a journal would have too many partitions.
+pub(crate) fn check_partitions(journal: &Journal, added: u32) -> Result<(), TopicError> {
+    if journal.partitions_count() + added as usize <= JOURNAL_PARTITIONS_MAX {
+        return Ok(());
+    }
+    Err(TopicError::TooMany { what: "partitions", limit: JOURNAL_PARTITIONS_MAX })
 }
