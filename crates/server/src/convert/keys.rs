@@ -1,7 +1,7 @@
 //! The check that records have keys, which a compacted topic needs.
 
 use super::ConvertError;
-use rawline_broker::{AppendError, Partition, Received};
+use rawline_broker::{AppendError, Received};
 use tokio::sync::Semaphore;
 
 /// Why records can't be appended to a compacted topic.
@@ -13,17 +13,13 @@ pub(crate) enum KeysError {
     Unreadable(#[from] ConvertError),
 }
 
-/// The received batches, if each record has a key or the topic doesn't need keys. No batch may unpack to more than
+/// The received batches, if each record has a key. No batch may unpack to more than
 /// `raw_bytes_max` bytes.
 pub(crate) async fn checked(
     unpacking: &Semaphore,
-    partition: &Partition,
     received: Received,
     raw_bytes_max: u32,
 ) -> Result<Received, KeysError> {
-    if partition.settings().compaction().is_none() {
-        return Ok(received);
-    }
     let check = move || Ok((received.has_keys(raw_bytes_max)?, received));
     let ((has_keys, received), _permit) = super::run(unpacking, check).await?;
     if has_keys { Ok(received) } else { Err(AppendError::NoKeys.into()) }

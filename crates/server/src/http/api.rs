@@ -6,6 +6,7 @@ use crate::http::peers::Peers;
 use crate::http::steps::Stats;
 use crate::http::tickets::Tickets;
 use crate::net::listen::Crowd;
+use crate::net::read_size::LargeReads;
 use rawline_broker::pool::Pool;
 use rawline_broker::{Broker, Clock};
 use std::sync::Arc;
@@ -24,6 +25,7 @@ pub(crate) struct Api {
     pub metrics: HttpMetrics,
     /// Whether connections are refused.
     pub crowd: Arc<Crowd>,
+    pub large_reads: LargeReads,
     pub unpacking: Semaphore,
     /// Responses in other forms than batches that may be made at once.
     pub selecting: Semaphore,

@@ -3,15 +3,21 @@
 use crate::access::{Caller, Operation};
 use crate::convert::keys;
 use crate::http::api::Api;
-use crate::http::body::BodyReader;
+use crate::http::body::{BodyReader, Length};
+use crate::http::draft::{BatchDraft, SIZE_BYTES};
 use crate::http::error::ApiError;
 use crate::http::query::Query;
 use crate::http::response::{self, ApiResponse};
-use crate::http::{auth, multipart, receive};
+use crate::http::{auth, multipart};
 use crate::net::peer::Peer;
+use bytes::Bytes;
 use http::{HeaderValue, Request, StatusCode, header};
 use hyper::body::Incoming;
-use rawline_broker::{Partition, ProducerError, Received};
+use rawline_batch::Checker;
+use rawline_batch::record_batch::RecordBatchChecker;
+use rawline_broker::limits::OBJECT_BATCHES_MAX;
+use rawline_broker::pool::Gathered;
+use rawline_broker::{AppendError, Partition, ProducerError, Received};
 use rawline_contract::{Appended, MediaType, code};
 use std::sync::Arc;
 
@@ -33,13 +39,16 @@ pub(crate) async fn append(
     // Last: a request that is refused by its head creates no topic.
     let partition = api.broker.partition_or_create(&name, partition).await?;
     let received = match media_type {
-        MediaType::Batch => receive::batches(api, peer, body).await?,
+        MediaType::Batch => batches(api, peer, body).await?,
         MediaType::RecordBatch => {
-            let received = receive::record_batches(api, peer, body).await?;
-            keys::checked(&api.unpacking, &partition, received, api.config.batch_limits.raw_bytes_max).await?
+            let received = record_batches(api, peer, body).await?;
+            match partition.needs_keys() {
+                true => keys::checked(&api.unpacking, received, api.config.batch_limits.raw_bytes_max).await?,
+                false => received,
+            }
         }
-        MediaType::Record => receive::record(api, peer, body).await?,
-        MediaType::Lines => receive::lines(api, peer, body).await?,
+        MediaType::Record => record(api, peer, body).await?,
+        MediaType::Lines => lines(api, peer, body).await?,
         MediaType::Multipart if epoch.is_none() => {
             let boundary = multipart::boundary(content_type)?;
             let received = multipart::receive(api, peer, body, boundary).await?;
@@ -111,4 +120,120 @@ fn check_encoding<B>(request: &Request<B>) -> Result<(), ApiError> {
         }
         _ => Ok(()),
     }
+}
+
+/// Checks batches that arrive in pieces.
+trait Check {
+    fn push(&mut self, piece: &[u8]) -> Result<(), ApiError>;
+    /// Number of batches that are whole.
+    fn count(&self) -> usize;
+}
+
+impl Check for Checker {
+    fn push(&mut self, piece: &[u8]) -> Result<(), ApiError> {
+        Ok(Checker::push(self, piece)?)
+    }
+
+    fn count(&self) -> usize {
+        self.batches().len()
+    }
+}
+
+impl Check for RecordBatchChecker {
+    fn push(&mut self, piece: &[u8]) -> Result<(), ApiError> {
+        Ok(RecordBatchChecker::push(self, piece)?)
+    }
+
+    fn count(&self) -> usize {
+        self.batches().len()
+    }
+}
+
+/// Receives batches.
+async fn batches(api: &Api, peer: &Peer, body: BodyReader) -> Result<Received, ApiError> {
+    let mut checker = Checker::new(api.config.batch_limits);
+    let parts = checked(api, peer, body, &mut checker).await?;
+    Ok(Received::new(parts, checker)?)
+}
+
+/// Receives Kafka's batches.
+async fn record_batches(api: &Api, peer: &Peer, body: BodyReader) -> Result<Received, ApiError> {
+    let mut checker = RecordBatchChecker::new(api.config.batch_limits);
+    let parts = checked(api, peer, body, &mut checker).await?;
+    let batches = checker.finish()?;
+    if batches.iter().any(|batch| batch.header.is_transactional) {
+        let message =
+            "a batch belongs to a transaction, which HTTP doesn't have; send it without, or over Kafka's protocol";
+        return Err(ApiError::new(code::RECORD_BATCH_INVALID, message));
+    }
+    Ok(Received::of_record_batches(parts, batches)?)
+}
+
+/// Receives batches into buffers of the pool. Each piece is checked while it is in the processor's cache.
+async fn checked(
+    api: &Api,
+    peer: &Peer,
+    mut body: BodyReader,
+    checker: &mut impl Check,
+) -> Result<Vec<Bytes>, ApiError> {
+    let length = body.prove().await?;
+    let reservation = match length {
+        Length::Whole(bytes) => peer.holder.reserve(bytes, api.config.pool_wait).await?,
+        Length::Max(bytes) => peer.holder.body(bytes)?,
+    };
+    let mut gathered = Gathered::new(reservation);
+    while let Some(piece) = body.next().await? {
+        checker.push(&piece)?;
+        let batches = checker.count();
+        if batches > OBJECT_BATCHES_MAX {
+            // Now: later, the list of batches would take more memory than the batches themselves.
+            return Err(AppendError::TooLarge { bytes: gathered.bytes(), batches }.into());
+        }
+        // The HTTP library never hands on more than was announced, and the reader never more than the limit.
+        body.make_room(&mut gathered, piece.len()).await?;
+        assert!(gathered.push(&piece), "{} and {} bytes of {length:?}", gathered.bytes(), piece.len());
+    }
+    Ok(gathered.freeze())
+}
+
+/// The body is one record.
+async fn record(api: &Api, peer: &Peer, mut body: BodyReader) -> Result<Received, ApiError> {
+    let mut draft = BatchDraft::new(api, peer, body.prove().await?, 1).await?;
+    while let Some(piece) = body.next().await? {
+        body.make_room(draft.data_mut(), piece.len()).await?;
+        draft.push_data(&piece)?;
+    }
+    draft.add_size(draft.data_bytes() as u32).await?;
+    draft.finish().await
+}
+
+/// Every line of the body is a record; the last line needs no end.
+async fn lines(api: &Api, peer: &Peer, mut body: BodyReader) -> Result<Received, ApiError> {
+    let records_max = api.config.batch_limits.records_max;
+    let mut draft = BatchDraft::new(api, peer, body.prove().await?, records_max).await?;
+    let mut line_bytes = 0u32;
+    let mut is_open = false;
+    while let Some(piece) = body.next().await? {
+        // Each byte may be the end of a line, so of a record.
+        body.make_room(draft.front_mut(), (piece.len() + 1) * SIZE_BYTES).await?;
+        body.make_room(draft.data_mut(), piece.len()).await?;
+        let mut rest = piece.as_ref();
+        while let Some(end) = memchr::memchr(b'\n', rest) {
+            let (line, line_end) = rest.split_at(end);
+            draft.push_data(line)?;
+            draft.push_size(line_bytes + line.len() as u32)?;
+            rest = line_end.split_at(1).1;
+            (line_bytes, is_open) = (0, false);
+        }
+        draft.push_data(rest)?;
+        line_bytes += rest.len() as u32;
+        is_open |= !rest.is_empty();
+    }
+    if is_open {
+        draft.add_size(line_bytes).await?;
+    }
+    if draft.records() == 0 {
+        return Err(ApiError::new(code::RECORDS_MISSING, "the body is empty; send at least one line"));
+    }
+    draft.finish().await
 }

@@ -7,25 +7,42 @@ use crate::http::respond::respond;
 use crate::http::response::ApiResponse;
 use crate::http::small;
 use crate::http::websocket::{Upgrade, WebSocket};
+use crate::net::activity::Activity;
 use crate::net::commit_thread::there;
-use crate::net::handover::Handover;
-use crate::net::listen::Place;
+use crate::net::listen::{Accepted, Place};
 use crate::net::pace::Paced;
-use crate::net::peer::Peer;
+use crate::net::peer::{Peer, SharedStream, network};
+use crate::net::sendfile::FileSender;
 use crate::net::stream;
-use crate::net::tls::is_tls;
+use crate::net::tls::{Protocol, is_tls};
+use bytes::{Buf, Bytes};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
 use std::future::poll_fn;
+use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 type Stream = Paced<stream::Stream>;
 
 /// Serves a connection until its client or the broker closes it.
-pub(crate) async fn serve(api: Arc<Api>, peer: Peer, place: Place, stream: Stream) {
+pub(super) async fn serve(api: Arc<Api>, Accepted { stream, address, place }: Accepted) {
+    let (stream, mappings) = (SharedStream::new(stream), api.broker.mappings());
+    let peer = Peer::new(stream.clone(), api.pool.holder(network(address.ip())), address.ip());
     let activity = place.open.activity.clone();
+    let stream = match &api.config.tls {
+        None => stream::Stream::Plain(FileSender::new(stream, mappings)),
+        // On the heap: an open connection has no room for its handshake.
+        Some(tls) => match Box::pin(tls.accept(Protocol::Http, stream, address, &activity, mappings)).await {
+            Some(stream) => stream,
+            None => return,
+        },
+    };
+    let (pool, crowd, read_size) = (api.pool.clone(), api.crowd.clone(), api.large_reads.connection());
+    let stream = Paced::new(stream, api.config.waits, activity.clone(), pool, crowd, Some(read_size));
     tokio::select! {
         () = take_turns(&api, &peer, &place, stream) => {}
         () = activity.evicted() => tracing::debug!("closed an idle connection: another needs it, or the broker stops"),
@@ -159,5 +176,87 @@ async fn serve_library(
         }
         Some(_) => Next::End,
         None => stream.end(&parts.read_buf).map_or(Next::End, |(stream, arrived)| Next::Small(stream, arrived)),
+    }
+}
+
+/// A connection that ends, to the library, before a request for another handler.
+struct Handover<S> {
+    stream: S,
+    activity: Arc<Activity>,
+    /// Bytes received before the library began.
+    front: Bytes,
+    /// Whether a request is for the other handler.
+    is_for_other: fn(&[u8]) -> bool,
+    /// The beginning of a request for the other handler.
+    kept: Vec<u8>,
+}
+
+impl<S> Handover<S> {
+    fn new(stream: S, activity: Arc<Activity>, front: Vec<u8>, is_for_other: fn(&[u8]) -> bool) -> Self {
+        Handover { stream, activity, front: front.into(), is_for_other, kept: Vec::new() }
+    }
+
+    /// The connection and the beginning of the request for the other handler; `None` if the connection was closed.
+    /// `unread` are the bytes that the library received and didn't use: the beginning of an incomplete head.
+    fn end(self, unread: &[u8]) -> Option<(S, Vec<u8>)> {
+        (!self.kept.is_empty()).then(|| (self.stream, [unread, &self.kept].concat()))
+    }
+
+    /// The connection and its unused received bytes. `unread` are the bytes passed to the library.
+    fn into_stream(self, unread: &[u8]) -> (S, Vec<u8>) {
+        (self.stream, [unread, &self.front, &self.kept].concat())
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Handover<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.front.has_remaining() {
+            let count = self.front.len().min(buffer.remaining());
+            buffer.put_slice(&self.front.split_to(count));
+            return Poll::Ready(Ok(()));
+        }
+        if !self.kept.is_empty() {
+            return Poll::Ready(Ok(()));
+        }
+        // While a request is handled, the library reads only the bytes after it.
+        let is_between_requests = self.activity.idle_since().is_some();
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
+        let (_, arrived) = buffer.filled().split_at(before);
+        if is_between_requests && (self.is_for_other)(arrived) {
+            self.kept = arrived.to_vec();
+            buffer.set_filled(before);
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Handover<S> {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        pieces: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, pieces)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
     }
 }

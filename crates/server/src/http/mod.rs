@@ -4,7 +4,6 @@
 //! routes, `error.rs` alone turns errors into responses, and names and shapes that clients share are in
 //! `rawline-contract`. `docs/http.md` describes the API to its users, `openapi.json` to their tools.
 
-mod accept;
 mod api;
 mod append;
 mod auth;
@@ -31,7 +30,6 @@ mod peers;
 mod producer;
 mod query;
 mod read;
-mod receive;
 mod render;
 mod respond;
 mod response;
@@ -63,14 +61,10 @@ use crate::http::limits::{METRICS_UNREAD_MAX, UNPACKING_MAX};
 use crate::http::peers::Peers;
 use crate::http::steps::Stats;
 use crate::http::tickets::Tickets;
-use crate::net::listen::{self, Accepted, Listener};
+use crate::net::listen::{self, Listener};
 use crate::net::lobby::Manners;
-use crate::net::pace::Paced;
-use crate::net::peer::{Peer, SharedStream, network};
 use crate::net::read_size::LargeReads;
-use crate::net::sendfile::FileSender;
-use crate::net::stream::Stream;
-use crate::net::tls::{self, Protocol};
+use crate::net::tls;
 use futures_util::future::BoxFuture;
 use rawline_broker::pool::Pool;
 use rawline_broker::{Broker, Clock};
@@ -104,7 +98,6 @@ async fn run(
     let is_whole = if config.tls.is_some() { |_: &[u8]| true } else { whole::is_whole };
     let manners = Manners { is_whole, wait: config.waits.head };
     let listener = Listener::new(listener, config.connections_max, manners);
-    let large_reads = LargeReads::new();
     let (close, closing) = watch::channel(false);
     let shutdown_wait = config.shutdown_wait;
     let started_us = clock.now_us();
@@ -120,6 +113,7 @@ async fn run(
         closing,
         metrics,
         crowd: listener.crowd(),
+        large_reads: LargeReads::new(),
         unpacking: Semaphore::new(UNPACKING_MAX),
         selecting: Semaphore::new(select::SELECTING_MAX),
         queries: Arc::new(Semaphore::new(measurements::QUERIES_MAX)),
@@ -133,27 +127,9 @@ async fn run(
         is_local,
         config,
     });
-    let connect = |Accepted { stream, address, place }| {
-        let stream = SharedStream::new(stream);
-        let peer = Peer::new(stream.clone(), api.pool.holder(network(address.ip())), address.ip());
-        let (read_size, activity) = (Some(large_reads.connection()), place.open.activity.clone());
-        let (api, mappings, crowd) = (api.clone(), api.broker.mappings(), api.crowd.clone());
-        async move {
-            let stream = match &api.config.tls {
-                None => Stream::Plain(FileSender::new(stream, mappings)),
-                // On the heap: an open connection has no room for its handshake.
-                Some(tls) => match Box::pin(tls.accept(Protocol::Http, stream, address, &activity, mappings)).await {
-                    Some(stream) => stream,
-                    None => return,
-                },
-            };
-            let stream = Paced::new(stream, api.config.waits, activity, api.pool.clone(), crowd, read_size);
-            connection::serve(api, peer, place, stream).await;
-        }
-    };
     let present = |certificates| cluster::present(api.clone(), certificates);
     tokio::select! {
-        () = listen::serve(listener, stop, close, shutdown_wait, connect) => {}
+        () = listen::serve(listener, stop, close, shutdown_wait, &api, connection::serve) => {}
         () = tls::reload(api.config.tls.as_ref(), present) => {
             unreachable!("looking for new certificates ends with the server")
         }

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use futures_util::Stream;
 use http::{HeaderValue, Response, StatusCode, header};
 use http_body::{Body, Frame, SizeHint};
+use rawline_broker::{Piece, ReadAnswer};
 use rawline_contract::MediaType;
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -145,6 +146,24 @@ impl Drop for BodyStream {
             activity.end(false);
         }
     }
+}
+
+/// The pieces of a read as batches: slices get a header, everything else stays as stored.
+pub(crate) fn batches(read: ReadAnswer) -> Vec<Bytes> {
+    // A slice has four.
+    let mut body = Vec::with_capacity(read.pieces.len() + 2 * 3);
+    for piece in read.pieces {
+        match piece {
+            Piece::Whole(bytes) => body.push(bytes),
+            Piece::Slice { cut, .. } => {
+                body.push(Bytes::copy_from_slice(&cut.slice.header));
+                body.push(cut.sizes);
+                body.push(cut.data);
+                body.push(Bytes::from_static(cut.slice.padding));
+            }
+        }
+    }
+    body
 }
 
 /// A response with a streaming body.

@@ -1,4 +1,4 @@
-//! Turns a read into the parts of a response: batches as they are stored, or the selected records of each batch.
+//! Turns a read into the parts of a response that has other forms than batches: the selected records of each.
 //!
 //! The memory per batch doesn't grow with the number of its records: a list of a million positions would be larger
 //! than the batch itself, and it lies outside the pool.
@@ -16,24 +16,6 @@ use std::ops::Range;
 use std::sync::Arc;
 use tokio::sync::SemaphorePermit;
 use tokio::time::timeout;
-
-/// The pieces of a read as batches: slices get a header, everything else stays as stored.
-pub(crate) fn batches(read: ReadAnswer) -> Vec<Bytes> {
-    // A slice has four.
-    let mut body = Vec::with_capacity(read.pieces.len() + 2 * 3);
-    for piece in read.pieces {
-        match piece {
-            Piece::Whole(bytes) => body.push(bytes),
-            Piece::Slice { cut, .. } => {
-                body.push(Bytes::copy_from_slice(&cut.slice.header));
-                body.push(cut.sizes);
-                body.push(cut.data);
-                body.push(Bytes::from_static(cut.slice.padding));
-            }
-        }
-    }
-    body
-}
 
 /// The part of a read that a response includes.
 pub(crate) struct Wanted {

@@ -1,51 +1,23 @@
 //! What the handlers of requests share: the broker, the settings, and the client of their connection.
 
+use super::config::KafkaConfig;
 use super::error::ConnectionError;
 use super::fetch::Kept;
 use super::sasl::Sasl;
-use super::session::Session;
-use crate::access::{Access, Caller};
-use crate::net::pace::Waits;
+use crate::access::{Access, Caller, Place};
+use crate::net::listen::Crowd;
 use crate::net::peer::Peer;
-use crate::net::tls::Tls;
+use rawline_broker::Broker;
 use rawline_broker::pool::Pool;
-use rawline_broker::{Broker, CommitThread};
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Semaphore, watch};
+use tokio::time::Instant;
 
-/// How long a connection may be idle: longer than clients let theirs be.
-pub(super) const IDLE_MAX: Duration = Duration::from_secs(600);
-
-/// The settings of the protocol.
-#[derive(Debug, Clone)]
-pub struct KafkaConfig {
-    /// Maximum size of a Produce request in bytes.
-    pub request_bytes_max: u64,
-    /// Limits of a batch.
-    pub batch_limits: rawline_batch::Limits,
-    /// How long a request waits for buffers.
-    pub pool_wait: Duration,
-    /// Timeouts for clients.
-    pub waits: Waits,
-    /// Maximum number of open connections.
-    pub connections_max: usize,
-    /// How long requests in flight may still take after shutdown begins.
-    pub shutdown_wait: Duration,
-    /// Host and port in the metadata that clients get; if `None`, those that they have connected to.
-    pub advertise: Option<(String, u16)>,
-    /// Whether topics are created when clients request them.
-    pub create_topics: bool,
-    /// Serves small Produce requests, and commits them. Without one, they are served as others are.
-    pub commit_thread: Option<CommitThread>,
-    /// Maximum size of a small Produce request after its header, in bytes.
-    pub small_bytes_max: u64,
-    /// TLS of all connections; plain TCP if this is `None`.
-    pub tls: Option<Tls>,
-    /// Access control. The keys are the passwords of clients; without keys, clients don't authenticate.
-    pub access: Access,
-}
+/// A connection is muted for at most this long at once; what is left of its debt counts for the next request. Clients
+/// give up on requests after half a minute.
+const MUTED_MAX: Duration = Duration::from_secs(20);
 
 /// The shared state of request handlers.
 pub(crate) struct Kafka {
@@ -57,6 +29,8 @@ pub(crate) struct Kafka {
     pub stopping: watch::Receiver<bool>,
     /// Turns true when no connection is accepted any more.
     pub closing: watch::Receiver<bool>,
+    /// Whether connections are refused.
+    pub crowd: Arc<Crowd>,
     pub converting: Semaphore,
     /// For requests, other than Produce, that are larger than a connection's buffer.
     pub large: Arc<Semaphore>,
@@ -88,5 +62,95 @@ impl Client {
     pub(super) fn check_key(&self) -> Result<(), ConnectionError> {
         let is_removed = self.session.has_logged_in() && self.caller().name().is_none();
         if is_removed { Err(ConnectionError::KeyRemoved) } else { Ok(()) }
+    }
+}
+
+/// The caller of a connection, and the time for which it is muted because of its quota.
+pub(super) struct Session(Mutex<Inner>);
+
+struct Inner {
+    caller: Arc<Caller>,
+    /// That of the keys when the caller was found.
+    generation: u64,
+    /// Counts the connection.
+    place: Option<Place>,
+    /// No request is read before this time.
+    muted_until: Option<Instant>,
+}
+
+impl Session {
+    /// Of a client that hasn't authenticated, or needn't.
+    pub fn new(caller: Arc<Caller>) -> Session {
+        Session(Mutex::new(Inner { caller, generation: 0, place: None, muted_until: None }))
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The caller; unknown until the client has authenticated, and after its key was removed.
+    pub(super) fn caller(&self, access: &Access) -> Arc<Caller> {
+        let mut session = self.inner();
+        let generation = access.generation();
+        if session.generation != generation {
+            // If the changed key has reached its limit of connections, the connection keeps its earlier place.
+            session.caller = access.renewed(&session.caller).unwrap_or_else(Caller::unknown);
+            session.generation = generation;
+        }
+        session.caller.clone()
+    }
+
+    /// The client has authenticated. Fails with the reason if it has too many connections.
+    pub(super) fn log_in(&self, caller: Arc<Caller>) -> Result<(), String> {
+        let place = caller.connect().map_err(|error| error.to_string())?;
+        let mut session = self.inner();
+        // The caller from before the keys were replaced has ended, and is looked up again.
+        session.generation = u64::MAX;
+        session.caller = caller;
+        session.place = Some(place);
+        Ok(())
+    }
+
+    pub(super) fn has_logged_in(&self) -> bool {
+        self.inner().place.is_some()
+    }
+
+    /// The client has used up its quota for so long: no request is read meanwhile. Returns what its response says, in
+    /// milliseconds.
+    pub(super) fn mute(&self, wait: Duration) -> i32 {
+        if wait.is_zero() {
+            return 0;
+        }
+        let wait = wait.min(MUTED_MAX);
+        let until = Instant::now() + wait;
+        let mut inner = self.inner();
+        inner.muted_until = inner.muted_until.max(Some(until));
+        i32::try_from(wait.as_millis()).unwrap_or(i32::MAX).max(1)
+    }
+
+    /// Waits until requests may be read, and returns for how long.
+    pub(super) async fn unmuted(&self) -> Duration {
+        let until = self.inner().muted_until.take();
+        let Some(until) = until else { return Duration::ZERO };
+        let since = Instant::now();
+        tokio::time::sleep_until(until).await;
+        since.elapsed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_muted_connection_waits_as_long_as_its_response_says() {
+        let session = Session::new(Caller::unknown());
+        assert_eq!(session.mute(Duration::ZERO), 0);
+        assert_eq!(session.unmuted().await, Duration::ZERO);
+        assert_eq!(session.mute(Duration::from_millis(700)), 700);
+        assert_eq!(session.mute(Duration::from_micros(1)), 1, "less than a millisecond isn't nothing");
+        assert_eq!(session.unmuted().await, Duration::from_millis(700));
+        assert_eq!(session.unmuted().await, Duration::ZERO, "once");
+        assert_eq!(session.mute(Duration::from_secs(3600)), MUTED_MAX.as_millis() as i32);
     }
 }

@@ -3,20 +3,25 @@
 //! Small Produce requests are served on the commit thread, all others on the runtime's: see [`Spot`].
 
 use super::building::Building;
-use super::client::Client;
+use super::client::{Client, Kafka, Session};
+use super::config::IDLE_MAX;
 use super::error::ConnectionError;
+use super::fetch::Kept;
 use super::incoming::{BUFFER_BYTES, Frame, Incoming};
 use super::reply::{Pending, Reply};
 use super::sasl::{LOGIN_BYTES_MAX, LOGIN_WAIT, Login};
 use super::{admin, api_versions, fetch, groups, list_offsets, metadata, produce, producer_id, transactions};
+use crate::access::Caller;
 use crate::net::activity::Activity;
 use crate::net::commit_thread::there;
-use crate::net::listen::Place;
-use crate::net::pace::Paced;
+use crate::net::listen::Accepted;
+use crate::net::pace::{Paced, Waits};
+use crate::net::peer::{Peer, SharedStream, network};
+use crate::net::sendfile::FileSender;
 use crate::net::stream::Stream;
+use crate::net::tls::Protocol;
 use rawline_kafka::Api;
 use rawline_kafka::messages::{Request, Response};
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -44,13 +49,33 @@ enum Spot {
 }
 
 /// Serves a connection until its client or the broker closes it.
-pub(super) async fn serve(client: Arc<Client>, place: Place, stream: Paced<Stream>, address: SocketAddr) {
+pub(super) async fn serve(kafka: Arc<Kafka>, Accepted { stream, address, place }: Accepted) {
+    let local = match stream.local_addr() {
+        Ok(local) => local,
+        // It has been closed since.
+        Err(error) => return tracing::debug!(%error, "a connection without an address"),
+    };
+    let (stream, mappings) = (SharedStream::new(stream), kafka.broker.mappings());
+    let peer = Peer::new(stream.clone(), kafka.pool.holder(network(address.ip())), address.ip());
+    let activity = place.open.activity.clone();
+    let stream = match &kafka.config.tls {
+        None => Stream::Plain(FileSender::new(stream, mappings)),
+        // On the heap: an open connection has no room for its handshake.
+        Some(tls) => match Box::pin(tls.accept(Protocol::Kafka, stream, address, &activity, mappings)).await {
+            Some(stream) => stream,
+            None => return,
+        },
+    };
     if place.is_reserve {
         // The protocol has no words for it. Clients connect again after a while.
         return;
     }
-    let activity = place.open.activity.clone();
+    let waits = Waits { head: IDLE_MAX, ..kafka.config.waits };
+    let stream = Paced::new(stream, waits, activity.clone(), kafka.pool.clone(), kafka.crowd.clone(), None);
     let (reader, writer) = tokio::io::split(stream);
+    let access = &kafka.config.access;
+    let session = Session::new(if access.is_open() { access.anyone() } else { Caller::unknown() });
+    let client = Arc::new(Client { kafka, peer, local, session, fetches: Kept::default() });
     let requests = Requests {
         client: client.clone(),
         incoming: Incoming::new(reader, client.kafka.config.waits),

@@ -6,6 +6,7 @@ mod admin;
 mod api_versions;
 mod building;
 mod client;
+mod config;
 mod connection;
 mod error;
 mod fetch;
@@ -21,26 +22,18 @@ mod produce;
 mod producer_id;
 mod reply;
 mod sasl;
-mod session;
 mod transactions;
 
-pub use client::KafkaConfig;
+pub use config::KafkaConfig;
 
-use crate::access::Caller;
-use crate::net::listen::{self, Accepted, Listener};
+use crate::net::listen::{self, Listener};
 use crate::net::lobby::Manners;
-use crate::net::pace::{Paced, Waits};
-use crate::net::peer::{Peer, SharedStream, network};
-use crate::net::sendfile::FileSender;
-use crate::net::stream::Stream;
-use crate::net::tls::Protocol;
 use building::BUILDING_MAX;
-use client::{Client, IDLE_MAX, Kafka};
+use client::Kafka;
 use futures_util::future::BoxFuture;
 use rawline_broker::Broker;
 use rawline_broker::pool::Pool;
 use sasl::Sasl;
-use session::Session;
 use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
@@ -92,7 +85,6 @@ async fn run(
     let is_whole = if config.tls.is_some() { |_: &[u8]| true } else { incoming::is_whole };
     let manners = Manners { is_whole, wait: config.waits.head };
     let listener = Listener::new(listener, config.connections_max, manners);
-    let crowd = listener.crowd();
     let (close, closing) = watch::channel(false);
     let shutdown_wait = config.shutdown_wait;
     let (converting, building) = (Semaphore::new(CONVERTING_MAX), Semaphore::new(BUILDING_MAX));
@@ -107,40 +99,12 @@ async fn run(
         sasl,
         stopping: stop.clone(),
         closing,
+        crowd: listener.crowd(),
         converting,
         large,
         searching,
         watching,
         building,
     });
-    let connect = |Accepted { stream, address, place }| {
-        let local = stream.local_addr();
-        let stream = SharedStream::new(stream);
-        let peer = Peer::new(stream.clone(), kafka.pool.holder(network(address.ip())), address.ip());
-        let waits = Waits { head: IDLE_MAX, ..kafka.config.waits };
-        let activity = place.open.activity.clone();
-        let (kafka, mappings, crowd) = (kafka.clone(), kafka.broker.mappings(), crowd.clone());
-        async move {
-            let stream = match &kafka.config.tls {
-                None => Stream::Plain(FileSender::new(stream, mappings)),
-                // On the heap: an open connection has no room for its handshake.
-                Some(tls) => match Box::pin(tls.accept(Protocol::Kafka, stream, address, &activity, mappings)).await {
-                    Some(stream) => stream,
-                    None => return,
-                },
-            };
-            let stream = Paced::new(stream, waits, activity, kafka.pool.clone(), crowd, None);
-            match local {
-                Ok(local) => {
-                    let access = &kafka.config.access;
-                    let session = Session::new(if access.is_open() { access.anyone() } else { Caller::unknown() });
-                    let client = Client { kafka, peer, local, session, fetches: fetch::Kept::default() };
-                    connection::serve(Arc::new(client), place, stream, address).await;
-                }
-                // It has been closed since.
-                Err(error) => tracing::debug!(%error, "a connection without an address"),
-            }
-        }
-    };
-    listen::serve(listener, stop, close, shutdown_wait, connect).await;
+    listen::serve(listener, stop, close, shutdown_wait, &kafka, connection::serve).await;
 }

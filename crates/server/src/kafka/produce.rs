@@ -262,8 +262,13 @@ async fn begin_one(
     }
     let received = Received::of_record_batches(bytes, batches)?;
     client.may_append_as(Api::Produce, transactional_id, &handle, &received).await?;
-    let raw_bytes_max = client.kafka.config.batch_limits.raw_bytes_max;
-    let received = keys::checked(&client.kafka.converting, &handle, received, raw_bytes_max).await?;
+    let received = match handle.needs_keys() {
+        true => {
+            let raw_bytes_max = client.kafka.config.batch_limits.raw_bytes_max;
+            keys::checked(&client.kafka.converting, received, raw_bytes_max).await?
+        }
+        false => received,
+    };
     Ok((handle, received))
 }
 

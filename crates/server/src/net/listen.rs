@@ -313,14 +313,15 @@ fn keep_alive(socket: impl AsFd) -> rustix::io::Result<()> {
     sockopt::set_socket_keepalive(&socket, true)
 }
 
-/// Serves each connection with `connection` until `stop` turns true. Then `close` turns true, idle connections are
-/// closed, and the others may take `shutdown_wait`.
-pub(crate) async fn serve<C: Future<Output = ()> + Send + 'static>(
+/// Serves each connection with `connection`, which gets `shared`, until `stop` turns true. Then `close` turns true,
+/// idle connections are closed, and the others may take `shutdown_wait`.
+pub(crate) async fn serve<S, C: Future<Output = ()> + Send + 'static>(
     mut listener: Listener,
     mut stop: watch::Receiver<bool>,
     close: watch::Sender<bool>,
     shutdown_wait: Duration,
-    connection: impl Fn(Accepted) -> C,
+    shared: &Arc<S>,
+    connection: impl Fn(Arc<S>, Accepted) -> C,
 ) {
     let (alive, mut ended) = mpsc::channel::<Infallible>(1);
     loop {
@@ -329,7 +330,7 @@ pub(crate) async fn serve<C: Future<Output = ()> + Send + 'static>(
             _ = stop.wait_for(|&stop| stop) => break,
         };
         let Some(accepted) = accepted else { continue };
-        let (connection, alive) = (connection(accepted), alive.clone());
+        let (connection, alive) = (connection(shared.clone(), accepted), alive.clone());
         #[expect(clippy::disallowed_methods, reason = "a task for each connection")]
         tokio::spawn(async move {
             connection.await;

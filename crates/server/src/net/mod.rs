@@ -2,7 +2,6 @@
 
 pub(crate) mod activity;
 pub(crate) mod commit_thread;
-pub(crate) mod handover;
 pub(crate) mod join;
 pub(crate) mod listen;
 pub(crate) mod lobby;

@@ -4,7 +4,7 @@
 //! A request of one record costs the broker as much as one of a megabyte, apart from its bytes. Most of it was not the
 //! log but the general case of HTTP: a map of headers, a channel for the body, timers, and one request after the other.
 //! Whatever isn't a small append goes to the library, with the bytes that have arrived (`head.rs`), and the connection
-//! comes back when the next small append arrives (`crate::net::handover`).
+//! comes back when the next small append arrives (`crate::http::connection`).
 
 mod encode;
 mod head;

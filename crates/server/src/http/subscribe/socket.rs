@@ -6,7 +6,7 @@ use super::{cursor, selected};
 use crate::http::api::Api;
 use crate::http::error::ApiError;
 use crate::http::long_poll;
-use crate::http::response::ApiResponse;
+use crate::http::response::{self, ApiResponse};
 use crate::http::select;
 use crate::http::upgrade::upgrade;
 use crate::http::websocket::{CloseCode, FrameKind, WebSocket};
@@ -165,7 +165,7 @@ async fn stored(
         time_us: records.partition.appended_us_of_offset(end_offset - 1),
     };
     delivery.put(&mut head);
-    let mut pieces = select::batches(read);
+    let mut pieces = response::batches(read);
     let bytes: u64 = pieces.iter().map(|piece| piece.len() as u64).sum();
     pieces.insert(0, Bytes::from(head));
     let Joined { pieces, holds_buffers } = join::join(peer, pieces).await;

@@ -3,7 +3,8 @@
 use super::configs::Resource;
 use super::many::{Subjects, each, outcome};
 use super::settings::{self, Change, Edit};
-use crate::kafka::client::{Client, KafkaConfig};
+use crate::kafka::client::Client;
+use crate::kafka::config::KafkaConfig;
 use crate::kafka::error::{ConnectionError, Refusal};
 use rawline_broker::Settings;
 use rawline_kafka::messages::{

@@ -1,7 +1,8 @@
 //! Kafka's settings of topics and brokers, as clients see and change them.
 
 use super::topic_settings::{Kind, Means, OF_TOPICS, TopicSetting, elements};
-use crate::kafka::client::{Client, IDLE_MAX, KafkaConfig};
+use crate::kafka::client::Client;
+use crate::kafka::config::{IDLE_MAX, KafkaConfig};
 use crate::kafka::error::Refusal;
 use crate::kafka::fetch;
 use rawline_batch::Limits;

@@ -1,7 +1,7 @@
 //! Kafka's settings of topics, the one table: which the broker carries out, which it only keeps, which it refuses.
 
 use super::setting_values::Check;
-use crate::kafka::client::KafkaConfig;
+use crate::kafka::config::KafkaConfig;
 use crate::kafka::error::Refusal;
 use rawline_broker::Settings;
 use rawline_broker::limits::SEGMENT_BYTES;
