@@ -1,11 +1,11 @@
 package io.rawline;
 
 import io.rawline.error.RawlineException;
-import io.rawline.http.AppendResponse;
-import io.rawline.http.Call;
-import io.rawline.http.Http;
-import io.rawline.http.QueuedRequest;
-import io.rawline.http.Request;
+import io.rawline.internal.http.AppendResponse;
+import io.rawline.internal.http.Call;
+import io.rawline.internal.http.Http;
+import io.rawline.internal.http.QueuedRequest;
+import io.rawline.internal.http.Request;
 import java.nio.ByteBuffer;
 import java.util.function.Function;
 

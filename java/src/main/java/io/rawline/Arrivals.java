@@ -3,7 +3,7 @@ package io.rawline;
 import io.rawline.error.ConfigException;
 import io.rawline.error.RawlineException;
 import io.rawline.error.StoppedException;
-import io.rawline.http.Call;
+import io.rawline.internal.http.Call;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashSet;

@@ -1,7 +1,7 @@
 package io.rawline;
 
 import io.rawline.batch.Limits;
-import io.rawline.http.HttpConfig;
+import io.rawline.internal.http.HttpConfig;
 import java.time.Duration;
 import java.util.concurrent.Executor;
 import javax.net.ssl.SSLContext;

@@ -1,6 +1,6 @@
 package io.rawline;
 
-import io.rawline.http.Http;
+import io.rawline.internal.http.Http;
 
 /**
  * A target of appends.

@@ -1,6 +1,6 @@
 package io.rawline;
 
-import io.rawline.http.Nanos;
+import io.rawline.internal.http.Nanos;
 import java.time.Duration;
 
 /**

@@ -2,11 +2,11 @@ package io.rawline;
 
 import io.rawline.error.FencedException;
 import io.rawline.error.RefusedException;
-import io.rawline.http.Address;
-import io.rawline.http.Call;
-import io.rawline.http.Http;
-import io.rawline.http.Json;
-import io.rawline.http.Request;
+import io.rawline.internal.http.Address;
+import io.rawline.internal.http.Call;
+import io.rawline.internal.http.Http;
+import io.rawline.internal.http.Json;
+import io.rawline.internal.http.Request;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;

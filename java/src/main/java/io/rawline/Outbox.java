@@ -6,7 +6,7 @@ import io.rawline.batch.Limits;
 import io.rawline.batch.RecordBatchBuilder;
 import io.rawline.batch.SealedBatch;
 import io.rawline.error.RawlineException;
-import io.rawline.http.Nanos;
+import io.rawline.internal.http.Nanos;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;

@@ -7,7 +7,7 @@ import io.rawline.error.RefusedException;
 import io.rawline.error.StoppedException;
 import io.rawline.error.TlsException;
 import io.rawline.error.UnreachableException;
-import io.rawline.http.Http;
+import io.rawline.internal.http.Http;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;

@@ -1,7 +1,7 @@
 package io.rawline;
 
 import io.rawline.error.RawlineException;
-import io.rawline.http.Call;
+import io.rawline.internal.http.Call;
 import java.util.function.Supplier;
 
 /**

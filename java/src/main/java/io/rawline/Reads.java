@@ -1,6 +1,6 @@
 package io.rawline;
 
-import io.rawline.http.Call;
+import io.rawline.internal.http.Call;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;

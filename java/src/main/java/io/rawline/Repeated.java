@@ -3,7 +3,7 @@ package io.rawline;
 import io.rawline.error.ConfigException;
 import io.rawline.error.InterruptedCallException;
 import io.rawline.error.StoppedException;
-import io.rawline.http.Call;
+import io.rawline.internal.http.Call;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.locks.ReentrantLock;

@@ -1,7 +1,7 @@
 package io.rawline;
 
 import io.rawline.error.ConfigException;
-import io.rawline.http.Nanos;
+import io.rawline.internal.http.Nanos;
 import java.time.Duration;
 import java.util.Objects;
 

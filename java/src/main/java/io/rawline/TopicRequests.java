@@ -1,8 +1,8 @@
 package io.rawline;
 
 import io.rawline.batch.BatchException;
-import io.rawline.http.Address;
-import io.rawline.http.Request;
+import io.rawline.internal.http.Address;
+import io.rawline.internal.http.Request;
 import java.nio.ByteBuffer;
 
 /** Builds requests to a partition of a topic. */

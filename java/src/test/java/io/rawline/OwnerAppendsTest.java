@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.rawline.error.ConnectionBrokenException;
 import io.rawline.error.RefusedException;
 import io.rawline.error.StoppedException;
-import io.rawline.http.Json;
+import io.rawline.internal.http.Json;
 import io.rawline.testkit.Broker;
 import io.rawline.testkit.CuttingProxy;
 import io.rawline.testkit.S3Server;

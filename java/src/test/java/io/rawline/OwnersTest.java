@@ -12,7 +12,7 @@ import io.rawline.error.RequestTimeoutException;
 import io.rawline.error.StoppedException;
 import io.rawline.error.TlsException;
 import io.rawline.error.UnreachableException;
-import io.rawline.http.Http;
+import io.rawline.internal.http.Http;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;

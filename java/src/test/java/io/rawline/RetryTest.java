@@ -10,7 +10,7 @@ import io.rawline.error.ConnectionBrokenException;
 import io.rawline.error.InterruptedCallException;
 import io.rawline.error.RawlineException;
 import io.rawline.error.RefusedException;
-import io.rawline.http.Nanos;
+import io.rawline.internal.http.Nanos;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
