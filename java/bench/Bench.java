@@ -107,9 +107,9 @@ public final class Bench {
                 sum == (long) batches * (batches + 1) / 2
                         && Arrays.stream(numbers).noneMatch(n -> n == 0),
                 "offsets");
-        Fetched fetched = new Fetched();
+        Fetched fetched = null;
         for (long offset = 0; offset < (long) batches * records; offset += records) {
-            client.read(name, ReadOptions.from(offset).recordsMax(records), fetched);
+            fetched = client.read(name, ReadOptions.from(offset).recordsMax(records), fetched);
             int number = (int) (numbers[(int) (offset / records)] - 1);
             long crc = crc(fetched.batches().get(0).data());
             check(fetched.count() == records && crc == crcs[number % DISTINCT], fetched);
@@ -128,11 +128,11 @@ public final class Bench {
             wanted.addAndGet(Math.min(records, info.nextOffset() - 1 - offset) * recordBytes);
         }
         measure("read", run, wanted.get(), () -> {
-            Fetched fetched = new Fetched();
+            Fetched fetched = null;
             for (int i = next.getAndIncrement(); i < requests; i = next.getAndIncrement()) {
                 long count = Math.min(records, info.nextOffset() - 1 - offsets[i]);
                 ReadOptions options = new ReadOptions(offsets[i], count, 0, Duration.ofSeconds(5));
-                client.read(topic, options, fetched);
+                fetched = client.read(topic, options, fetched);
                 check(fetched.firstOffset() == offsets[i] && fetched.nextOffset() == offsets[i] + count, fetched);
                 long raw = 0;
                 for (Batch batch : fetched.batches()) {

@@ -16,7 +16,7 @@ public class Example {
             }
             long end = client.topic("greetings").nextOffset();
             ConsumerConfig untilNow = new ConsumerConfig().endOffset(end);
-            try (Consumer consumer = new Consumer(client, "greetings", untilNow)) {
+            try (Consumer consumer = client.consumer("greetings", untilNow)) {
                 for (ConsumedRecord record : consumer) {
                     System.out.println(record.offset() + "  " + record.text());
                 }

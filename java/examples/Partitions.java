@@ -19,7 +19,7 @@ public class Partitions {
                 }
             }
             ConsumerConfig untilNow = new ConsumerConfig().endAt(client.topic("logins"));
-            try (Consumer consumer = new Consumer(client, "logins", untilNow)) {
+            try (Consumer consumer = client.consumer("logins", untilNow)) {
                 for (ConsumedRecord record : consumer) {
                     System.out.println(record.partition() + "/" + record.offset() + "  " + record.text());
                 }

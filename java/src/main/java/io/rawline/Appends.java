@@ -1,5 +1,6 @@
 package io.rawline;
 
+import io.rawline.batch.BatchException;
 import io.rawline.error.RawlineException;
 import io.rawline.internal.http.AppendResponse;
 import io.rawline.internal.http.Call;
@@ -43,13 +44,13 @@ final class Appends {
 
     /** Appends; with an epoch other than {@link ProducerInstance#NO_EPOCH} exactly once. */
     Appended append(Call call, Endpoint endpoint, int epoch, String topic, int partition, ByteBuffer... pieces) {
-        Request request = TopicRequests.append(epoch, topic, partition, pieces);
+        Request request = request(epoch, topic, partition, pieces);
         return send(topic, endpoint, http -> http.append(call, request));
     }
 
     /** Appends Kafka's batches, which name their producer themselves. */
     Appended appendRecordBatches(Call call, Endpoint endpoint, String topic, int partition, ByteBuffer... pieces) {
-        Request request = TopicRequests.append(Client.RECORD_BATCH_TYPE, "", topic, partition, pieces);
+        Request request = request(Responses.RECORD_BATCH_TYPE, "", topic, partition, pieces);
         return send(topic, endpoint, http -> http.appendAlone(call, request));
     }
 
@@ -60,7 +61,7 @@ final class Appends {
      *     breaks
      */
     Queued begin(Queued after, Endpoint endpoint, int epoch, String topic, int partition, ByteBuffer... pieces) {
-        Request request = TopicRequests.append(epoch, topic, partition, pieces);
+        Request request = request(epoch, topic, partition, pieces);
         boolean follows = after != null && after.endpoint == endpoint;
         QueuedRequest waiting = endpoint.http().begin(request, follows ? after.waiting : null);
         return waiting == null ? null : new Queued(topic, endpoint, request, waiting);
@@ -91,11 +92,29 @@ final class Appends {
     }
 
     private Appended appended(String topic, Endpoint endpoint, Function<Http, AppendResponse> request) {
-        AppendResponse response = Client.onTopic(topic, () -> request.apply(endpoint.http()));
+        AppendResponse response = Responses.onTopic(topic, () -> request.apply(endpoint.http()));
         Appended appended = endpoint.responses().appended(response.body());
         if (response.owner() != null) {
             owners.learn(topic, response.owner());
         }
         return appended;
+    }
+
+    private static Request request(int epoch, String topic, int partition, ByteBuffer... pieces) {
+        String once = epoch == ProducerInstance.NO_EPOCH ? "" : "&producer-epoch=" + epoch;
+        return request(Responses.BATCH_TYPE, once, topic, partition, pieces);
+    }
+
+    private static Request request(String type, String once, String topic, int partition, ByteBuffer... pieces) {
+        boolean any = false;
+        for (ByteBuffer piece : pieces) {
+            any |= Settings.notNull("a piece", piece).hasRemaining();
+        }
+        if (!any) {
+            throw BatchException.empty();
+        }
+        String headers = "content-type: " + type + "\r\n";
+        String target = "/records" + TopicRequests.query(topic, partition) + once;
+        return new Request("POST", target, headers, pieces);
     }
 }

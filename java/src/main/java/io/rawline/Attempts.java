@@ -49,6 +49,12 @@ final class Attempts {
         return wait <= leftNs ? wait : GIVE_UP;
     }
 
+    /** Sends a request, with retries; returns the response's body. */
+    static byte[] text(Http http, RetryPolicy retries, Request request) {
+        Call call = new Call();
+        return retry(call, retries, () -> http.text(call, request));
+    }
+
     /** Deletes something, whose absence is an error with the code {@code gone}. */
     static byte[] delete(Http http, RetryPolicy retries, Request request, String gone) {
         Call call = new Call();

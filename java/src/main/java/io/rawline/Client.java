@@ -1,31 +1,18 @@
 package io.rawline;
 
-import io.rawline.batch.Limits;
 import io.rawline.batch.SealedBatch;
 import io.rawline.error.ConfigException;
-import io.rawline.error.FencedException;
 import io.rawline.error.InterruptedCallException;
 import io.rawline.error.RawlineException;
 import io.rawline.error.RefusedException;
 import io.rawline.error.StoppedException;
 import io.rawline.error.TopicNotFoundException;
-import io.rawline.internal.http.Address;
 import io.rawline.internal.http.Call;
-import io.rawline.internal.http.Daemons;
-import io.rawline.internal.http.Http;
-import io.rawline.internal.http.Nanos;
-import io.rawline.internal.http.Request;
 import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Executor;
-import java.util.concurrent.SynchronousQueue;
-import java.util.concurrent.ThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
-import java.util.function.Supplier;
 
 /**
  * Sends requests to one broker. Where several share a storage, appends go directly to the one that stores them, as soon
@@ -38,18 +25,10 @@ import java.util.function.Supplier;
  * method throws {@link StoppedException} after {@link #close}.
  */
 public final class Client implements AutoCloseable {
-    static final String BATCH_TYPE = "application/vnd.rawline.batch";
-    static final String RECORD_BATCH_TYPE = "application/vnd.kafka.record-batch";
-    /** Both, so that the broker converts none; an earlier one knows the first only. */
-    private static final String ACCEPT_BATCHES = "accept: " + BATCH_TYPE + ", " + RECORD_BATCH_TYPE + "\r\n";
-
     private final ClientConfig config;
-    private final Http http;
-    private final Responses responses;
+    private final Requests requests;
+    private final TopicRequests topics;
     private final GroupRequests groups;
-    private final Owners owners;
-    private final Appends appends;
-    private final Executor executor;
 
     /**
      * A client with the default settings; connects with the first request.
@@ -68,21 +47,10 @@ public final class Client implements AutoCloseable {
      */
     public Client(ClientConfig config) {
         this.config = new ClientConfig(Settings.notNull("config", config));
-        http = new Http(this.config.http());
-        responses = new Responses(http, this.config);
-        groups = new GroupRequests(http, responses);
-        Endpoint configured = new Endpoint(this.config.broker, http, responses);
-        owners = new Owners(configured, this.config, System::nanoTime);
-        appends = new Appends(configured, owners);
-        executor = config.executor != null
-                ? config.executor
-                : new ThreadPoolExecutor(
-                        0,
-                        Integer.MAX_VALUE,
-                        10,
-                        TimeUnit.SECONDS,
-                        new SynchronousQueue<>(),
-                        Daemons.factory("rawline"));
+        requests =
+                new Requests(this.config.http(), this.config.limits, this.config.answerBytesMax, this.config.executor);
+        topics = requests.topics();
+        groups = new GroupRequests(requests.http(), requests.responses());
     }
 
     /**
@@ -91,8 +59,7 @@ public final class Client implements AutoCloseable {
      */
     @Override
     public void close() {
-        http.close();
-        owners.close();
+        requests.close();
     }
 
     /**
@@ -102,7 +69,21 @@ public final class Client implements AutoCloseable {
      * @return the producer, to be closed by the caller
      */
     public Producer producer(String topic) {
-        return new Producer(this, topic, new ProducerConfig());
+        return producer(topic, new ProducerConfig());
+    }
+
+    /**
+     * A producer. Sends no record by itself. With a {@linkplain ProducerConfig#name name}, waits until the producer has
+     * taken over.
+     *
+     * @param topic the topic it appends to
+     * @param config the settings, which are copied
+     * @return the producer, to be closed by the caller before the client
+     * @throws ConfigException the batches' size is over the client's limits
+     * @throws RawlineException a producer with a name can't take over: the storage has several journals
+     */
+    public Producer producer(String topic, ProducerConfig config) {
+        return new Producer(requests, topic, config);
     }
 
     /**
@@ -112,7 +93,22 @@ public final class Client implements AutoCloseable {
      * @return the consumer, to be closed by the caller
      */
     public Consumer consumer(String topic) {
-        return new Consumer(this, topic, new ConsumerConfig());
+        return consumer(topic, new ConsumerConfig());
+    }
+
+    /**
+     * A consumer. Finds the offsets to start at; reads nothing yet.
+     *
+     * @param topic the topic it reads
+     * @param config the settings, which are copied
+     * @return the consumer, to be closed by the caller
+     * @throws TopicNotFoundException the topic doesn't exist; if the start is an offset, {@link Consumer#next()} throws
+     *     this
+     * @throws RefusedException with the code {@code partition_not_found}: the topic doesn't have one of the partitions;
+     *     if the start is an offset, {@link Consumer#next()} throws this
+     */
+    public Consumer consumer(String topic, ConsumerConfig config) {
+        return new Consumer(requests, topic, config);
     }
 
     /**
@@ -123,7 +119,19 @@ public final class Client implements AutoCloseable {
      * @return the consumer, to be closed by the caller
      */
     public GroupConsumer groupConsumer(String group, String... topics) {
-        return new GroupConsumer(this, group, List.of(topics), new GroupConfig());
+        return groupConsumer(group, List.of(topics), new GroupConfig());
+    }
+
+    /**
+     * A member of a group, which joins with the first call of {@link GroupConsumer#next()}.
+     *
+     * @param group the group's name
+     * @param topics the topics that it reads, one or more
+     * @param config the settings, which are copied
+     * @return the consumer, to be closed by the caller
+     */
+    public GroupConsumer groupConsumer(String group, List<String> topics, GroupConfig config) {
+        return new GroupConsumer(requests, group, topics, config);
     }
 
     /**
@@ -134,12 +142,12 @@ public final class Client implements AutoCloseable {
      * @throws TopicNotFoundException a topic doesn't exist
      */
     public Subscription subscribe(SubscriptionConfig config) {
-        return new Subscription(this, config);
+        return new Subscription(requests, config);
     }
 
     /** Checks that the broker responds and is healthy: returns, or throws the error. */
     public void health() {
-        text(config.retries, Request.get("/health"));
+        requests.health(config.retries);
     }
 
     /**
@@ -167,6 +175,7 @@ public final class Client implements AutoCloseable {
      * @throws RefusedException with the code {@code partition_not_found} if the topic doesn't have the partition
      */
     public Appended append(String topic, int partition, ByteBuffer... pieces) {
+        Appends appends = requests.appends();
         return appends.append(new Call(), appends.endpoint(topic), ProducerInstance.NO_EPOCH, topic, partition, pieces);
     }
 
@@ -180,6 +189,7 @@ public final class Client implements AutoCloseable {
      * @return the records' offsets
      */
     public Appended appendRecordBatches(String topic, int partition, ByteBuffer... pieces) {
+        Appends appends = requests.appends();
         return appends.appendRecordBatches(new Call(), appends.endpoint(topic), topic, partition, pieces);
     }
 
@@ -211,7 +221,7 @@ public final class Client implements AutoCloseable {
         return append(
                 topic,
                 partition,
-                SealedBatch.of(sizes, data, nowUs(), config.limits).pieces());
+                SealedBatch.of(sizes, data, Requests.nowUs(), config.limits).pieces());
     }
 
     /**
@@ -234,7 +244,7 @@ public final class Client implements AutoCloseable {
      * @return the records' offsets, or the {@link RawlineException}
      */
     public CompletableFuture<Appended> appendAsync(String topic, int partition, ByteBuffer... pieces) {
-        return CompletableFuture.supplyAsync(() -> append(topic, partition, pieces), executor);
+        return CompletableFuture.supplyAsync(() -> append(topic, partition, pieces), requests.executor());
     }
 
     /**
@@ -246,7 +256,7 @@ public final class Client implements AutoCloseable {
      * @return the records
      */
     public Fetched read(String topic, ReadOptions options) {
-        return read(topic, options, new Fetched());
+        return read(topic, options, null);
     }
 
     /**
@@ -254,13 +264,12 @@ public final class Client implements AutoCloseable {
      *
      * @param topic the topic
      * @param options the range and limits
-     * @param into the result of an earlier read, which is overwritten
-     * @return {@code into}
+     * @param into the result of an earlier read, which is overwritten; null for new memory
+     * @return {@code into}, or the new memory
      */
     public Fetched read(String topic, ReadOptions options, Fetched into) {
         Settings.notNull("options", options);
-        Settings.notNull("into", into);
-        return read(new Call(), config.retries, topic, options, Long.MAX_VALUE, into);
+        return requests.read(new Call(), config.retries, topic, options, Long.MAX_VALUE, Received.of(into));
     }
 
     /**
@@ -271,7 +280,7 @@ public final class Client implements AutoCloseable {
      * @return the records, or the {@link RawlineException}
      */
     public CompletableFuture<Fetched> readAsync(String topic, ReadOptions options) {
-        return CompletableFuture.supplyAsync(() -> read(topic, options), executor);
+        return CompletableFuture.supplyAsync(() -> read(topic, options), requests.executor());
     }
 
     /**
@@ -282,7 +291,7 @@ public final class Client implements AutoCloseable {
      * @throws TopicNotFoundException there is no such topic
      */
     public TopicInfo topic(String topic) {
-        return topic(new Call(), config.retries, topic);
+        return topics.topic(new Call(), config.retries, topic);
     }
 
     /**
@@ -338,7 +347,7 @@ public final class Client implements AutoCloseable {
      */
     public TopicInfo createTopic(
             String topic, Payload payload, Retention retention, int partitions, CleanupPolicy policy) {
-        return store("POST", topic, TopicSettings.all(payload, retention, partitions, policy));
+        return topics.create(config.retries, topic, TopicSettings.all(payload, retention, partitions, policy));
     }
 
     /**
@@ -349,8 +358,7 @@ public final class Client implements AutoCloseable {
      * @throws TopicNotFoundException there is no such topic
      */
     public void deleteTopic(String topic) {
-        Request request = new Request("DELETE", "/topic" + TopicRequests.query(topic), "");
-        onTopic(topic, () -> Attempts.delete(http, config.retries, request, "topic_not_found"));
+        topics.delete(config.retries, topic);
     }
 
     /**
@@ -362,7 +370,7 @@ public final class Client implements AutoCloseable {
      * @return the topic, with the new setting
      */
     public TopicInfo setPayload(String topic, Payload payload) {
-        return store("PUT", topic, TopicSettings.payload(payload));
+        return topics.set(config.retries, topic, TopicSettings.payload(payload));
     }
 
     /**
@@ -374,7 +382,7 @@ public final class Client implements AutoCloseable {
      * @return the topic, with the new setting
      */
     public TopicInfo setRetention(String topic, Retention retention) {
-        return store("PUT", topic, TopicSettings.retention(retention));
+        return topics.set(config.retries, topic, TopicSettings.retention(retention));
     }
 
     /**
@@ -386,7 +394,7 @@ public final class Client implements AutoCloseable {
      * @return the topic, with the new setting
      */
     public TopicInfo setCleanupPolicy(String topic, CleanupPolicy policy) {
-        return store("PUT", topic, TopicSettings.cleanupPolicy(policy));
+        return topics.set(config.retries, topic, TopicSettings.cleanupPolicy(policy));
     }
 
     /**
@@ -400,13 +408,7 @@ public final class Client implements AutoCloseable {
      * @throws RefusedException with the code {@code partitions_fewer} if it has more
      */
     public TopicInfo setPartitions(String topic, int partitions) {
-        return store("PUT", topic, TopicSettings.partitions(partitions));
-    }
-
-    private TopicInfo store(String method, String topic, String settings) {
-        Request request =
-                new Request(method, "/topic" + TopicRequests.query(topic), "", StandardCharsets.UTF_8.encode(settings));
-        return responses.topic(onTopic(topic, () -> text(config.retries, request)));
+        return topics.set(config.retries, topic, TopicSettings.partitions(partitions));
     }
 
     /**
@@ -430,9 +432,7 @@ public final class Client implements AutoCloseable {
      * @return the partition's extent
      */
     public Trimmed trim(String topic, int partition, long before) {
-        String target =
-                "/trim" + TopicRequests.query(topic, partition) + "&before=" + Settings.atLeast("before", 0L, before);
-        return responses.trimmed(onTopic(topic, () -> text(config.retries, new Request("POST", target, ""))));
+        return topics.trim(config.retries, topic, partition, before);
     }
 
     /**
@@ -441,7 +441,7 @@ public final class Client implements AutoCloseable {
      * @return in the broker's order
      */
     public List<TopicInfo> topics() {
-        return responses.topics(text(config.retries, Request.get("/topics")));
+        return topics.topics(config.retries);
     }
 
     /**
@@ -464,7 +464,7 @@ public final class Client implements AutoCloseable {
      * @return the record's offset, or the partition's next offset if there is no such record
      */
     public long offsetAt(String topic, int partition, Instant time) {
-        return offsetAt(new Call(), config.retries, topic, partition, time);
+        return topics.offsetAt(new Call(), config.retries, topic, partition, time);
     }
 
     /**
@@ -506,7 +506,7 @@ public final class Client implements AutoCloseable {
      *     doesn't exist
      */
     public void deleteGroup(String group) {
-        groups.delete(config.retries, group, "");
+        groups.delete(config.retries, group);
     }
 
     /**
@@ -518,9 +518,7 @@ public final class Client implements AutoCloseable {
      *     has no offset there
      */
     public void deleteGroupOffset(String group, TopicPartition partition) {
-        String of =
-                TopicRequests.query(partition.topic(), partition.partition()).substring(1);
-        groups.delete(config.retries, group, "&" + of);
+        groups.delete(config.retries, group, partition);
     }
 
     /**
@@ -531,100 +529,5 @@ public final class Client implements AutoCloseable {
     @Override
     public String toString() {
         return "client of " + config.broker;
-    }
-
-    Executor executor() {
-        return executor;
-    }
-
-    Limits limits() {
-        return config.limits;
-    }
-
-    Responses responses() {
-        return responses;
-    }
-
-    Appends appends() {
-        return appends;
-    }
-
-    GroupRequests groupRequests() {
-        return groups;
-    }
-
-    /** The offset at which to start in a partition of a topic that is described with its offsets. */
-    long startOffset(Call call, RetryPolicy retries, TopicInfo topic, int partition, Start start) {
-        if (start instanceof Start.Offset at) {
-            return at.offset();
-        }
-        if (start instanceof Start.Time at) {
-            return offsetAt(call, retries, topic.name(), partition, at.time());
-        }
-        Extent offsets = topic.offsets().get(partition);
-        return start instanceof Start.Latest ? offsets.nextOffset() : offsets.firstOffset();
-    }
-
-    TopicInfo topic(Call call, RetryPolicy retries, String topic) {
-        Request request = Request.get("/topic" + TopicRequests.query(topic));
-        return responses.topic(onTopic(topic, () -> Attempts.retry(call, retries, () -> http.text(call, request))));
-    }
-
-    long offsetAt(Call call, RetryPolicy retries, String topic, int partition, Instant time) {
-        String at = Address.queryValue(Settings.notNull("time", time).toString());
-        Request request = Request.get("/offset" + TopicRequests.query(topic, partition) + "&time=" + at);
-        return responses.offset(onTopic(topic, () -> Attempts.retry(call, retries, () -> http.text(call, request))));
-    }
-
-    /** Opens a new instance of a named producer: from then on, no older one can append. */
-    ProducerInstance openProducer(RetryPolicy retries, String name) {
-        String target = "/producer?producer-name=" + Address.queryValue(name);
-        return responses.producerInstance(text(retries, new Request("POST", target, "")));
-    }
-
-    /** Reads; {@code into} then leaves out the records from {@code endOffset} on. */
-    Fetched read(Call call, RetryPolicy retries, String topic, ReadOptions options, long endOffset, Fetched into) {
-        String target = "/records" + TopicRequests.query(topic, options.partition()) + "&offset=" + options.offset()
-                + "&max-records=" + options.recordsMax() + "&max-bytes=" + options.bytesMax() + "&timeout="
-                + Nanos.of(options.waitMax()) / 1_000_000 + "ms";
-        Request request = new Request("GET", target, ACCEPT_BATCHES);
-        return onTopic(
-                topic,
-                () -> Attempts.retry(
-                        call,
-                        retries,
-                        () -> http.send(call, request, options.waitMax(), exchange -> {
-                            into.begin(topic, options.partition(), options.offset(), endOffset);
-                            responses.receive(exchange, options, into);
-                            return into;
-                        })));
-    }
-
-    private byte[] text(RetryPolicy retries, Request request) {
-        Call call = new Call();
-        return Attempts.retry(call, retries, () -> http.text(call, request));
-    }
-
-    /** Does something with a topic, whose name the broker's error doesn't have to say. */
-    static <T> T onTopic(String topic, Supplier<T> request) {
-        try {
-            return request.get();
-        } catch (RefusedException error) {
-            throw switch (error.code()) {
-                case "topic_not_found" -> new TopicNotFoundException(topic, error);
-                case "producer_fenced" -> new FencedException(error);
-                default -> error;
-            };
-        }
-    }
-
-    Http http() {
-        return http;
-    }
-
-    /** Microseconds since the Unix epoch. */
-    static long nowUs() {
-        Instant now = Instant.now();
-        return now.getEpochSecond() * 1_000_000 + now.getNano() / 1000;
     }
 }

@@ -28,12 +28,14 @@ public final class ConsumedRecord {
         static final Fields NONE = new Fields(null, List.of(), OptionalLong.empty(), false);
     }
 
-    /** The current record of a cursor over a partition, as an object over the same bytes. */
-    static ConsumedRecord at(String topic, int partition, Records records) {
-        return new ConsumedRecord(topic, partition, records);
-    }
-
-    private ConsumedRecord(String topic, int partition, Records records) {
+    /**
+     * The current record of a cursor over a partition, as an object over the same bytes.
+     *
+     * @param topic the topic's name
+     * @param partition its partition
+     * @param records the cursor, at a record
+     */
+    public ConsumedRecord(String topic, int partition, Records records) {
         buffer = records.buffer();
         position = records.position();
         length = records.length();

@@ -1,7 +1,6 @@
 package io.rawline;
 
 import io.rawline.error.RawlineException;
-import io.rawline.error.RefusedException;
 import io.rawline.error.StoppedException;
 import io.rawline.error.TopicNotFoundException;
 import io.rawline.internal.http.Call;
@@ -40,7 +39,7 @@ public final class Consumer implements Iterable<ConsumedRecord>, AutoCloseable {
     /** A request for the topic's description. */
     private static final int DESCRIPTION = -1;
 
-    private final Client client;
+    private final Requests client;
     private final String topic;
     private final ConsumerConfig config;
     private final Turns turns;
@@ -57,17 +56,14 @@ public final class Consumer implements Iterable<ConsumedRecord>, AutoCloseable {
     private record Description(TopicInfo topic, Map<Integer, Long> starts) implements Reads.Result {}
 
     /**
-     * Finds the offsets to start at; reads nothing yet.
+     * A client's {@code consumer} makes one. Finds the offsets to start at; reads nothing yet.
      *
-     * @param client the client, which the caller closes
+     * @param client the client's requests
      * @param topic the topic it reads
      * @param config the settings, which are copied
-     * @throws TopicNotFoundException the topic doesn't exist; if the start is an offset, {@link #next()} throws this
-     * @throws RefusedException with the code {@code partition_not_found}: the topic doesn't have one of the partitions;
-     *     if the start is an offset, {@link #next()} throws this
      */
-    public Consumer(Client client, String topic, ConsumerConfig config) {
-        this.client = Settings.notNull("client", client);
+    Consumer(Requests client, String topic, ConsumerConfig config) {
+        this.client = client;
         this.topic = Settings.notNull("topic", topic);
         this.config = new ConsumerConfig(Settings.notNull("config", config));
         turns = new Turns(Nanos.of(this.config.partitionsAgeMax));
@@ -279,7 +275,7 @@ public final class Consumer implements Iterable<ConsumedRecord>, AutoCloseable {
 
     /** An empty result at the current offset; it never allocates memory. */
     private Fetched nothing() {
-        Fetched nothing = new Fetched();
+        Received nothing = new Received();
         Map<Integer, Long> offsets =
                 turns.count() == 1 ? turns.offsets() : Map.of(0, turns.count() == 0 ? offset() : 0);
         offsets.forEach((partition, offset) -> nothing.begin(topic, partition, offset, Long.MAX_VALUE));
@@ -300,7 +296,7 @@ public final class Consumer implements Iterable<ConsumedRecord>, AutoCloseable {
         return new TopicPartition(topic, partition);
     }
 
-    private Fetched read(Call call, String topic, ReadOptions options, long endOffset, Fetched into) {
+    private Received read(Call call, String topic, ReadOptions options, long endOffset, Received into) {
         return onTopic(
                 call, config.waitForTopic, () -> client.read(call, config.retries, topic, options, endOffset, into));
     }
@@ -323,7 +319,7 @@ public final class Consumer implements Iterable<ConsumedRecord>, AutoCloseable {
 
     /** Asks for the topic's partitions and, the first time, where to start in them. */
     private Description describe(Call call, boolean first, boolean waits) {
-        Supplier<TopicInfo> request = () -> client.topic(call, config.retries, topic);
+        Supplier<TopicInfo> request = () -> client.topics().topic(call, config.retries, topic);
         boolean later = createdLater;
         TopicInfo found;
         try {
@@ -359,7 +355,7 @@ public final class Consumer implements Iterable<ConsumedRecord>, AutoCloseable {
     private long startOffset(Call call, TopicInfo topic, int partition, boolean later) {
         Start start = config.startOf(partition);
         boolean isAllNew = later && !(start instanceof Start.Offset);
-        return client.startOffset(call, config.retries, topic, partition, isAllNew ? Start.earliest() : start);
+        return client.topics().startOffset(call, config.retries, topic, partition, isAllNew ? Start.earliest() : start);
     }
 
     /** Adds the partitions that are new, and notes which of the others have records. */

@@ -54,7 +54,7 @@ sealed interface Draft {
 
         @Override
         public SealedBatch seal(ProducerInstance producer, long sequence) {
-            return builder.seal(Client.nowUs(), producer.id(), sequence);
+            return builder.seal(Requests.nowUs(), producer.id(), sequence);
         }
 
         @Override
@@ -84,7 +84,7 @@ sealed interface Draft {
         public boolean add(ByteBuffer value, ProducerRecord fields) {
             return fields != null
                     && builder.add(
-                            fields.timestampMs.orElseGet(() -> Client.nowUs() / 1000),
+                            fields.timestampMs.orElseGet(() -> Requests.nowUs() / 1000),
                             fields.key,
                             value,
                             fields.headers);

@@ -55,7 +55,7 @@ public final class GroupConsumer implements Iterable<ConsumedRecord>, AutoClosea
      */
     private static final long LOOK_NS = 1_000_000_000;
 
-    private final Client client;
+    private final Requests client;
     private final String group;
     private final GroupConfig config;
     private final Member member;
@@ -87,20 +87,20 @@ public final class GroupConsumer implements Iterable<ConsumedRecord>, AutoClosea
     private record Described(Map<String, TopicInfo> topics) implements Reads.Result {}
 
     /**
-     * Joins with the first call of {@link #next()}; sends nothing yet.
+     * A client's {@code groupConsumer} makes one. Joins with the first call of {@link #next()}; sends nothing yet.
      *
-     * @param client the client, which the caller closes
+     * @param client the client's requests
      * @param group the group's name
      * @param topics the topics that it reads, one or more
      * @param config the settings, which are copied
      */
-    public GroupConsumer(Client client, String group, List<String> topics, GroupConfig config) {
-        this.client = Settings.notNull("client", client);
+    GroupConsumer(Requests client, String group, List<String> topics, GroupConfig config) {
+        this.client = client;
         this.group = Settings.notNull("group", group);
         this.config = new GroupConfig(Settings.notNull("config", config));
         Set<String> distinct = new TreeSet<>(Settings.notNull("topics", topics));
         Settings.atLeast("the number of topics to read", 1, distinct.size());
-        GroupRequests requests = client.groupRequests();
+        GroupRequests requests = new GroupRequests(client.http(), client.responses());
         arrivals = new Arrivals<>(client.executor());
         reads = new Reads(arrivals, turns, this.config.bytesMax, this.config.waitMax, numbers::get, this::read);
         Hosted hosted = new Hosted();
@@ -158,7 +158,7 @@ public final class GroupConsumer implements Iterable<ConsumedRecord>, AutoClosea
      * @return the records, valid until the next call
      */
     public Fetched next() {
-        return next(Long.MAX_VALUE);
+        return take(Long.MAX_VALUE);
     }
 
     /**
@@ -169,13 +169,13 @@ public final class GroupConsumer implements Iterable<ConsumedRecord>, AutoClosea
      * @return the records, valid until the next call
      */
     public Fetched next(Duration wait) {
-        return next(Nanos.of(Settings.notNull("wait", wait)));
+        return take(Nanos.of(Settings.notNull("wait", wait)));
     }
 
-    private Fetched next(long waitNs) {
+    private Received take(long waitNs) {
         member.asked(true);
         try {
-            Fetched rest = loop.end();
+            Received rest = loop.end();
             if (rest != null) {
                 return rest;
             }
@@ -201,7 +201,7 @@ public final class GroupConsumer implements Iterable<ConsumedRecord>, AutoClosea
     private final class Loop implements Iterator<ConsumedRecord> {
         private Iterator<ConsumedRecord> records = Collections.emptyIterator();
         /** The partition of the records; null before the first, and once the caller has asked for another result. */
-        private Fetched fetched;
+        private Received fetched;
         /** The caller's position in their partition. */
         private Position position;
 
@@ -212,7 +212,7 @@ public final class GroupConsumer implements Iterable<ConsumedRecord>, AutoClosea
                     position.returned(fetched.nextOffset());
                     fetched = null;
                 }
-                Fetched next = GroupConsumer.this.next();
+                Received next = GroupConsumer.this.take(Long.MAX_VALUE);
                 fetched = next;
                 records = next.iterator();
                 position = assignment.positions().get(new TopicPartition(next.topic(), next.partition()));
@@ -232,12 +232,12 @@ public final class GroupConsumer implements Iterable<ConsumedRecord>, AutoClosea
         }
 
         /** The caller requests the next result: returns the rest of this one, or null. */
-        Fetched end() {
+        Received end() {
             if (fetched == null) {
                 return null;
             }
             position.processAll();
-            Fetched rest = null;
+            Received rest = null;
             if (position.returned() < fetched.nextOffset()) {
                 rest = fetched;
                 rest.skipTo(position.returned());
@@ -303,7 +303,7 @@ public final class GroupConsumer implements Iterable<ConsumedRecord>, AutoClosea
         return "consumer of the group " + group + " at the offsets " + offsets();
     }
 
-    private Fetched await(long waitNs) {
+    private Received await(long waitNs) {
         long beganNs = System.nanoTime();
         while (true) {
             commits.check();
@@ -312,11 +312,11 @@ public final class GroupConsumer implements Iterable<ConsumedRecord>, AutoClosea
             Arrivals.Arrival<Reads.Result> arrival = arrivals.await(Math.min(leftNs, dueInNs));
             if (arrival == null) {
                 if (leftNs <= dueInNs) {
-                    return new Fetched();
+                    return new Received();
                 }
                 continue;
             }
-            Fetched fetched = take(arrival);
+            Received fetched = take(arrival);
             if (fetched != null) {
                 return fetched;
             }
@@ -387,7 +387,7 @@ public final class GroupConsumer implements Iterable<ConsumedRecord>, AutoClosea
     }
 
     /** Takes the result of a request; returns records, or null. */
-    private Fetched take(Arrivals.Arrival<Reads.Result> arrival) {
+    private Received take(Arrivals.Arrival<Reads.Result> arrival) {
         int number = arrival.key();
         if (number == JOINED) {
             joined(arrival);
@@ -460,7 +460,7 @@ public final class GroupConsumer implements Iterable<ConsumedRecord>, AutoClosea
                 && (refused.code().equals("topic_not_found") || refused.code().equals("partition_not_found"));
     }
 
-    private Fetched taken(int number, Fetched fetched) {
+    private Received taken(int number, Received fetched) {
         if (fetched == null) {
             return null;
         }
@@ -500,11 +500,12 @@ public final class GroupConsumer implements Iterable<ConsumedRecord>, AutoClosea
         try {
             String name = partition.topic();
             if (!topics.containsKey(name)) {
-                topics.put(name, client.topic(call, config.retries, name));
+                topics.put(name, client.topics().topic(call, config.retries, name));
             }
             TopicInfo topic = topics.get(name);
             checkHas(topic, partition.partition());
-            return new Position(client.startOffset(call, config.retries, topic, partition.partition(), config.start));
+            return new Position(
+                    client.topics().startOffset(call, config.retries, topic, partition.partition(), config.start));
         } catch (RefusedException error) {
             if (!isGone(error)) {
                 throw error;
@@ -521,14 +522,14 @@ public final class GroupConsumer implements Iterable<ConsumedRecord>, AutoClosea
         }
     }
 
-    private Fetched read(Call call, String topic, ReadOptions options, long endOffset, Fetched into) {
+    private Received read(Call call, String topic, ReadOptions options, long endOffset, Received into) {
         try {
             return client.read(call, config.retries, topic, options, endOffset, into);
         } catch (RefusedException error) {
             if (!error.code().equals("offset_out_of_bounds")) {
                 throw error;
             }
-            TopicInfo found = client.topic(call, config.retries, topic);
+            TopicInfo found = client.topics().topic(call, config.retries, topic);
             checkHas(found, options.partition());
             long firstOffset = found.offsets().get(options.partition()).firstOffset();
             if (firstOffset <= options.offset()) {
@@ -543,7 +544,7 @@ public final class GroupConsumer implements Iterable<ConsumedRecord>, AutoClosea
         Map<String, TopicInfo> found = new HashMap<>();
         for (String topic : topics) {
             try {
-                found.put(topic, client.topic(call, config.retries, topic));
+                found.put(topic, client.topics().topic(call, config.retries, topic));
             } catch (TopicNotFoundException error) {
                 // A read of one of its partitions finds out as well.
                 continue;

@@ -30,18 +30,25 @@ final class GroupRequests {
     }
 
     List<GroupSummary> groups(RetryPolicy retries) {
-        Call call = new Call();
-        return responses.groups(Attempts.retry(call, retries, () -> http.text(call, Request.get("/groups"))));
+        return responses.groups(Attempts.text(http, retries, Request.get("/groups")));
     }
 
     GroupInfo group(RetryPolicy retries, String group) {
-        Call call = new Call();
-        Request request = Request.get("/group" + query(group));
-        return responses.group(Attempts.retry(call, retries, () -> http.text(call, request)));
+        return responses.group(Attempts.text(http, retries, Request.get("/group" + query(group))));
     }
 
-    /** Deletes offsets of a group: all, or those that the further parameters name. */
-    void delete(RetryPolicy retries, String group, String parameters) {
+    /** Deletes all offsets of a group. */
+    void delete(RetryPolicy retries, String group) {
+        delete(retries, group, "");
+    }
+
+    /** Deletes the offset of a group in a partition. */
+    void delete(RetryPolicy retries, String group, TopicPartition partition) {
+        String of = TopicRequests.query(partition.topic(), partition.partition());
+        delete(retries, group, "&" + of.substring(1));
+    }
+
+    private void delete(RetryPolicy retries, String group, String parameters) {
         Attempts.delete(
                 http, retries, new Request("DELETE", "/group" + query(group) + parameters, ""), "group_not_found");
     }
@@ -82,16 +89,17 @@ final class GroupRequests {
      *
      * @param member the member's id, or null if it has none yet
      */
-    Membership join(Call call, String group, List<String> topics, GroupConfig config, String member) {
-        String body = "{\"topics\":[" + topics.stream().map(Json::quote).collect(Collectors.joining(",")) + "]"
-                + (member == null ? "" : ",\"member\":" + Json.quote(member))
-                + (config.instance == null ? "" : ",\"instance\":" + Json.quote(config.instance))
-                + ",\"client\":" + Json.quote(config.client)
-                + ",\"session_ms\":" + config.sessionTimeout.toMillis()
-                + ",\"rebalance_ms\":" + config.rebalanceTimeout.toMillis() + "}";
+    Membership join(Call call, String group, Joining joining, String member) {
+        String body =
+                "{\"topics\":[" + joining.topics().stream().map(Json::quote).collect(Collectors.joining(",")) + "]"
+                        + (member == null ? "" : ",\"member\":" + Json.quote(member))
+                        + (joining.instance() == null ? "" : ",\"instance\":" + Json.quote(joining.instance()))
+                        + ",\"client\":" + Json.quote(joining.client())
+                        + ",\"session_ms\":" + joining.sessionTimeout().toMillis()
+                        + ",\"rebalance_ms\":" + joining.rebalanceTimeout().toMillis() + "}";
         Request request = json("POST", "/member" + query(group), body);
         // The broker waits for other members this long, unless they have longer ones.
-        Duration wait = config.rebalanceTimeout.plus(config.sessionTimeout);
+        Duration wait = joining.rebalanceTimeout().plus(joining.sessionTimeout());
         return responses.membership(ofMember(() -> http.text(call, request, wait)));
     }
 

@@ -65,7 +65,7 @@ final class GroupResponses {
 
     private TopicPartition partition(Map<?, ?> map) {
         long partition = responses.number(map, "partition");
-        if (partition < 0 || partition >= Partitioner.PARTITIONS_MAX) {
+        if (partition < 0 || partition >= Settings.PARTITIONS_MAX) {
             throw responses.unexpected("a partition " + partition, null);
         }
         return new TopicPartition(text(map, "topic"), (int) partition);

@@ -47,7 +47,7 @@ final class Member {
 
     private final GroupRequests requests;
     private final String group;
-    private final List<String> topics;
+    private final Joining joining;
     private final GroupConfig config;
     private final Host host;
     private final Repeated heartbeats;
@@ -79,7 +79,7 @@ final class Member {
             Host host) {
         this.requests = requests;
         this.group = group;
-        this.topics = topics;
+        joining = new Joining(topics, config.instance, config.client, config.sessionTimeout, config.rebalanceTimeout);
         this.config = config;
         this.host = host;
         heartbeats = new Repeated(executor, config.heartbeatNs(), this::beat);
@@ -179,7 +179,7 @@ final class Member {
 
     private Membership request(Call call, String id) {
         // A request isn't cancelled: it could leave a member whose id is lost. Only the waits between requests are.
-        return Attempts.retry(call, config.retries, () -> requests.join(new Call(), group, topics, config, id));
+        return Attempts.retry(call, config.retries, () -> requests.join(new Call(), group, joining, id));
     }
 
     private Membership joined(Membership joined) {

@@ -26,20 +26,8 @@ final class Messages {
         this.responses = responses;
     }
 
-    /** The bytes of a message. */
-    interface Source {
-        /** Receives a part of the message, up to the limit of {@code to}; -1 at its end. */
-        int read(ByteBuffer to) throws IOException;
-
-        /** Whether all of it was read. */
-        boolean hasEnded();
-
-        /** Number of bytes that are known to follow. */
-        long announcedBytes();
-    }
-
     /** Reads a message, whose records continue at the positions. */
-    void receive(Source source, Cursor positions, Fetched into) throws IOException {
+    void receive(Received.Source source, Cursor positions, Received into) throws IOException {
         ByteBuffer front = whole(source, FRONT_BYTES);
         int kind = front.get(1);
         if (front.get(0) != VERSION || kind < BATCHES || kind > SELECTION) {
@@ -82,7 +70,7 @@ final class Messages {
         }
     }
 
-    private Selection selection(Fetched into, int bytes, long firstOffset, long endOffset, long timeUs) {
+    private Selection selection(Received into, int bytes, long firstOffset, long endOffset, long timeUs) {
         try {
             return Selection.parse(into.room(bytes, bytes), bytes, firstOffset, endOffset, timeUs);
         } catch (IllegalArgumentException error) {
@@ -112,7 +100,7 @@ final class Messages {
     }
 
     /** The next bytes of the message. */
-    private ByteBuffer whole(Source source, int bytes) throws IOException {
+    private ByteBuffer whole(Received.Source source, int bytes) throws IOException {
         ByteBuffer buffer = ByteBuffer.allocate(bytes).order(ByteOrder.LITTLE_ENDIAN);
         while (buffer.hasRemaining()) {
             if (source.read(buffer) < 0) {

@@ -31,7 +31,6 @@ final class Owners {
     static final long AVOIDED_NS = 30_000_000_000L;
 
     private final Endpoint configured;
-    private final ClientConfig config;
     /** As {@link System#nanoTime}. */
     private final LongSupplier clock;
 
@@ -51,11 +50,9 @@ final class Owners {
      * None is known yet.
      *
      * @param configured the brokers that the client was given, which forward appends
-     * @param config the client's settings
      */
-    Owners(Endpoint configured, ClientConfig config, LongSupplier clock) {
+    Owners(Endpoint configured, LongSupplier clock) {
         this.configured = configured;
-        this.config = config;
         this.clock = clock;
     }
 
@@ -174,7 +171,7 @@ final class Owners {
             owners.values().forEach(owner -> owner.http().closeIdle());
             owners.clear();
         }
-        Endpoint added = new Endpoint(url, http, new Responses(http, config));
+        Endpoint added = new Endpoint(url, http, configured.responses().of(http));
         owners.put(url, added);
         return added;
     }

@@ -2,9 +2,6 @@ package io.rawline;
 
 /** The partition that a key belongs to: the one in which Kafka's clients put it. */
 public final class Partitioner {
-    /** Maximum number of partitions of a topic. */
-    static final int PARTITIONS_MAX = 1024;
-
     private static final int SEED = 0x9747b28c;
     private static final int MULTIPLIER = 0x5bd1e995;
 
@@ -19,7 +16,7 @@ public final class Partitioner {
      * @throws io.rawline.error.ConfigException the number of partitions is not from 1 to 1024
      */
     public static int partition(byte[] key, int partitions) {
-        Settings.range("partitions", 1, PARTITIONS_MAX, partitions);
+        Settings.range("partitions", 1, Settings.PARTITIONS_MAX, partitions);
         return ofHash(positiveHash(key), partitions);
     }
 

@@ -21,6 +21,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.random.RandomGenerator;
 
 /**
  * Appends records to one topic. The records of a partition are stored in the order in which they are sent.
@@ -57,7 +58,7 @@ public final class Producer implements AutoCloseable {
     /** Maximum number of requests in flight, each of which needs a thread and a connection. */
     private static final int REQUESTS_MAX = 64;
 
-    private final Client client;
+    private final Requests client;
     private final String topic;
     private final ProducerConfig config;
     private final Limits limits;
@@ -100,24 +101,21 @@ public final class Producer implements AutoCloseable {
     private record Job(Call call, ProducerRequests.Sending sending) {}
 
     /**
-     * Starts a producer. Sends no record by itself. With a {@linkplain ProducerConfig#name name}, waits until the
-     * producer has taken over.
+     * A client's {@code producer} makes one.
      *
-     * @param client the client, which the caller closes after the producer
+     * @param client the client's requests
      * @param topic the topic it appends to
      * @param config the settings, which are copied
-     * @throws ConfigException the batches' size is over the client's limits
-     * @throws RawlineException a producer with a name can't take over: the storage has several journals
      */
-    public Producer(Client client, String topic, ProducerConfig config) {
-        this.client = Settings.notNull("client", client);
+    Producer(Requests client, String topic, ProducerConfig config) {
+        this.client = client;
         this.topic = Settings.notNull("topic", topic);
         this.config = new ProducerConfig(Settings.notNull("config", config));
         this.limits = client.limits();
         this.config.check(limits);
         ThreadLocalRandom random = ThreadLocalRandom.current();
-        ProducerInstance instance = ProducerInstance.open(client, this.config, random);
-        int offset = random.nextInt(Partitioner.PARTITIONS_MAX);
+        ProducerInstance instance = instance(random);
+        int offset = random.nextInt(Settings.PARTITIONS_MAX);
         outbox = new Outbox(this.config, limits, instance, partitions -> offset % partitions, System::nanoTime);
         requests = new ProducerRequests(client.appends(), topic, instance.epoch(), config.inFlightMax);
         senders = config.inFlightMax;
@@ -130,6 +128,17 @@ public final class Producer implements AutoCloseable {
                         "the client's executor rejects tasks; give the client one that accepts them", error);
             }
         }
+    }
+
+    /** The identity of this producer. With a name, fences the instances before it. */
+    private ProducerInstance instance(RandomGenerator random) {
+        if (config.name != null) {
+            return client.openProducer(config.retries, config.name);
+        }
+        // An id that is new has no earlier instance. The ids of names are smaller.
+        return config.exactlyOnce
+                ? new ProducerInstance(random.nextLong(1L << 62, Long.MAX_VALUE), 0)
+                : new ProducerInstance(0, ProducerInstance.NO_EPOCH);
     }
 
     /**
@@ -494,7 +503,8 @@ public final class Producer implements AutoCloseable {
         boolean guessed = false;
         RawlineException failed = null;
         try {
-            found = client.topic(call, known == 0 ? config.retries : RetryPolicy.NONE, topic)
+            found = client.topics()
+                    .topic(call, known == 0 ? config.retries : RetryPolicy.NONE, topic)
                     .partitions();
         } catch (TopicNotFoundException error) {
             // The first append creates it, or gets this error.
@@ -612,7 +622,7 @@ public final class Producer implements AutoCloseable {
 
     /** Reads the number of partitions again, after the broker said that it has changed. */
     private boolean existsNow(Call call, int partition) {
-        int partitions = client.topic(call, config.retries, topic).partitions();
+        int partitions = client.topics().topic(call, config.retries, topic).partitions();
         lock.lock();
         try {
             learnPartitions(partitions);

@@ -18,15 +18,15 @@ final class Reads {
     private final Reader reader;
     private Turns turns;
     /** The batches that the caller holds now; the buffer is reused for a later read. */
-    private Fetched current = new Fetched();
+    private Received current = new Received();
 
-    private final Deque<Fetched> free = new ArrayDeque<>();
+    private final Deque<Received> free = new ArrayDeque<>();
 
     /** The result of a request. */
     interface Result {}
 
     /** A read. */
-    private record Read(Fetched fetched) implements Result {}
+    private record Read(Received fetched) implements Result {}
 
     /** Sends the request of a read. */
     interface Reader {
@@ -38,7 +38,7 @@ final class Reads {
          * @param endOffset records from here on are left out
          * @param into memory
          */
-        Fetched read(Call call, String topic, ReadOptions options, long endOffset, Fetched into);
+        Received read(Call call, String topic, ReadOptions options, long endOffset, Received into);
     }
 
     /**
@@ -93,14 +93,14 @@ final class Reads {
                 reads == 1 || bytesMax == 0 ? bytesMax : Math.max(1, bytesMax / (reads + 1) * 2),
                 turns.readsWait() ? waitMax : Duration.ZERO,
                 name.partition());
-        Fetched into = free.isEmpty() ? new Fetched() : free.pollLast();
+        Received into = free.isEmpty() ? new Received() : free.pollLast();
         arrivals.start(number, call -> new Read(reader.read(call, name.topic(), options, endOffset, into)));
     }
 
     /** Takes the result of a read that didn't fail: records, which the caller holds until the next ones, or null. */
-    Fetched take(Arrivals.Arrival<Result> arrival) {
+    Received take(Arrivals.Arrival<Result> arrival) {
         int number = arrival.key();
-        Fetched fetched = ((Read) arrival.result()).fetched();
+        Received fetched = ((Read) arrival.result()).fetched();
         if (fetched.isEmpty()) {
             turns.empty(number);
             free.addLast(fetched);

@@ -5,8 +5,10 @@ import io.rawline.batch.Limits;
 import io.rawline.batch.RecordBatchChecker;
 import io.rawline.batch.StreamChecker;
 import io.rawline.error.ConfigException;
+import io.rawline.error.FencedException;
 import io.rawline.error.RawlineException;
 import io.rawline.error.RefusedException;
+import io.rawline.error.TopicNotFoundException;
 import io.rawline.internal.http.Exchange;
 import io.rawline.internal.http.Http;
 import io.rawline.internal.http.Json;
@@ -21,18 +23,48 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
+import java.util.function.Supplier;
 
 /** Turns a broker's responses into results; an invalid response is an {@code AnswerException}. */
 final class Responses {
     /** Part of a long response received at once, in bytes: its checksum is computed while it is in the L2 cache. */
     private static final int PIECE_BYTES = 128 << 10;
 
-    private final Http http;
-    private final ClientConfig config;
+    static final String BATCH_TYPE = "application/vnd.rawline.batch";
+    static final String RECORD_BATCH_TYPE = "application/vnd.kafka.record-batch";
 
-    Responses(Http http, ClientConfig config) {
+    private final Http http;
+    private final Limits limits;
+    private final long bytesMax;
+
+    /**
+     * Of the brokers that the connections lead to.
+     *
+     * @param limits the limits of batches
+     * @param bytesMax maximum size of a response
+     */
+    Responses(Http http, Limits limits, long bytesMax) {
         this.http = http;
-        this.config = config;
+        this.limits = limits;
+        this.bytesMax = bytesMax;
+    }
+
+    /** The same of the connections to another broker. */
+    Responses of(Http other) {
+        return new Responses(other, limits, bytesMax);
+    }
+
+    /** Does something with a topic, whose name the broker's error doesn't have to say. */
+    static <T> T onTopic(String topic, Supplier<T> request) {
+        try {
+            return request.get();
+        } catch (RefusedException error) {
+            throw switch (error.code()) {
+                case "topic_not_found" -> new TopicNotFoundException(topic, error);
+                case "producer_fenced" -> new FencedException(error);
+                default -> error;
+            };
+        }
     }
 
     Appended appended(byte[] text) {
@@ -124,7 +156,7 @@ final class Responses {
             return 1;
         }
         long partitions = number(topic, "partitions");
-        if (partitions < 1 || partitions > Partitioner.PARTITIONS_MAX) {
+        if (partitions < 1 || partitions > Settings.PARTITIONS_MAX) {
             throw unexpected("a topic with " + partitions + " partitions", null);
         }
         return (int) partitions;
@@ -177,7 +209,7 @@ final class Responses {
     }
 
     /** Receives batches, and checks them while they arrive. */
-    void receive(Exchange exchange, ReadOptions options, Fetched into) throws IOException {
+    void receive(Exchange exchange, ReadOptions options, Received into) throws IOException {
         long topicNextOffset = header(exchange, "rawline-next-offset");
         if (exchange.status() == 204) {
             into.endEmpty(topicNextOffset);
@@ -185,13 +217,13 @@ final class Responses {
         }
         long firstOffset = header(exchange, "rawline-first-offset");
         boolean isEnded;
-        if (Client.RECORD_BATCH_TYPE.equals(exchange.header("content-type"))) {
-            RecordBatchChecker checker = new RecordBatchChecker(config.limits);
+        if (RECORD_BATCH_TYPE.equals(exchange.header("content-type"))) {
+            RecordBatchChecker checker = new RecordBatchChecker(limits);
             int bytes = receive(exchange, into, checker);
             isEnded =
                     into.endKafka(bytes, firstOffset, topicNextOffset, checker.finish(into.room(bytes, bytes), bytes));
         } else {
-            BatchChecker checker = new BatchChecker(config.limits);
+            BatchChecker checker = new BatchChecker(limits);
             int bytes = receive(exchange, into, checker);
             isEnded = into.end(bytes, firstOffset, topicNextOffset, checker.finish(into.room(bytes, bytes), bytes));
         }
@@ -201,9 +233,9 @@ final class Responses {
     }
 
     /** Receives a body; returns its length. */
-    private int receive(Exchange exchange, Fetched into, StreamChecker<?, ?> checker) throws IOException {
+    private int receive(Exchange exchange, Received into, StreamChecker<?, ?> checker) throws IOException {
         return receive(
-                new Messages.Source() {
+                new Received.Source() {
                     @Override
                     public int read(ByteBuffer to) throws IOException {
                         return exchange.read(to);
@@ -224,7 +256,7 @@ final class Responses {
     }
 
     /** Receives a body, or the rest of a message; returns its length. Null for a checker checks nothing. */
-    int receive(Messages.Source source, Fetched into, StreamChecker<?, ?> checker) throws IOException {
+    int receive(Received.Source source, Received into, StreamChecker<?, ?> checker) throws IOException {
         checkLength(source.announcedBytes());
         ByteBuffer buffer = into.room(source.announcedBytes());
         int received = 0;
@@ -246,13 +278,12 @@ final class Responses {
 
     /** The limits of batches. */
     Limits limits() {
-        return config.limits;
+        return limits;
     }
 
     private void checkLength(long bytes) {
-        if (bytes > config.answerBytesMax) {
-            throw unexpected(
-                    bytes + " bytes or more in one response, the limit here is " + config.answerBytesMax, null);
+        if (bytes > bytesMax) {
+            throw unexpected(bytes + " bytes or more in one response, the limit here is " + bytesMax, null);
         }
     }
 

@@ -49,11 +49,4 @@ public record Retention(OptionalDouble hours, OptionalLong bytes) {
     public static Retention ofBytes(long bytes) {
         return new Retention(OptionalDouble.empty(), OptionalLong.of(bytes));
     }
-
-    /** The settings in the broker's API. */
-    String json() {
-        String hours = hours().isPresent() ? Double.toString(hours().getAsDouble()) : "null";
-        String bytes = bytes().isPresent() ? Long.toString(bytes().getAsLong()) : "null";
-        return "{\"retain_hours\":" + hours + ",\"retain_bytes\":" + bytes + "}";
-    }
 }

@@ -7,6 +7,9 @@ import java.util.Objects;
 
 /** Checks of settings and arguments: each error names the setting, its range and the value given. */
 final class Settings {
+    /** Maximum number of partitions of a topic. */
+    static final int PARTITIONS_MAX = 1024;
+
     private Settings() {}
 
     static <T> T notNull(String name, T value) {
@@ -45,7 +48,7 @@ final class Settings {
 
     /** The number of a partition that a topic may have. */
     static int partition(int partition) {
-        return (int) range("partition", 0, Partitioner.PARTITIONS_MAX - 1, partition);
+        return (int) range("partition", 0, PARTITIONS_MAX - 1, partition);
     }
 
     private static String text(Duration value) {

@@ -3,10 +3,10 @@ package io.rawline;
 import io.rawline.error.RawlineException;
 import io.rawline.error.RefusedException;
 import io.rawline.error.StoppedException;
-import io.rawline.error.TopicNotFoundException;
 import io.rawline.internal.http.Call;
 import io.rawline.internal.http.Nanos;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.Iterator;
 import java.util.NoSuchElementException;
 
@@ -37,26 +37,25 @@ public final class Subscription implements Iterable<ConsumedRecord>, AutoCloseab
     /** The position after the records that the caller got. */
     private Cursor cursor;
     /** The message that the caller holds, and the memory for the one after the next. */
-    private Fetched current = new Fetched();
+    private Received current = new Received();
 
-    private Fetched spare = new Fetched();
+    private Received spare = new Received();
     private boolean isReceiving;
     private long skipped;
     /** The loop's position in its current result; -1 at its end. */
     private long loopOffset = -1;
 
     /**
-     * Opens a subscription: records appended after this returns are received.
+     * A client's {@code subscribe} makes one. Records appended after this returns are received.
      *
-     * @param client the client, which the caller closes
+     * @param client the client's requests
      * @param config the settings, which are copied
-     * @throws TopicNotFoundException a topic doesn't exist
      */
-    public Subscription(Client client, SubscriptionConfig config) {
+    Subscription(Requests client, SubscriptionConfig config) {
         this.config = new SubscriptionConfig(Settings.notNull("config", config));
         Settings.atLeast(
                 "the number of topics and prefixes", 1, this.config.topics.size() + this.config.prefixes.size());
-        arrivals = new Arrivals<>(Settings.notNull("client", client).executor());
+        arrivals = new Arrivals<>(client.executor());
         link = new SubscriptionLink(client, this.config);
         cursor = link.open(new Call());
     }
@@ -108,7 +107,7 @@ public final class Subscription implements Iterable<ConsumedRecord>, AutoCloseab
             long leftNs = wait == null ? waitNs : Math.max(0, waitNs - (System.nanoTime() - beganNs));
             Arrivals.Arrival<SubscriptionLink.Event> arrival = arrivals.await(leftNs);
             if (arrival == null) {
-                return new Fetched();
+                return new Received();
             }
             isReceiving = false;
             if (arrival.error() != null) {
@@ -124,7 +123,7 @@ public final class Subscription implements Iterable<ConsumedRecord>, AutoCloseab
     /** Takes the received message; true if it has records. */
     private boolean take(SubscriptionLink.Event event) {
         if (event instanceof SubscriptionLink.Records records) {
-            Fetched fetched = records.fetched();
+            Received fetched = records.fetched();
             cursor.set(fetched.topic(), fetched.partition(), fetched.nextOffset());
             spare = fetched;
             if (!fetched.hasRecords()) {
@@ -152,7 +151,7 @@ public final class Subscription implements Iterable<ConsumedRecord>, AutoCloseab
 
     private void receive() {
         if (!isReceiving) {
-            Fetched into = spare;
+            Received into = spare;
             arrivals.start(MESSAGE, call -> link.receive(call, into));
             isReceiving = true;
         }
@@ -175,7 +174,7 @@ public final class Subscription implements Iterable<ConsumedRecord>, AutoCloseab
     @Override
     public Iterator<ConsumedRecord> iterator() {
         return new Iterator<>() {
-            private Iterator<ConsumedRecord> records = new Fetched().iterator();
+            private Iterator<ConsumedRecord> records = Collections.emptyIterator();
 
             @Override
             public boolean hasNext() {

@@ -32,7 +32,7 @@ final class SubscriptionLink {
     /** Maximum length of a control message: twice that of a cursor. */
     private static final int TEXT_BYTES_MAX = 2 * Cursor.BYTES_MAX;
 
-    private final Client client;
+    private final Requests client;
     private final SubscriptionConfig config;
     private final Messages messages;
     /** The topics that are left. */
@@ -54,7 +54,7 @@ final class SubscriptionLink {
     sealed interface Event {}
 
     /** Records, or none if a filter has selected none. */
-    record Records(Fetched fetched) implements Event {}
+    record Records(Received fetched) implements Event {}
 
     /** Something other than records. */
     record Noticed(Notice notice) implements Event {}
@@ -65,7 +65,7 @@ final class SubscriptionLink {
     /** The records that follow are of the topic with this id. If it isn't the one of before, it begins. */
     record Identified(String topic, String id) implements Event {}
 
-    SubscriptionLink(Client client, SubscriptionConfig config) {
+    SubscriptionLink(Requests client, SubscriptionConfig config) {
         this.client = client;
         this.config = config;
         messages = new Messages(client.responses());
@@ -89,7 +89,7 @@ final class SubscriptionLink {
     }
 
     /** The next message, over a new connection if the last one broke; retries until something arrives. */
-    Event receive(Call call, Fetched into) {
+    Event receive(Call call, Received into) {
         Attempts attempts = new Attempts(config.retries);
         while (true) {
             long beganNs = System.nanoTime();
@@ -137,7 +137,7 @@ final class SubscriptionLink {
     /** Records the positions of the caller's records. */
     private void note(Event event) {
         if (event instanceof Records records) {
-            Fetched fetched = records.fetched();
+            Received fetched = records.fetched();
             advance(fetched.topic(), fetched.partition(), fetched.nextOffset());
         } else if (event instanceof At at) {
             cursor = at.cursor().copy();
@@ -189,7 +189,7 @@ final class SubscriptionLink {
         List<String> gone = new ArrayList<>();
         for (String topic : topics) {
             try {
-                client.topic(call, RetryPolicy.NONE, topic);
+                client.topics().topic(call, RetryPolicy.NONE, topic);
             } catch (TopicNotFoundException error) {
                 gone.add(topic);
             }
@@ -281,7 +281,7 @@ final class SubscriptionLink {
     }
 
     /** The next message; null if there was only a sign of life. */
-    private Event next(Call call, Fetched into) {
+    private Event next(Call call, Received into) {
         WebSocket open = socket;
         if (open == null) {
             throw closed();
@@ -297,8 +297,8 @@ final class SubscriptionLink {
         });
     }
 
-    private static Messages.Source source(WebSocket connection) {
-        return new Messages.Source() {
+    private static Received.Source source(WebSocket connection) {
+        return new Received.Source() {
             @Override
             public int read(ByteBuffer to) throws IOException {
                 return connection.read(to);

@@ -1,29 +1,79 @@
 package io.rawline;
 
-import io.rawline.batch.BatchException;
 import io.rawline.internal.http.Address;
+import io.rawline.internal.http.Call;
+import io.rawline.internal.http.Http;
 import io.rawline.internal.http.Request;
-import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.util.List;
 
-/** Builds requests to a partition of a topic. */
+/** Sends requests about topics. */
 final class TopicRequests {
-    private TopicRequests() {}
+    private final Http http;
+    private final Responses responses;
 
-    static Request append(int epoch, String topic, int partition, ByteBuffer... pieces) {
-        String once = epoch == ProducerInstance.NO_EPOCH ? "" : "&producer-epoch=" + epoch;
-        return append(Client.BATCH_TYPE, once, topic, partition, pieces);
+    TopicRequests(Http http, Responses responses) {
+        this.http = http;
+        this.responses = responses;
     }
 
-    static Request append(String type, String once, String topic, int partition, ByteBuffer... pieces) {
-        boolean any = false;
-        for (ByteBuffer piece : pieces) {
-            any |= Settings.notNull("a piece", piece).hasRemaining();
+    TopicInfo topic(Call call, RetryPolicy retries, String topic) {
+        Request request = Request.get("/topic" + query(topic));
+        return responses.topic(text(call, retries, topic, request));
+    }
+
+    List<TopicInfo> topics(RetryPolicy retries) {
+        return responses.topics(Attempts.text(http, retries, Request.get("/topics")));
+    }
+
+    /** Creates a topic, or fails if it exists. */
+    TopicInfo create(RetryPolicy retries, String topic, String settings) {
+        return store("POST", retries, topic, settings);
+    }
+
+    /** Sets settings of a topic, which it creates if it doesn't exist. */
+    TopicInfo set(RetryPolicy retries, String topic, String settings) {
+        return store("PUT", retries, topic, settings);
+    }
+
+    private TopicInfo store(String method, RetryPolicy retries, String topic, String settings) {
+        Request request = new Request(method, "/topic" + query(topic), "", StandardCharsets.UTF_8.encode(settings));
+        return responses.topic(text(new Call(), retries, topic, request));
+    }
+
+    void delete(RetryPolicy retries, String topic) {
+        Request request = new Request("DELETE", "/topic" + query(topic), "");
+        Responses.onTopic(topic, () -> Attempts.delete(http, retries, request, "topic_not_found"));
+    }
+
+    /** Deletes the records of a partition before an offset. */
+    Trimmed trim(RetryPolicy retries, String topic, int partition, long before) {
+        String target = "/trim" + query(topic, partition) + "&before=" + Settings.atLeast("before", 0L, before);
+        return responses.trimmed(text(new Call(), retries, topic, new Request("POST", target, "")));
+    }
+
+    /** Finds the first record of a partition appended at or after a time. */
+    long offsetAt(Call call, RetryPolicy retries, String topic, int partition, Instant time) {
+        String at = Address.queryValue(Settings.notNull("time", time).toString());
+        Request request = Request.get("/offset" + query(topic, partition) + "&time=" + at);
+        return responses.offset(text(call, retries, topic, request));
+    }
+
+    /** The offset at which to start in a partition of a topic that is described with its offsets. */
+    long startOffset(Call call, RetryPolicy retries, TopicInfo topic, int partition, Start start) {
+        if (start instanceof Start.Offset at) {
+            return at.offset();
         }
-        if (!any) {
-            throw BatchException.empty();
+        if (start instanceof Start.Time at) {
+            return offsetAt(call, retries, topic.name(), partition, at.time());
         }
-        String headers = "content-type: " + type + "\r\n";
-        return new Request("POST", "/records" + query(topic, partition) + once, headers, pieces);
+        Extent offsets = topic.offsets().get(partition);
+        return start instanceof Start.Latest ? offsets.nextOffset() : offsets.firstOffset();
+    }
+
+    private byte[] text(Call call, RetryPolicy retries, String topic, Request request) {
+        return Responses.onTopic(topic, () -> Attempts.retry(call, retries, () -> http.text(call, request)));
     }
 
     static String query(String topic) {
@@ -31,7 +81,7 @@ final class TopicRequests {
     }
 
     static String query(String topic, int partition) {
-        // Partition 0 is the default: a broker without partitions has that one.
+        // Partition 0 is the default.
         return query(topic) + (Settings.partition(partition) == 0 ? "" : "&partition=" + partition);
     }
 }

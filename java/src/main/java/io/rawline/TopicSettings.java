@@ -1,5 +1,7 @@
 package io.rawline;
 
+import java.util.OptionalDouble;
+import java.util.OptionalLong;
 import java.util.StringJoiner;
 
 /** Settings of a topic as a JSON object, as the broker's API has them. */
@@ -26,11 +28,14 @@ final class TopicSettings {
     }
 
     static String retention(Retention retention) {
-        return Settings.notNull("retention", retention).json();
+        OptionalDouble hours = Settings.notNull("retention", retention).hours();
+        OptionalLong bytes = retention.bytes();
+        return "{\"retain_hours\":" + (hours.isPresent() ? hours.getAsDouble() : "null") + ",\"retain_bytes\":"
+                + (bytes.isPresent() ? bytes.getAsLong() : "null") + "}";
     }
 
     static String partitions(int partitions) {
-        return "{\"partitions\":" + Settings.range("partitions", 1, Partitioner.PARTITIONS_MAX, partitions) + "}";
+        return "{\"partitions\":" + Settings.range("partitions", 1, Settings.PARTITIONS_MAX, partitions) + "}";
     }
 
     static String cleanupPolicy(CleanupPolicy policy) {

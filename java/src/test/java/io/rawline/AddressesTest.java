@@ -25,7 +25,7 @@ class AddressesTest {
 
     private static List<String> all(Client client, String topic, long end) {
         List<String> found = new ArrayList<>();
-        try (Consumer consumer = new Consumer(client, topic, new ConsumerConfig().endOffset(end))) {
+        try (Consumer consumer = client.consumer(topic, new ConsumerConfig().endOffset(end))) {
             consumer.forEach(record -> found.add(record.text()));
         }
         return found;
@@ -43,7 +43,7 @@ class AddressesTest {
                         .retries(RetryPolicy.lasting(Duration.ofMinutes(1))));
                 Client other = second.client()) {
             ProducerConfig config = new ProducerConfig().batchRecordsMax(3);
-            try (Producer producer = new Producer(client, "t", config)) {
+            try (Producer producer = client.producer("t", config)) {
                 for (int i = 0; i < count; i++) {
                     producer.send(Integer.toString(i));
                     if (i == count / 2) {

@@ -58,10 +58,10 @@ class ClientTest {
     /** Reads a whole topic, with the iterator and with the cursor. */
     static List<String> readAll(Client client, String topic) {
         List<String> all = new ArrayList<>();
-        Fetched fetched = new Fetched();
+        Fetched fetched = null;
         long offset = 0;
         while (true) {
-            client.read(topic, ReadOptions.from(offset), fetched);
+            fetched = client.read(topic, ReadOptions.from(offset), fetched);
             if (fetched.isEmpty()) {
                 return all;
             }
@@ -317,7 +317,8 @@ class ClientTest {
                     () -> client.offsetAt("typo", Instant.EPOCH),
                     () -> client.append("typo", numbered(Codec.NONE, 0, 1)),
                     () -> client.consumer("typo"),
-                    () -> new Consumer(client, "typo", new ConsumerConfig().start(Start.offset(3))).next());
+                    () -> client.consumer("typo", new ConsumerConfig().start(Start.offset(3)))
+                            .next());
             for (Executable request : requests) {
                 TopicNotFoundException missing = assertThrows(TopicNotFoundException.class, request);
                 assertEquals("typo", missing.topic());

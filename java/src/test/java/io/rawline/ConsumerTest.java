@@ -80,7 +80,7 @@ class ConsumerTest {
                         .endOffset(wanted[i][1])
                         .bytesMax(bytesMax);
                 int next = wanted[i][0];
-                try (Consumer consumer = new Consumer(client, "ranges", config)) {
+                try (Consumer consumer = client.consumer("ranges", config)) {
                     for (ConsumedRecord record : consumer) {
                         assertEquals(next, record.offset());
                         assertEquals(Integer.toString(next++), record.text());
@@ -90,7 +90,7 @@ class ConsumerTest {
                 }
                 assertEquals(wanted[i][1], next);
                 next = wanted[i][0];
-                try (Consumer consumer = new Consumer(client, "ranges", config)) {
+                try (Consumer consumer = client.consumer("ranges", config)) {
                     while (!consumer.atEnd()) {
                         Fetched fetched = consumer.next();
                         assertTrue(fetched.count() > 0);
@@ -129,7 +129,7 @@ class ConsumerTest {
             client.append("kept", numbers(i % 2 == 0 ? Codec.NONE : Codec.ZSTD, i * 100, i * 100 + 100));
         }
         try (Consumer consumer =
-                new Consumer(client, "kept", new ConsumerConfig().bytesMax(1).endOffset(1000))) {
+                client.consumer("kept", new ConsumerConfig().bytesMax(1).endOffset(1000))) {
             while (!consumer.atEnd()) {
                 List<ConsumedRecord> records = new ArrayList<>();
                 consumer.next().forEach(records::add);
@@ -160,7 +160,7 @@ class ConsumerTest {
                 Client near = mortal.client()) {
             near.append("t", numbers(Codec.NONE, 0, 10));
             ConsumerConfig config = new ConsumerConfig().retries(RetryPolicy.NONE);
-            try (Consumer consumer = new Consumer(near, "t", config)) {
+            try (Consumer consumer = near.consumer("t", config)) {
                 consumer.next();
                 mortal.kill();
                 assertTrue(assertThrows(RawlineException.class, consumer::next).isRetryable());
@@ -225,7 +225,7 @@ class ConsumerTest {
         for (Start start : List.of(Start.earliest(), Start.latest(), Start.offset(0))) {
             String topic = "later-" + start.getClass().getSimpleName();
             ConsumerConfig config = new ConsumerConfig().start(start).waitForTopic(true);
-            try (Consumer consumer = new Consumer(client, topic, config)) {
+            try (Consumer consumer = client.consumer(topic, config)) {
                 assertTrue(consumer.next(Duration.ofMillis(10)).isEmpty());
                 client.append(topic, numbers(Codec.NONE, 0, 1));
                 assertEquals("0", consumer.next().iterator().next().text());
@@ -236,11 +236,10 @@ class ConsumerTest {
     @Test
     void invalidSettingsAreNamed() {
         create("t");
-        assertThrows(
-                ConfigException.class, () -> new Consumer(client, "t", new ConsumerConfig().start(Start.offset(-1))));
-        assertThrows(ConfigException.class, () -> new Consumer(client, "t", new ConsumerConfig().bytesMax(-1)));
+        assertThrows(ConfigException.class, () -> client.consumer("t", new ConsumerConfig().start(Start.offset(-1))));
+        assertThrows(ConfigException.class, () -> client.consumer("t", new ConsumerConfig().bytesMax(-1)));
         for (Duration pause : List.of(Duration.ofMillis(-1), Duration.ZERO, Duration.ofNanos(999_999))) {
-            assertThrows(ConfigException.class, () -> new Consumer(client, "t", new ConsumerConfig().waitMax(pause)));
+            assertThrows(ConfigException.class, () -> client.consumer("t", new ConsumerConfig().waitMax(pause)));
         }
         assertFalse(client.consumer("t").atEnd());
     }

@@ -68,7 +68,7 @@ class GroupConsumerTest {
     }
 
     private static GroupConsumer member(Client client, String topic, GroupConfig config) {
-        return new GroupConsumer(client, topic + "-group", List.of(topic), config);
+        return client.groupConsumer(topic + "-group", List.of(topic), config);
     }
 
     private static void create(String topic, int partitions) {
@@ -377,7 +377,7 @@ class GroupConsumerTest {
     @Test
     void topicsComeAndGo() {
         create("first", 1);
-        try (GroupConsumer consumer = new GroupConsumer(client, "two", List.of("first", "second"), config())) {
+        try (GroupConsumer consumer = client.groupConsumer("two", List.of("first", "second"), config())) {
             append(client, "first", 1, 0, 1);
             assertEquals("first", consumer.next().topic());
             append(client, "second", 1, 0, 1);
@@ -527,7 +527,7 @@ class GroupConsumerTest {
         TopicPartition second = new TopicPartition("managed", 1);
         String name = "managed \"group\"/ä";
         GroupConfig named = uncommitted().client("\\ \"billing\"\n");
-        try (GroupConsumer consumer = new GroupConsumer(client, name, List.of("managed"), named)) {
+        try (GroupConsumer consumer = client.groupConsumer(name, List.of("managed"), named)) {
             consumer.next();
             consumer.commit();
             GroupInfo group = client.group(name);
@@ -558,7 +558,7 @@ class GroupConsumerTest {
 
     @Test
     void invalidSettingsAreNamed() {
-        assertThrows(ConfigException.class, () -> new GroupConsumer(client, "g", List.of(), config()));
+        assertThrows(ConfigException.class, () -> client.groupConsumer("g", List.of(), config()));
         assertThrows(ConfigException.class, () -> config().commitInterval(Duration.ZERO));
         assertThrows(ConfigException.class, () -> config().pollIntervalMax(Duration.ZERO));
         assertThrows(ConfigException.class, () -> config().waitMax(Duration.ZERO));

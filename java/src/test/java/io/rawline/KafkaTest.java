@@ -74,7 +74,7 @@ class KafkaTest {
             }
             long end = client.topic(topic).nextOffset();
             Set<RecordCodec> codecs = new HashSet<>();
-            try (Consumer consumer = new Consumer(client, topic, new ConsumerConfig().endOffset(end))) {
+            try (Consumer consumer = client.consumer(topic, new ConsumerConfig().endOffset(end))) {
                 while (!consumer.atEnd()) {
                     Fetched fetched = consumer.next();
                     assertTrue(fetched.batches().isEmpty());
@@ -117,8 +117,8 @@ class KafkaTest {
             String topic = "to-kafka-" + codec;
             client.createTopic(topic, Payload.BYTES, Retention.UNLIMITED, 3);
             List<Receipt> receipts = new ArrayList<>();
-            try (Producer producer = new Producer(
-                    client, topic, new ProducerConfig().codec(codec).batchRecordsMax(300))) {
+            try (Producer producer =
+                    client.producer(topic, new ProducerConfig().codec(codec).batchRecordsMax(300))) {
                 for (int i = 0; i < RECORDS; i++) {
                     ProducerRecord record = i % 7 == 0
                             ? ProducerRecord.tombstone("key " + i)
@@ -174,7 +174,7 @@ class KafkaTest {
     void bothKindsAreStoredOnceAndInOrder() throws IOException {
         try (CuttingProxy proxy = new CuttingProxy(broker.url(), 3);
                 Client cut = new Client(proxy.url());
-                Producer producer = new Producer(cut, "both", new ProducerConfig().inFlightMax(3))) {
+                Producer producer = cut.producer("both", new ProducerConfig().inFlightMax(3))) {
             for (int i = 0; i < 60; i++) {
                 Receipt receipt = i / 5 % 2 == 0
                         ? producer.send("" + i)
@@ -189,7 +189,7 @@ class KafkaTest {
         List<String> keys = new ArrayList<>();
         List<String> texts = new ArrayList<>();
         ConsumerConfig untilNow = new ConsumerConfig().endAt(client.topic("both"));
-        try (Consumer consumer = new Consumer(client, "both", untilNow)) {
+        try (Consumer consumer = client.consumer("both", untilNow)) {
             for (ConsumedRecord record : consumer) {
                 texts.add(record.text());
                 keys.add(record.keyText());
@@ -208,9 +208,9 @@ class KafkaTest {
     @Test
     void aFencedProducerCantAppendKeys() {
         ProducerConfig config = new ProducerConfig().name("keys");
-        Producer older = new Producer(client, "fenced", config);
+        Producer older = client.producer("fenced", config);
         older.send(ProducerRecord.of("1").key("k")).offset();
-        try (Producer newer = new Producer(client, "fenced", config)) {
+        try (Producer newer = client.producer("fenced", config)) {
             newer.send(ProducerRecord.of("2").key("k")).offset();
             Receipt refused = older.send(ProducerRecord.of("3").key("k"));
             assertEquals(

@@ -12,6 +12,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.rawline.batch.Limits;
 import io.rawline.batch.RecordHeader;
 import io.rawline.error.RawlineException;
+import io.rawline.internal.http.Http;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -30,12 +31,12 @@ class MessagesTest {
         cases = new ObjectMapper()
                 .readTree(Path.of("../vectors/subscribe/messages.json").toFile())
                 .get("cases");
-        ClientConfig config = new ClientConfig("http://127.0.0.1:1").limits(Limits.FORMAT);
-        messages = new Messages(new Client(config).responses());
+        Http http = new Http(new ClientConfig("http://127.0.0.1:1").http());
+        messages = new Messages(new Responses(http, Limits.FORMAT, Integer.MAX_VALUE));
     }
 
     /** A message that arrives in pieces of at most this size. */
-    private record Pieces(ByteBuffer left, int bytes) implements Messages.Source {
+    private record Pieces(ByteBuffer left, int bytes) implements Received.Source {
         @Override
         public int read(ByteBuffer to) {
             if (hasEnded()) {
@@ -59,7 +60,7 @@ class MessagesTest {
     }
 
     private Fetched receive(byte[] message, Cursor positions, int pieceBytes) throws IOException {
-        Fetched fetched = new Fetched();
+        Received fetched = new Received();
         messages.receive(new Pieces(ByteBuffer.wrap(message), pieceBytes), positions, fetched);
         return fetched;
     }

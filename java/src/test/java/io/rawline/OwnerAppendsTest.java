@@ -139,7 +139,7 @@ class OwnerAppendsTest {
                 .requestBytesMax(0)
                 .exactlyOnce(false);
         try (Client client = new Client(any.url());
-                Producer producer = new Producer(client, "t", config)) {
+                Producer producer = client.producer("t", config)) {
             for (int i = 0; i < count; i++) {
                 producer.send(String.format("r%04d", i));
             }
@@ -249,8 +249,7 @@ class OwnerAppendsTest {
                     append(client, "plain");
                 }
                 assertEquals(1, proxy.appends());
-                try (Producer producer = new Producer(
-                        client,
+                try (Producer producer = client.producer(
                         "t",
                         new ProducerConfig().inFlightMax(4).batchRecordsMax(1).requestBytesMax(0))) {
                     for (int i = 0; i < 50; i++) {
@@ -261,7 +260,7 @@ class OwnerAppendsTest {
                 // The first request of such a producer is alone.
                 assertEquals(2, proxy.appends());
                 List<String> found = new ArrayList<>();
-                try (Consumer consumer = new Consumer(client, "t", new ConsumerConfig().endOffset(50))) {
+                try (Consumer consumer = client.consumer("t", new ConsumerConfig().endOffset(50))) {
                     consumer.forEach(record -> found.add(record.text()));
                 }
                 assertEquals(expected, found);

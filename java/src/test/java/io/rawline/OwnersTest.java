@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertSame;
 
+import io.rawline.batch.Limits;
 import io.rawline.error.AnswerException;
 import io.rawline.error.ConnectionBrokenException;
 import io.rawline.error.RawlineException;
@@ -26,11 +27,11 @@ class OwnersTest {
     private Endpoint configured(String urls) {
         ClientConfig config = new ClientConfig(urls);
         Http http = new Http(config.http());
-        return new Endpoint(urls, http, new Responses(http, config));
+        return new Endpoint(urls, http, new Responses(http, Limits.DEFAULT, 1 << 20));
     }
 
     private Owners owners(Endpoint configured) {
-        return new Owners(configured, new ClientConfig(configured.url()), nowNs::get);
+        return new Owners(configured, nowNs::get);
     }
 
     private static RawlineException refused(int status, String code) {

@@ -64,7 +64,7 @@ class PartitionsTest {
     private static Map<Integer, List<String>> readAll(Client client, String topic) {
         Map<Integer, List<String>> all = new TreeMap<>();
         ConsumerConfig untilNow = new ConsumerConfig().endAt(client.topic(topic));
-        try (Consumer consumer = new Consumer(client, topic, untilNow)) {
+        try (Consumer consumer = client.consumer(topic, untilNow)) {
             for (ConsumedRecord record : consumer) {
                 List<String> records = all.computeIfAbsent(record.partition(), partition -> new ArrayList<>());
                 assertEquals(records.size(), record.offset());
@@ -79,7 +79,7 @@ class PartitionsTest {
         create("keys", 4);
         ProducerConfig config = new ProducerConfig().batchRecordsMax(50).bufferBytes(20_000);
         Map<String, Receipt> receipts = new HashMap<>();
-        try (Producer producer = new Producer(client, "keys", config)) {
+        try (Producer producer = client.producer("keys", config)) {
             for (int i = 0; i < 5000; i++) {
                 String key = "key-" + i % 37;
                 receipts.put(key + " " + i, producer.send(key + " " + i, Route.key(key)));
@@ -110,7 +110,7 @@ class PartitionsTest {
     void recordsWithoutAKeyGoToAllPartitionsBatchByBatch() {
         create("sticky", 4);
         ProducerConfig config = new ProducerConfig().batchRecordsMax(10).linger(Duration.ofHours(1));
-        try (Producer producer = new Producer(client, "sticky", config)) {
+        try (Producer producer = client.producer("sticky", config)) {
             for (int i = 0; i < 400; i++) {
                 producer.send(Integer.toString(i));
             }
@@ -124,7 +124,7 @@ class PartitionsTest {
                 }
             });
         }
-        try (Producer fixed = new Producer(client, "sticky", new ProducerConfig().partition(2))) {
+        try (Producer fixed = client.producer("sticky", new ProducerConfig().partition(2))) {
             assertEquals(2, fixed.send("fixed").partition());
             assertEquals(3, fixed.send("chosen", Route.partition(3)).partition());
         }
@@ -143,7 +143,7 @@ class PartitionsTest {
             whole.createTopic("t", Payload.BYTES, Retention.UNLIMITED, 2);
             ProducerConfig config = new ProducerConfig().batchRecordsMax(20).requestBytesMax(0);
             Map<Integer, List<String>> sent = new TreeMap<>(Map.of(0, new ArrayList<>(), 1, new ArrayList<>()));
-            try (Producer producer = new Producer(cut, "t", config)) {
+            try (Producer producer = cut.producer("t", config)) {
                 for (int i = 0; i < 400; i++) {
                     String record = Integer.toString(i);
                     int partition = Partitioner.partition(record.getBytes(), 2);
@@ -167,12 +167,12 @@ class PartitionsTest {
             client.createTopic("t", Payload.BYTES, Retention.UNLIMITED, 2);
             ProducerConfig config =
                     new ProducerConfig().name("orders 1").batchRecordsMax(3).inFlightMax(4);
-            Producer older = new Producer(client, "t", config);
+            Producer older = client.producer("t", config);
             List<Receipt> receipts = new ArrayList<>();
             for (int i = 0; i < 100; i++) {
                 receipts.add(older.send("older " + i / 2, Route.partition(i % 2)));
             }
-            try (Producer newer = new Producer(client, "t", config)) {
+            try (Producer newer = client.producer("t", config)) {
                 for (int i = 0; i < 100; i++) {
                     newer.send("newer " + i / 2, Route.partition(i % 2));
                 }
@@ -197,7 +197,7 @@ class PartitionsTest {
     @Test
     void aNamedProducerIsExactlyOnce() {
         ProducerConfig twice = new ProducerConfig().name("p").exactlyOnce(false);
-        assertThrows(ConfigException.class, () -> new Producer(client, "t", twice));
+        assertThrows(ConfigException.class, () -> client.producer("t", twice));
     }
 
     @Test
@@ -205,7 +205,7 @@ class PartitionsTest {
         create("grown", 1);
         ProducerConfig curious = new ProducerConfig().linger(Duration.ZERO);
         curious.partitionsAgeMax = Duration.ofMillis(1);
-        try (Producer producer = new Producer(client, "grown", curious);
+        try (Producer producer = client.producer("grown", curious);
                 Producer asked = client.producer("grown")) {
             assertEquals(0, producer.send("first").partition());
             assertEquals(0, asked.send("first", Route.key("k")).partition());
@@ -297,7 +297,7 @@ class PartitionsTest {
         }
         ConsumerConfig config = new ConsumerConfig().partitions(1, 3);
         Map<Integer, Long> offsets;
-        try (Consumer consumer = new Consumer(client, "some", config)) {
+        try (Consumer consumer = client.consumer("some", config)) {
             long count = 0;
             while (count < 40) {
                 Fetched fetched = consumer.next();
@@ -313,8 +313,7 @@ class PartitionsTest {
         }
         client.append("some", 3, numbers(30, 31));
         offsets.forEach((partition, offset) -> config.start(partition, Start.offset(offset)));
-        try (Consumer consumer =
-                new Consumer(client, "some", config.endOffset(1, 10).endOffset(3, 31))) {
+        try (Consumer consumer = client.consumer("some", config.endOffset(1, 10).endOffset(3, 31))) {
             assertEquals("30", consumer.next().iterator().next().text());
             assertTrue(consumer.atEnd());
         }
@@ -322,14 +321,14 @@ class PartitionsTest {
         ConsumerConfig later =
                 new ConsumerConfig().start(Start.time(Instant.now().plusSeconds(3600)));
         for (ConsumerConfig end : List.of(latest, later)) {
-            try (Consumer consumer = new Consumer(client, "some", end)) {
+            try (Consumer consumer = client.consumer("some", end)) {
                 assertEquals(31, consumer.offset(3));
                 assertEquals(10, consumer.offset(1));
             }
         }
-        assertThrows(RefusedException.class, () -> new Consumer(client, "some", new ConsumerConfig().partitions(4)));
-        try (Consumer lazy = new Consumer(
-                client, "some", new ConsumerConfig().start(Start.offset(0)).partitions(4))) {
+        assertThrows(RefusedException.class, () -> client.consumer("some", new ConsumerConfig().partitions(4)));
+        try (Consumer lazy = client.consumer(
+                "some", new ConsumerConfig().start(Start.offset(0)).partitions(4))) {
             assertThrows(RefusedException.class, lazy::next);
         }
     }
@@ -340,7 +339,7 @@ class PartitionsTest {
         client.append("added", numbers(0, 3));
         ConsumerConfig curious = new ConsumerConfig().start(Start.latest());
         curious.partitionsAgeMax = Duration.ofMillis(1);
-        try (Consumer consumer = new Consumer(client, "added", curious)) {
+        try (Consumer consumer = client.consumer("added", curious)) {
             assertTrue(consumer.next(Duration.ofMillis(1)).isEmpty());
             client.setPartitions("added", 2);
             client.append("added", 1, numbers(0, 2));
@@ -360,7 +359,7 @@ class PartitionsTest {
         }
         client.append("many", 199, numbers(0, 1));
         // One record a read: partition 0 has a thousand reads.
-        try (Consumer consumer = new Consumer(client, "many", new ConsumerConfig().bytesMax(1))) {
+        try (Consumer consumer = client.consumer("many", new ConsumerConfig().bytesMax(1))) {
             int before = 0;
             while (consumer.next().partition() != 199) {
                 before++;
@@ -386,7 +385,7 @@ class PartitionsTest {
                 near.append("t", partition, numbers(0, 10));
             }
             ConsumerConfig config = new ConsumerConfig().retries(RetryPolicy.NONE);
-            try (Consumer consumer = new Consumer(near, "t", config)) {
+            try (Consumer consumer = near.consumer("t", config)) {
                 long count = 0;
                 for (int i = 0; i < 3; i++) {
                     count += consumer.next().count();

@@ -63,7 +63,7 @@ class ProducerTest {
                     .requestBytesMax(3000)
                     .codec(codec);
             try (Client client = broker.client();
-                    Producer producer = new Producer(client, topic, config)) {
+                    Producer producer = client.producer(topic, config)) {
                 List<Receipt> receipts = new ArrayList<>();
                 List<CompletableFuture<Long>> futures = new ArrayList<>();
                 for (String record : want) {
@@ -93,7 +93,7 @@ class ProducerTest {
                     .linger(Duration.ofHours(1))
                     .exactlyOnce(exactlyOnce);
             try (Client client = broker.client();
-                    Producer producer = new Producer(client, topic, config)) {
+                    Producer producer = client.producer(topic, config)) {
                 for (int i = 0; i < 10; i++) {
                     producer.send("record " + i);
                 }
@@ -118,7 +118,7 @@ class ProducerTest {
         try (Client client = broker.client()) {
             ProducerConfig config = new ProducerConfig().batchBytes(10).bufferBytes(10);
             List<String> want = List.of("", "a".repeat(5_000_000), "b", "c".repeat(100), "", "last");
-            try (Producer producer = new Producer(client, "long-records", config)) {
+            try (Producer producer = client.producer("long-records", config)) {
                 want.subList(0, 5).forEach(producer::send);
                 // A record that no batch can hold fails alone.
                 ByteBuffer tooLong = ByteBuffer.allocate((int) Limits.DEFAULT.batchBytesMax());
@@ -137,7 +137,7 @@ class ProducerTest {
         for (int lingerMs : new int[] {0, 5}) {
             ProducerConfig config = new ProducerConfig().linger(Duration.ofMillis(lingerMs));
             try (Client client = broker.client();
-                    Producer producer = new Producer(client, "unflushed", config)) {
+                    Producer producer = client.producer("unflushed", config)) {
                 long first = producer.send("x").offset();
                 assertEquals(first + 1, producer.send("x").offset());
             }
@@ -153,7 +153,7 @@ class ProducerTest {
                     .batchBytes(500)
                     .bufferBytes(4000);
             try (Client client = broker.client();
-                    Producer producer = new Producer(client, topic, config)) {
+                    Producer producer = client.producer(topic, config)) {
                 TreeMap<Long, String> placed = new TreeMap<>();
                 List<CompletableFuture<Void>> senders = new ArrayList<>();
                 for (int sender = 0; sender < 8; sender++) {
@@ -191,7 +191,7 @@ class ProducerTest {
                 Client client = paused.client()) {
             ProducerConfig config =
                     new ProducerConfig().batchBytes(1000).bufferBytes(10_000).linger(Duration.ZERO);
-            try (Producer producer = new Producer(client, "t", config)) {
+            try (Producer producer = client.producer("t", config)) {
                 producer.send("first").offset();
                 paused.pause();
                 AtomicInteger sent = new AtomicInteger();
@@ -225,7 +225,7 @@ class ProducerTest {
                 .requestBytesMax(0)
                 .retries(RetryPolicy.NONE);
         try (Client client = broker.client();
-                Producer producer = new Producer(client, "in-sequence", config)) {
+                Producer producer = client.producer("in-sequence", config)) {
             List<Receipt> receipts = new ArrayList<>();
             for (int i = 0; i < 3000; i++) {
                 receipts.add(producer.send("record " + i));
@@ -276,7 +276,7 @@ class ProducerTest {
         try (Broker mortal = Broker.start();
                 Client client = mortal.client()) {
             ProducerConfig config = new ProducerConfig().batchBytes(10).retries(SHORT);
-            Producer producer = new Producer(client, "t", config);
+            Producer producer = client.producer("t", config);
             producer.send("stored").offset();
             mortal.kill();
             Receipt first = producer.send("in flight");
@@ -296,7 +296,7 @@ class ProducerTest {
                 Client client = paused.client()) {
             ProducerConfig config =
                     new ProducerConfig().batchBytes(4).bufferBytes(16).linger(Duration.ofHours(1));
-            Producer producer = new Producer(client, "t", config);
+            Producer producer = client.producer("t", config);
             paused.pause();
             List<Receipt> receipts = List.of(producer.send("sent"), producer.send("x"));
             CompletableFuture<Void> waiting = CompletableFuture.runAsync(() -> producer.send("no room"));
@@ -322,7 +322,7 @@ class ProducerTest {
                 Client client = paused.client()) {
             ProducerConfig config =
                     new ProducerConfig().batchBytes(4).bufferBytes(16).linger(Duration.ZERO);
-            Producer producer = new Producer(client, "t", config);
+            Producer producer = client.producer("t", config);
             paused.pause();
             List<Receipt> receipts = List.of(producer.send("1"), producer.send("2"), producer.send("3"));
             Thread.currentThread().interrupt();
@@ -354,7 +354,7 @@ class ProducerTest {
                 .retries(RetryPolicy.lasting(ever));
         ProducerConfig config = new ProducerConfig().linger(ever).retries(RetryPolicy.lasting(ever));
         try (Client client = new Client(patient);
-                Producer producer = new Producer(client, "patient", config)) {
+                Producer producer = client.producer("patient", config)) {
             Receipt receipt = producer.send("x");
             producer.flush();
             assertEquals(0, receipt.offset());
@@ -372,7 +372,7 @@ class ProducerTest {
                         .codec(codec);
                 LinkedBlockingQueue<Receipt> told = new LinkedBlockingQueue<>(100);
                 List<Long> offsets = new ArrayList<>();
-                try (Producer producer = new Producer(client, "t", config)) {
+                try (Producer producer = client.producer("t", config)) {
                     CompletableFuture<Void> sender = CompletableFuture.runAsync(() -> {
                         for (int number = 0; number < 20_000; number++) {
                             Receipt receipt = producer.send(Integer.toString(number));
@@ -439,7 +439,7 @@ class ProducerTest {
             assertEquals("linger must not be negative, not -1.0 ms", error.getMessage());
             for (ProducerConfig tooLarge :
                     List.of(new ProducerConfig().batchRecordsMax(2 << 20), new ProducerConfig().batchBytes(33 << 20))) {
-                assertThrows(ConfigException.class, () -> new Producer(client, "t", tooLarge));
+                assertThrows(ConfigException.class, () -> client.producer("t", tooLarge));
             }
             ClientConfig full = new ClientConfig(broker.url()).executor(task -> {
                 throw new RejectedExecutionException();

@@ -192,7 +192,7 @@ class ProgramsTest {
                     public static void main(String[] args) {
                         ProducerConfig config = new ProducerConfig().codec(Codec.LZ4).batchBytes(32 << 20);
                         Client client = new Client(args[0]);
-                        Receipt receipt = new Producer(client, "t", config).send(new byte[6 << 20]);
+                        Receipt receipt = client.producer("t", config).send(new byte[6 << 20]);
                         try {
                             receipt.offset();
                         } catch (StoppedException error) {

@@ -221,7 +221,7 @@ class ResponsesTest {
             speaker.answer = missing;
             assertThrows(TopicNotFoundException.class, () -> client.consumer("typo"));
             ConsumerConfig config = new ConsumerConfig().start(Start.offset(0));
-            try (Consumer consumer = new Consumer(client, "typo", config)) {
+            try (Consumer consumer = client.consumer("typo", config)) {
                 // Each call is a new request, which may find the topic.
                 for (int i = 0; i < 2; i++) {
                     assertEquals(
@@ -235,7 +235,7 @@ class ResponsesTest {
             }
             speaker.description = null;
             speaker.answer = missing;
-            Consumer consumer = new Consumer(client, "later", new ConsumerConfig().waitForTopic(true));
+            Consumer consumer = client.consumer("later", new ConsumerConfig().waitForTopic(true));
             assertTrue(consumer.next(Duration.ofMillis(1)).isEmpty());
             speaker.description = topic("");
             speaker.answer = records(0, Codec.NONE);
@@ -282,7 +282,7 @@ class ResponsesTest {
             speaker.answer = ("HTTP/1.1 200 OK\r\nrawline-first-offset: 0\r\nrawline-next-offset: 1\r\n"
                             + "content-length: " + (128 << 20) + "\r\n\r\nRAWB")
                     .getBytes();
-            Fetched fetched = new Fetched();
+            Received fetched = new Received();
             assertThrows(ConnectionBrokenException.class, () -> client.read("t", ReadOptions.from(0), fetched));
             int capacity = fetched.room(0, 0).capacity();
             assertTrue(capacity <= 16 << 20, capacity + " bytes");

@@ -88,8 +88,8 @@ class SilentBrokerTest {
         try (FakeBroker first = new FakeBroker();
                 FakeBroker second = new FakeBroker((peer, body) -> stored.add(body));
                 Client client = new Client(config(first, second));
-                Producer sharing = new Producer(client, "t", new ProducerConfig().inFlightMax(4));
-                Producer alone = new Producer(client, "t", new ProducerConfig().inFlightMax(1))) {
+                Producer sharing = client.producer("t", new ProducerConfig().inFlightMax(4));
+                Producer alone = client.producer("t", new ProducerConfig().inFlightMax(1))) {
             sharing.send("before");
             alone.send("before");
             sharing.flush();
@@ -110,7 +110,7 @@ class SilentBrokerTest {
         try (FakeBroker first = slow();
                 FakeBroker second = new FakeBroker();
                 Client client = new Client(config(first, second));
-                Producer sharing = new Producer(client, "t", new ProducerConfig().inFlightMax(4))) {
+                Producer sharing = client.producer("t", new ProducerConfig().inFlightMax(4))) {
             sharing.send("x");
             append(client, 1);
             sharing.flush();
@@ -147,7 +147,7 @@ class SilentBrokerTest {
             List<String> expected = new ArrayList<>();
             ProducerConfig config =
                     new ProducerConfig().inFlightMax(4).batchRecordsMax(1).requestBytesMax(0);
-            try (Producer producer = new Producer(client, "t", config)) {
+            try (Producer producer = client.producer("t", config)) {
                 produce(producer, expected);
                 first.pause();
                 produce(producer, expected);
@@ -156,7 +156,7 @@ class SilentBrokerTest {
             }
             List<String> found = new ArrayList<>();
             ConsumerConfig all = new ConsumerConfig().endOffset(expected.size());
-            try (Consumer consumer = new Consumer(other, "t", all)) {
+            try (Consumer consumer = other.consumer("t", all)) {
                 consumer.forEach(record -> found.add(record.text()));
             }
             assertEquals(expected, found);

@@ -180,7 +180,7 @@ class SubscriptionTest {
             try (Subscription subscription = own.subscribe(new SubscriptionConfig().topics("dns"))) {
                 CompletableFuture<Void> producing = CompletableFuture.runAsync(() -> {
                     ProducerConfig small = new ProducerConfig().batchBytes(200).linger(Duration.ZERO);
-                    try (Producer producer = new Producer(own, "dns", small)) {
+                    try (Producer producer = own.producer("dns", small)) {
                         for (int number = 0; number < records; number++) {
                             Receipt receipt = producer.send(Integer.toString(number));
                             if (number % 50 == 0) {

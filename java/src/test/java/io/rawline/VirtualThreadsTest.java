@@ -52,7 +52,7 @@ class VirtualThreadsTest {
             read.add(threads.submit(() -> {
                 ConsumerConfig one =
                         new ConsumerConfig().start(Start.offset(offset)).endOffset(offset + 1);
-                try (Consumer consumer = new Consumer(client, "t", one)) {
+                try (Consumer consumer = client.consumer("t", one)) {
                     return consumer.next().iterator().next().text();
                 }
             }));
