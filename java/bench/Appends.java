@@ -1,8 +1,8 @@
-import io.rawline.Appended;
 import io.rawline.Client;
 import io.rawline.ClientConfig;
-import io.rawline.ReadOptions;
-import io.rawline.RetryPolicy;
+import io.rawline.error.RetryPolicy;
+import io.rawline.record.ReadOptions;
+import io.rawline.topic.Appended;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;

@@ -1,12 +1,12 @@
-import io.rawline.Appended;
 import io.rawline.Client;
 import io.rawline.ClientConfig;
-import io.rawline.Fetched;
-import io.rawline.ReadOptions;
-import io.rawline.RetryPolicy;
-import io.rawline.TopicInfo;
 import io.rawline.batch.Batch;
 import io.rawline.batch.Records;
+import io.rawline.error.RetryPolicy;
+import io.rawline.record.Fetched;
+import io.rawline.record.ReadOptions;
+import io.rawline.topic.Appended;
+import io.rawline.topic.TopicInfo;
 import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;
 import java.time.Duration;

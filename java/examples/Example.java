@@ -1,8 +1,8 @@
 import io.rawline.Client;
-import io.rawline.ConsumedRecord;
-import io.rawline.Consumer;
-import io.rawline.ConsumerConfig;
-import io.rawline.Producer;
+import io.rawline.consumer.Consumer;
+import io.rawline.consumer.ConsumerConfig;
+import io.rawline.producer.Producer;
+import io.rawline.record.ConsumedRecord;
 
 /** Appends three records to a topic and reads the topic from its beginning to its end. */
 public class Example {

@@ -1,7 +1,7 @@
 import io.rawline.Client;
-import io.rawline.ConsumedRecord;
-import io.rawline.GroupConsumer;
-import io.rawline.Producer;
+import io.rawline.consumer.GroupConsumer;
+import io.rawline.producer.Producer;
+import io.rawline.record.ConsumedRecord;
 
 /** Appends three orders, and processes three as a member of a group: a run continues where the last one stopped. */
 public class Groups {

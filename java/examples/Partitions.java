@@ -1,11 +1,11 @@
 import io.rawline.Client;
-import io.rawline.ConsumedRecord;
-import io.rawline.Consumer;
-import io.rawline.ConsumerConfig;
-import io.rawline.Payload;
-import io.rawline.Producer;
-import io.rawline.Retention;
-import io.rawline.Route;
+import io.rawline.consumer.Consumer;
+import io.rawline.consumer.ConsumerConfig;
+import io.rawline.producer.Producer;
+import io.rawline.producer.Route;
+import io.rawline.record.ConsumedRecord;
+import io.rawline.topic.Payload;
+import io.rawline.topic.Retention;
 
 /** Appends records to a topic of four partitions by key, and reads all of them. */
 public class Partitions {

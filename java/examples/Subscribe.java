@@ -1,8 +1,8 @@
 import io.rawline.Client;
-import io.rawline.ConsumedRecord;
-import io.rawline.Producer;
-import io.rawline.Subscription;
-import io.rawline.SubscriptionConfig;
+import io.rawline.producer.Producer;
+import io.rawline.record.ConsumedRecord;
+import io.rawline.subscription.Subscription;
+import io.rawline.subscription.SubscriptionConfig;
 
 /** Receives the records of all topics whose names begin with sensors., as they are stored. */
 public class Subscribe {

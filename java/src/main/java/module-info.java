@@ -1,9 +1,10 @@
 /**
- * The client of the Rawline event broker, in plain Java.
+ * The client of the Rawline event broker in plain Java. {@code io.rawline} has the class to begin with, {@code Client}:
+ * it makes the objects of {@code producer}, {@code consumer} and {@code subscription}. {@code topic}, {@code record},
+ * {@code group} and {@code error} have the values that these take and return. {@code batch}, {@code value} and
+ * {@code measurement} are formats.
  *
- * <p>Packages, each of which uses only those above it: {@code error}; {@code batch}, {@code internal.http}
- * and {@code value}; {@code measurement}, which uses {@code batch} and {@code value}; {@code io.rawline}, which uses
- * {@code batch} and {@code internal.http}. {@code processor}, which uses none, is for compilers.
+ * <p>No package uses one that uses it; {@code PackagesTest} says which uses which.
  */
 module io.rawline.client {
     requires aircompressor;
@@ -12,7 +13,13 @@ module io.rawline.client {
 
     exports io.rawline;
     exports io.rawline.batch;
+    exports io.rawline.consumer;
     exports io.rawline.error;
+    exports io.rawline.group;
     exports io.rawline.measurement;
+    exports io.rawline.producer;
+    exports io.rawline.record;
+    exports io.rawline.subscription;
+    exports io.rawline.topic;
     exports io.rawline.value;
 }

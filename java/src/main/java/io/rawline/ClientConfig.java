@@ -1,7 +1,9 @@
 package io.rawline;
 
 import io.rawline.batch.Limits;
+import io.rawline.error.RetryPolicy;
 import io.rawline.internal.http.HttpConfig;
+import io.rawline.internal.setting.Settings;
 import java.time.Duration;
 import java.util.concurrent.Executor;
 import javax.net.ssl.SSLContext;

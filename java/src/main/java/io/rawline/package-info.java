@@ -1,2 +1,2 @@
-/** The client of a Rawline broker: requests, a producer and a consumer. */
+/** The client of a Rawline broker: its requests, and what makes producers, consumers and subscriptions. */
 package io.rawline;

@@ -9,6 +9,8 @@ import io.rawline.batch.Batch;
 import io.rawline.batch.BatchException;
 import io.rawline.batch.Codec;
 import io.rawline.batch.Records;
+import io.rawline.consumer.Consumer;
+import io.rawline.consumer.ConsumerConfig;
 import io.rawline.error.AnswerException;
 import io.rawline.error.ConfigException;
 import io.rawline.error.ConnectionBrokenException;
@@ -17,11 +19,23 @@ import io.rawline.error.InterruptedCallException;
 import io.rawline.error.RawlineException;
 import io.rawline.error.RefusedException;
 import io.rawline.error.RequestTimeoutException;
+import io.rawline.error.RetryPolicy;
 import io.rawline.error.StoppedException;
 import io.rawline.error.TopicNotFoundException;
 import io.rawline.error.UnreachableException;
+import io.rawline.producer.Producer;
+import io.rawline.record.Fetched;
+import io.rawline.record.ReadOptions;
+import io.rawline.record.Start;
 import io.rawline.testkit.Batches;
 import io.rawline.testkit.Broker;
+import io.rawline.testkit.Reading;
+import io.rawline.topic.Appended;
+import io.rawline.topic.CleanupPolicy;
+import io.rawline.topic.Payload;
+import io.rawline.topic.Retention;
+import io.rawline.topic.TopicInfo;
+import io.rawline.topic.Trimmed;
 import java.io.IOException;
 import java.net.ServerSocket;
 import java.nio.ByteBuffer;
@@ -53,30 +67,6 @@ class ClientTest {
     @AfterAll
     static void stop() throws IOException {
         broker.close();
-    }
-
-    /** Reads a whole topic, with the iterator and with the cursor. */
-    static List<String> readAll(Client client, String topic) {
-        List<String> all = new ArrayList<>();
-        Fetched fetched = null;
-        long offset = 0;
-        while (true) {
-            fetched = client.read(topic, ReadOptions.from(offset), fetched);
-            if (fetched.isEmpty()) {
-                return all;
-            }
-            long next = offset;
-            for (ConsumedRecord record : fetched) {
-                assertEquals(next++, record.offset());
-                all.add(record.text());
-            }
-            for (Records records = fetched.records(); records.next(); offset++) {
-                assertEquals(offset, records.offset());
-                assertEquals(all.get((int) offset), records.text());
-            }
-            assertEquals(fetched.nextOffset(), offset);
-            assertEquals(next, offset);
-        }
     }
 
     private static ByteBuffer numbered(Codec codec, int from, int to) {
@@ -126,7 +116,7 @@ class ClientTest {
         try (Client client = broker.client()) {
             int[] sizes = {3, 0, 2};
             assertEquals(new Appended(0, 3), client.appendRecords("sizes", sizes, ByteBuffer.wrap("onemo".getBytes())));
-            assertEquals(List.of("one", "", "mo"), readAll(client, "sizes"));
+            assertEquals(List.of("one", "", "mo"), Reading.all(client, "sizes"));
             assertEquals(
                     "batch_empty",
                     assertThrows(BatchException.class, () -> client.append("sizes", ByteBuffer.allocate(0)))

@@ -12,6 +12,8 @@ import io.rawline.error.UnreachableException;
 import io.rawline.testkit.Batches;
 import io.rawline.testkit.Broker;
 import io.rawline.testkit.CuttingProxy;
+import io.rawline.testkit.Reading;
+import io.rawline.topic.Appended;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -68,7 +70,7 @@ class ConcurrentAppendsTest {
                 assertNull(stored.put(appended.firstOffset(), record));
             }
         });
-        List<String> all = ClientTest.readAll(client, "t");
+        List<String> all = Reading.all(client, "t");
         assertEquals(threads * each, all.size());
         for (int offset = 0; offset < all.size(); offset++) {
             assertEquals(stored.get((long) offset), all.get(offset));
@@ -103,7 +105,7 @@ class ConcurrentAppendsTest {
             for (int i = 0; i < count; i++) {
                 assertNull(all.set((int) futures.get(i).join().firstOffset(), "record " + i));
             }
-            assertEquals(all, ClientTest.readAll(client, "t"));
+            assertEquals(all, Reading.all(client, "t"));
         }
     }
 
@@ -124,7 +126,7 @@ class ConcurrentAppendsTest {
                     }
                 }
             });
-            assertEquals(50 * THREADS, ClientTest.readAll(client, "t").size() + refused.get());
+            assertEquals(50 * THREADS, Reading.all(client, "t").size() + refused.get());
         }
     }
 
@@ -161,7 +163,7 @@ class ConcurrentAppendsTest {
                 }
             });
             killed.join();
-            List<String> all = ClientTest.readAll(client, "t");
+            List<String> all = Reading.all(client, "t");
             Set<String> distinct = new HashSet<>(all);
             assertEquals(all.size(), distinct.size());
             stored.forEach((offset, record) -> assertEquals(record, all.get((int) (long) offset)));

@@ -4,8 +4,14 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.rawline.consumer.Consumer;
+import io.rawline.consumer.ConsumerConfig;
 import io.rawline.error.ConnectionBrokenException;
+import io.rawline.error.RetryPolicy;
+import io.rawline.producer.Producer;
+import io.rawline.producer.ProducerConfig;
 import io.rawline.testkit.Broker;
+import io.rawline.testkit.FakeBroker;
 import io.rawline.testkit.S3Server;
 import java.io.IOException;
 import java.nio.ByteBuffer;

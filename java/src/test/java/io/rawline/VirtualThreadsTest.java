@@ -2,7 +2,12 @@ package io.rawline;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.rawline.consumer.Consumer;
+import io.rawline.consumer.ConsumerConfig;
+import io.rawline.producer.Producer;
+import io.rawline.record.Start;
 import io.rawline.testkit.Broker;
+import io.rawline.testkit.Reading;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeMap;
@@ -38,7 +43,7 @@ class VirtualThreadsTest {
             for (int i = 0; i < count; i++) {
                 want.put(sent.get(i).get(), "record " + i);
             }
-            assertEquals(new ArrayList<>(want.values()), ClientTest.readAll(client, "t"));
+            assertEquals(new ArrayList<>(want.values()), Reading.all(client, "t"));
             readOneEach(threads, client, want);
         } finally {
             threads.shutdownNow();

@@ -1,5 +1,6 @@
 package io.rawline.internal.http;
 
+import io.rawline.internal.setting.Nanos;
 import java.io.EOFException;
 import java.io.IOException;
 import java.net.InetAddress;

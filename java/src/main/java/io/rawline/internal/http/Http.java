@@ -9,6 +9,7 @@ import io.rawline.error.StoppedException;
 import io.rawline.error.TlsException;
 import io.rawline.error.UnreachableException;
 import io.rawline.internal.http.ResponseParser.NotHttpException;
+import io.rawline.internal.setting.Nanos;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.net.ConnectException;

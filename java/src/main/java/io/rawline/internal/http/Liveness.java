@@ -1,5 +1,6 @@
 package io.rawline.internal.http;
 
+import io.rawline.internal.setting.Nanos;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;

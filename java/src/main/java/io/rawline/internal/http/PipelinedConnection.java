@@ -2,6 +2,7 @@ package io.rawline.internal.http;
 
 import io.rawline.error.RawlineException;
 import io.rawline.internal.http.ResponseParser.NotHttpException;
+import io.rawline.internal.setting.Nanos;
 import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;

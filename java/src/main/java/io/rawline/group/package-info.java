@@ -1,0 +1,2 @@
+/** Descriptions of groups of consumers. */
+package io.rawline.group;

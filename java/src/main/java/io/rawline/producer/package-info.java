@@ -1,0 +1,2 @@
+/** Producers: they append records to a topic, in batches and in order. */
+package io.rawline.producer;

@@ -1,0 +1,2 @@
+/** Subscriptions: they receive the records of many topics as they are stored. */
+package io.rawline.subscription;

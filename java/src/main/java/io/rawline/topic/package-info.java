@@ -1,0 +1,2 @@
+/** Topics: their descriptions, their settings, and offsets in their partitions. */
+package io.rawline.topic;
