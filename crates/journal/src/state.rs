@@ -6,7 +6,7 @@
 
 use crate::chain::{Chain, Link};
 use crate::changes::{Changes, Entry};
-use crate::control::{Control, Fence};
+use crate::control::{Committed, Control, Fence};
 use crate::groups::{Groups, GroupsBefore, StoredGroup};
 use crate::limits::{PRODUCER_EPOCH_MAX, TRANSACTION_PARTITIONS_MAX, TRANSACTIONS_NOTED_MAX};
 use crate::merges::Merges;
@@ -494,33 +494,11 @@ impl State {
                 self.instance(*id, opened, *ends, TransactionEnd::Abort)
             }
             Control::EndTransaction { name, id, epoch, end, next } => {
-                self.names.check_end(name, *id, *epoch, end.is_committed())?;
-                let timeout_ms = self.names.get(*id).map_or(0, |named| named.timeout_ms);
-                if timeout_ms == 0 {
-                    return Err(Refused::NoTransactions { id: *id });
-                }
-                if *end != TransactionEnd::Abort && !self.transactions.open.contains_key(id) {
-                    return Err(Refused::NoTransaction);
-                }
-                let ended = Ended { id: *id, epoch: *epoch, is_committed: end.is_committed() };
-                let ended = Some(ended).filter(|_| *end != TransactionEnd::Expire);
-                // The owner stays.
-                let (name, owner, used_us) = (name.clone(), "".into(), self.times.age_us());
-                let opened = Named { name, owner, epoch: next.1, used_us, timeout_ms, ended };
-                self.instance(next.0, opened, *id, *end)
+                self.end_transaction(name, (*id, *epoch), *end, *next)
             }
-            Control::CommitOffset { group, partition, committed, owner, producer: Some((id, epoch)), fence } => {
+            Control::CommitOffset { group, partition, committed, owner, producer: Some(producer), fence } => {
                 self.check_group(group, *fence, rules)?;
-                self.topics.check_partition(partition.topic, partition.number)?;
-                let named = self.names.get(*id).ok_or(Refused::NotOpen { id: *id, found: *epoch })?;
-                self.names.check(&named.name, *id, *epoch)?;
-                if named.timeout_ms == 0 {
-                    return Err(Refused::NoTransactions { id: *id });
-                }
-                let offsets =
-                    self.offsets.commit_pending((*id, owner), group, *partition, committed, self.times.age_us())?;
-                let joined = self.transactions.join(*id, None, self.times.age_us());
-                Ok(Undo::Pending { producer: *id, joined, offsets })
+                self.commit_in_transaction(*producer, (group, owner), *partition, committed)
             }
             Control::CommitOffset { group, partition, committed, owner, producer: None, fence } => {
                 self.check_group(group, *fence, rules)?;
@@ -539,10 +517,8 @@ impl State {
             Control::StoreGroup { group, version, after, stamp, members, state } => {
                 let (version, stamp, members, used_us) = (*version, *stamp, *members, self.times.age_us());
                 let stored = StoredGroup { version, stamp, members, state: state.clone(), used_us };
-                Ok(Undo::Groups {
-                    groups: self.groups.store(group, *after, stored)?,
-                    offsets: OffsetsBefore::default(),
-                })
+                let groups = self.groups.store(group, *after, stored)?;
+                Ok(Undo::Groups { groups, offsets: OffsetsBefore::default() })
             }
             Control::Create { topic, name, partitions, settings } => {
                 let created = Topic { name: name.clone(), partitions: *partitions, settings: settings.clone() };
@@ -553,34 +529,82 @@ impl State {
                 let before = self.topics.alter(*topic, *partitions, settings.clone())?;
                 Ok(Undo::Alter { topic: *topic, before })
             }
-            Control::Delete { topic } => {
-                let before = self.topics.remove(*topic)?;
-                let id = |number| PartitionId { topic: *topic, number };
-                let partitions = (0..before.partitions).map(id);
-                let partitions: Vec<_> = partitions.filter_map(|id| self.partitions.remove_entry(&id)).collect();
-                for (id, partition) in &partitions {
-                    self.transactions.forget(*id, &partition.transactions);
-                }
-                let offsets = self.offsets.delete_topic(*topic);
-                Ok(Undo::Delete { topic: *topic, before, partitions, offsets })
-            }
-            Control::Trim { partition, first_offset: found } => {
-                self.topics.check_partition(partition.topic, partition.number)?;
-                let next_offset = self.next_offset(*partition);
-                if *found > next_offset {
-                    return Err(Refused::AfterEnd { found: *found, next_offset });
-                }
-                let before = self.first_offset(*partition);
-                let mut transactions = TrimmedBefore::default();
-                if let Some(partition) = self.partitions.get_mut(partition) {
-                    partition.first_offset = before.max(*found);
-                    let noted = partition.transactions.count();
-                    transactions = partition.transactions.trim_to_undo(partition.first_offset);
-                    self.transactions.noted -= noted - partition.transactions.count();
-                }
-                Ok(Undo::Trim { partition: *partition, first_offset: before, transactions })
-            }
+            Control::Delete { topic } => self.delete_topic(*topic),
+            Control::Trim { partition, first_offset } => self.trim(*partition, *first_offset),
         }
+    }
+
+    /// Ends the transaction of a named producer, whose next instance is `next`.
+    fn end_transaction(
+        &mut self,
+        name: &Arc<str>,
+        (id, epoch): (u64, u16),
+        end: TransactionEnd,
+        next: (u64, u16),
+    ) -> Result<Undo, Refused> {
+        self.names.check_end(name, id, epoch, end.is_committed())?;
+        let timeout_ms = self.names.get(id).map_or(0, |named| named.timeout_ms);
+        if timeout_ms == 0 {
+            return Err(Refused::NoTransactions { id });
+        }
+        if end != TransactionEnd::Abort && !self.transactions.open.contains_key(&id) {
+            return Err(Refused::NoTransaction);
+        }
+        let ended = Ended { id, epoch, is_committed: end.is_committed() };
+        let ended = Some(ended).filter(|_| end != TransactionEnd::Expire);
+        // The owner stays.
+        let (name, owner, used_us) = (name.clone(), "".into(), self.times.age_us());
+        let opened = Named { name, owner, epoch: next.1, used_us, timeout_ms, ended };
+        self.instance(next.0, opened, id, end)
+    }
+
+    /// Commits a group's offset, which counts once the producer's transaction is committed.
+    fn commit_in_transaction(
+        &mut self,
+        (id, epoch): (u64, u16),
+        (group, owner): (&Arc<str>, &Arc<str>),
+        partition: PartitionId,
+        committed: &Committed,
+    ) -> Result<Undo, Refused> {
+        self.topics.check_partition(partition.topic, partition.number)?;
+        let named = self.names.get(id).ok_or(Refused::NotOpen { id, found: epoch })?;
+        self.names.check(&named.name, id, epoch)?;
+        if named.timeout_ms == 0 {
+            return Err(Refused::NoTransactions { id });
+        }
+        let offsets = self.offsets.commit_pending((id, owner), group, partition, committed, self.times.age_us())?;
+        let joined = self.transactions.join(id, None, self.times.age_us());
+        Ok(Undo::Pending { producer: id, joined, offsets })
+    }
+
+    /// Deletes a topic with its partitions, and the offsets of groups in them.
+    fn delete_topic(&mut self, topic: u64) -> Result<Undo, Refused> {
+        let before = self.topics.remove(topic)?;
+        let partitions = (0..before.partitions).map(|number| PartitionId { topic, number });
+        let partitions: Vec<_> = partitions.filter_map(|id| self.partitions.remove_entry(&id)).collect();
+        for (id, partition) in &partitions {
+            self.transactions.forget(*id, &partition.transactions);
+        }
+        let offsets = self.offsets.delete_topic(topic);
+        Ok(Undo::Delete { topic, before, partitions, offsets })
+    }
+
+    /// Deletes a partition's records below an offset.
+    fn trim(&mut self, id: PartitionId, found: u64) -> Result<Undo, Refused> {
+        self.topics.check_partition(id.topic, id.number)?;
+        let next_offset = self.next_offset(id);
+        if found > next_offset {
+            return Err(Refused::AfterEnd { found, next_offset });
+        }
+        let before = self.first_offset(id);
+        let mut transactions = TrimmedBefore::default();
+        if let Some(partition) = self.partitions.get_mut(&id) {
+            partition.first_offset = before.max(found);
+            let noted = partition.transactions.count();
+            transactions = partition.transactions.trim_to_undo(partition.first_offset);
+            self.transactions.noted -= noted - partition.transactions.count();
+        }
+        Ok(Undo::Trim { partition: id, first_offset: before, transactions })
     }
 
     fn check_group(&self, group: &str, fence: Fence, rules: Rules) -> Result<(), Refused> {
