@@ -14,7 +14,7 @@ use http::header::ACCEPT;
 use http::{HeaderMap, HeaderValue, Request, StatusCode};
 use hyper::body::Incoming;
 use rawline_broker::pool::Gathered;
-use rawline_broker::{BatchKind, ReadAnswer, ReadRequest};
+use rawline_broker::{BatchKind, Partition, ReadAnswer, ReadRequest};
 use rawline_contract::{MediaType, code, header};
 use std::io::Write;
 use std::ops::Range;
@@ -78,7 +78,23 @@ pub(crate) async fn records(
         read = partition.read(&wanted).await?;
     }
     let next_offset = HeaderValue::from(read.next_offset);
-    let (mut response, first_offset) = match form {
+    let (mut response, first_offset) = respond(api, peer, &partition, &wanted, read, form).await?;
+    drop(turn);
+    response.headers_mut().insert(header::FIRST_OFFSET, HeaderValue::from(first_offset));
+    response.headers_mut().insert(header::NEXT_OFFSET, next_offset);
+    Ok(response)
+}
+
+/// The response with what was read, and the offset of its first record.
+async fn respond(
+    api: &Api,
+    peer: &Peer,
+    partition: &Partition,
+    wanted: &ReadRequest,
+    read: ReadAnswer,
+    form: ResponseForm,
+) -> Result<(ApiResponse, u64), ApiError> {
+    Ok(match form {
         ResponseForm::Batch | ResponseForm::RecordBatch | ResponseForm::Stored => {
             let (response, offsets) = match (form, read.kind) {
                 (ResponseForm::Batch, BatchKind::Kafka) => converted(api, peer, read, wanted.offset).await?,
@@ -94,22 +110,18 @@ pub(crate) async fn records(
             (response, offsets.start)
         }
         _ => {
-            let selected = select::select(api, read, &selection(&wanted, form)).await?;
+            let selected = select::select(api, read, &selection(wanted, form)).await?;
             let parts = &selected.parts;
             let records: u64 = parts.iter().map(Part::records).sum();
             let response = match form {
                 ResponseForm::Lines => render::lines(api, peer, parts).await?,
-                ResponseForm::Json => render::json(api, peer, parts, topics::payload(&partition)).await?,
+                ResponseForm::Json => render::json(api, peer, parts, topics::payload(partition)).await?,
                 _ => render::multipart(api, peer, parts).await?,
             };
             api.metrics.returned(records, response.body().bytes());
             (response, parts.first().map_or(wanted.offset, |first| first.first_offset))
         }
-    };
-    drop(turn);
-    response.headers_mut().insert(header::FIRST_OFFSET, HeaderValue::from(first_offset));
-    response.headers_mut().insert(header::NEXT_OFFSET, next_offset);
-    Ok(response)
+    })
 }
 
 /// The turn of a request for records in this form; forms of batches need none.
