@@ -2,9 +2,9 @@
 //!
 //! Bytes are forwarded as they are, so that signatures, which cover the header `Host`, stay valid. Requests are parsed
 //! only as far as to know where they end. A connection's requests take turns, as HTTP/1.1 clients of S3 do: the first
-//! bytes that return after a request began are the beginning of its response. These are held back; everything else flows
-//! at the connection's bandwidth. A request takes as long as the server needs, plus its delay. The server never gets a
-//! refused request.
+//! bytes that return after a request began are the beginning of its response. These are held back; everything else
+//! flows at the connection's bandwidth. A request takes as long as the server needs, plus its delay. The server never
+//! gets a refused request.
 
 use super::delay::{Drawn, Draws};
 use super::head::{HEAD_BYTES_MAX, Head};

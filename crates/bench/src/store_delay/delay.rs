@@ -113,9 +113,9 @@ impl Quantiles {
         Ok(Quantiles(quantiles))
     }
 
-    /// The time that this share of requests, above 0 and at most 1, exceeds. Between two quantiles, the logarithm of the
-    /// time is linear in the logarithm of this share, as in the tails that real buckets have. Before the first quantile
-    /// and after the last one, the time is theirs.
+    /// The time that this share of requests, above 0 and at most 1, exceeds. Between two quantiles, the logarithm of
+    /// the time is linear in the logarithm of this share, as in the tails that real buckets have. Before the first
+    /// quantile and after the last one, the time is theirs.
     fn exceeded_by(&self, share: f64) -> f64 {
         let after = self.0.partition_point(|(quantile, _)| 1.0 - quantile >= share);
         let at = |index: usize| self.0.get(index).copied();

@@ -6,8 +6,8 @@ use tokio::time::{Instant, sleep_until};
 /// The timer's resolution: a shorter sleep takes as long.
 const TICK: Duration = Duration::from_millis(1);
 
-/// Time that a busy connection may catch up after it was late, from the timer or for want of CPU time. It is also what a
-/// connection is ahead after a pause: 360 KB of 90 MB/s.
+/// Time that a busy connection may catch up after it was late, from the timer or for want of CPU time. It is also what
+/// a connection is ahead after a pause: 360 KB of 90 MB/s.
 const LATE_MAX: Duration = Duration::from_millis(4);
 
 /// Delays bytes so that no more pass than the bandwidth allows.
