@@ -158,9 +158,24 @@ pub const READ_RUN_OBJECTS_MAX: usize = 512;
 /// downloaded first may take seconds, and a consumer would rather have the first ones now.
 pub const READ_GATHER_MAX: Duration = Duration::from_millis(200);
 
-/// Maximum number of objects that a read asks its store to fetch at the same time: enough to hide an S3 request's
-/// latency when objects are small.
+/// Maximum number of objects that are fetched ahead of one reader: enough to hide an S3 request's latency when objects
+/// are small.
 pub const PREFETCH_OBJECTS_MAX: usize = 32;
+
+/// How far ahead a reader is fetched when it reads on for the first time, or as much as its first read if that is more.
+/// It doubles with each read that doesn't find everything at hand, so that a reader that stops soon has wasted little.
+pub const READ_AHEAD_BYTES_MIN: u64 = 1 << 20;
+
+/// Maximum size of what is fetched ahead of a reader: eight GETs of [`CACHE_GET_BYTES_MAX`] in flight have the
+/// throughput of a network of several Gbit/s.
+pub const READ_AHEAD_BYTES_MAX: u64 = 64 << 20;
+
+/// The part of the cache that may be fetched ahead of one reader, as a divisor: what is fetched must not be evicted
+/// before it is read.
+pub const READ_AHEAD_CACHE_PART: u64 = 8;
+
+/// Maximum number of readers of a partition whose ends are remembered: more read at other positions seldom.
+pub const READERS_REMEMBERED_MAX: usize = 16;
 
 /// Maximum number of segment files that a directory keeps open, and mapped: three eighths of the 65,530 mappings
 /// that Linux gives a process by default.
@@ -281,11 +296,32 @@ pub const TOPICS_TRIMMING_MAX: usize = 16;
 /// Mappings of cached objects kept open: a sixteenth of the 65,530 that Linux gives a process by default.
 pub const CACHE_MAPPINGS_MAX: usize = 4096;
 
-/// Maximum number of pieces of a download that wait for the disk. A connection's read buffer has at most 400 KiB, so
-/// they hold some megabytes.
-pub const CACHE_PIECES_QUEUED_MAX: usize = 16;
+/// The cache fetches and keeps objects in blocks of this size: a multiple of a page, so that the file system knows
+/// which are there, and small next to a piece of 2 MiB, which has three edges inside of blocks.
+pub const CACHE_BLOCK_BYTES: u64 = 16 << 10;
 
-/// Maximum memory for objects that are read while the cache's disk is full: one commit with a large request fits.
+/// Two ranges of an object that a read needs are fetched at once if not more than this lies between them: it takes less
+/// time than another request.
+pub const CACHE_GAP_BYTES_MAX: u64 = 32 << 10;
+
+/// Objects up to this size are fetched whole, in one round trip: entries and batches would take two, each more time
+/// than this takes.
+pub const CACHE_WHOLE_BYTES_MAX: u64 = 1 << 20;
+
+/// Maximum size of one GET. S3 sends about 90 MB/s on a connection, so that this takes twice its latency.
+pub const CACHE_GET_BYTES_MAX: u64 = 8 << 20;
+
+/// Maximum memory for the entries that searches have read of objects without copies: 200,000 of them.
+pub const CACHE_ENTRIES_BYTES_MAX: usize = 8 << 20;
+
+/// Maximum number of GETs in flight ahead of their readers, of all readers: four of them have the most that one can
+/// have.
+pub const CACHE_AHEAD_GETS_MAX: usize = 32;
+
+/// Maximum number of pieces of a GET that wait for the disk. A connection's read buffer has at most 400 KiB.
+pub const CACHE_PIECES_QUEUED_MAX: usize = 4;
+
+/// Maximum memory for bytes that are read while the cache's disk is full: one commit with a large request fits.
 pub const CACHE_MEMORY_BYTES_MAX: u64 = 128 << 20;
 
 /// The first bytes of an object that are read to see its index: they hold the index of up to 168 batches.
@@ -422,6 +458,10 @@ const _: () = assert!(
     "two brokers that differ from the store in opposite ways share one order of times"
 );
 
+const _: () = assert!(CACHE_GET_BYTES_MAX.is_multiple_of(CACHE_BLOCK_BYTES) && CACHE_BLOCK_BYTES.is_multiple_of(4096));
+const _: () = assert!(READ_AHEAD_BYTES_MIN <= READ_AHEAD_BYTES_MAX);
+const _: () = assert!(READ_AHEAD_BYTES_MAX.is_multiple_of(CACHE_GET_BYTES_MAX));
+const _: () = assert!(CACHE_BLOCK_BYTES >= index_bytes(1, 1, 0), "the front holds a header");
 const _: () = assert!(CACHE_MEMORY_BYTES_MAX >= COMMIT_BYTES + (64 << 20), "a commit and the largest default request");
 const _: () = assert!(CACHE_MEMORY_BYTES_MAX <= u32::MAX as u64, "a semaphore counts these bytes");
 

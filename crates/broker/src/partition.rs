@@ -9,6 +9,7 @@ use crate::journal::{Extent, Journal, JournalTopic};
 use crate::life::Life;
 use crate::metrics::TopicMetrics;
 use crate::notify::Subject;
+use crate::read::Readers;
 use crate::settings::Settings;
 use crate::store::{Storage, Store};
 use crate::store_error::StoreError;
@@ -30,6 +31,8 @@ pub struct Partition {
     pub(crate) changing: Mutex<()>,
     /// Of batches that reads have cut.
     pub(crate) checksums: TopicChecksums,
+    /// Where readers have ended.
+    pub(crate) readers: Readers,
 }
 
 /// The shared state of a topic's partitions.
@@ -101,6 +104,7 @@ impl Partition {
             next_offset: next_offset.subscribe(),
             changing: Mutex::default(),
             checksums: topic.shared.checksums.topic(),
+            readers: Readers::default(),
             topic,
         })
     }

@@ -1,7 +1,8 @@
 //! The batches of a piece of an object: where they are and what they must be, by their entries in the object's index.
 //!
-//! Nothing is built of the entries: a read walks them where they are. They were intact when the object was stored or
-//! fetched. Its file may have been damaged since, so each walk begins with a check of what all entries add up to.
+//! Nothing is built of the entries: a read walks them where they are. A file may have been damaged, and what is fetched
+//! of a bucket's object has no checksum for them alone, so each walk begins with a check of what all entries add up to
+//! (`docs/storage.md`, Reads of a bucket).
 
 use crate::object_error::ObjectError;
 use bytes::Bytes;
@@ -60,6 +61,17 @@ impl Entries {
     /// Checks that `bytes` are the batches, intact.
     pub fn verify(&self, bytes: &[u8]) -> Result<(), ObjectError> {
         verify(self.batches(), bytes)
+    }
+
+    /// Checks that `bytes` are those of the batches in this part of the piece, intact. Returns the first that isn't.
+    pub fn verify_part(&self, part: &Range<usize>, bytes: &[u8]) -> Result<(), (Described, ObjectError)> {
+        let batches = self.batches().skip_while(|batch| batch.range().start < part.start);
+        for batch in batches.take_while(|batch| batch.range().end <= part.end) {
+            let Range { start, end } = batch.range();
+            let found = bytes.get(start - part.start..end - part.start).ok_or(ObjectError::Header);
+            found.and_then(|found| batch.verify(found)).map_err(|error| (batch, error))?;
+        }
+        Ok(())
     }
 }
 

@@ -107,8 +107,8 @@ impl Store for FaultyStore {
     }
 
     /// So that readers notice what the rules change.
-    fn checks_objects(&self) -> bool {
-        false
+    fn verifies_once(&self) -> bool {
+        true
     }
 
     fn create(&self, source: Source, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult> {

@@ -130,7 +130,8 @@ pub(super) async fn read_source(store: &dyn Store, source: Source, wanted: &[Wan
             Err(error) => return Err(CopyError::Failed(error)),
         };
         if is_retry || !store.discard(*place).await {
-            let error = StoreError::human(format!("{source:?} is damaged: {error}; restore it from a copy"));
+            let name = store.name_of(source);
+            let error = StoreError::damaged(format!("{name} is damaged: {error}; restore it from a copy"));
             return Err(CopyError::Unreadable { source, error });
         }
         tracing::warn!(?source, %error, "a copy is damaged; fetching its object again");
@@ -140,6 +141,10 @@ pub(super) async fn read_source(store: &dyn Store, source: Source, wanted: &[Wan
 
 async fn read_copy(store: &dyn Store, wanted: &[Wanted]) -> Result<Result<Vec<Read>, ObjectError>, StoreError> {
     let Some((_, Piece { place, .. }, _)) = wanted.first() else { return Ok(Ok(Vec::new())) };
+    // Few requests for all of them, instead of some for each.
+    let begin = wanted.iter().map(|(_, piece, _)| piece.place.batches().start).min().unwrap_or_default();
+    let end = wanted.iter().map(|(_, piece, _)| piece.place.batches().end).max().unwrap_or_default();
+    store.prefetch(*place, begin..end);
     let front = bytes(store, place, 0..HEADER_BYTES as u64).await?;
     let header = match Header::parse(&front) {
         Ok(header) => header,

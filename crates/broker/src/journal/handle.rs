@@ -5,6 +5,7 @@ use crate::commit_thread::CommitThread;
 use crate::index::Found;
 use crate::journal::Together;
 use crate::journal::catalog::{Catalog, JournalTopic};
+use crate::journal::copy::{self, CopyError};
 use crate::journal::error::JournalError;
 use crate::journal::merge::{Dead, Merger, Published};
 use crate::journal::request::{Appended, ProducerInstance, Progress, Request};
@@ -19,7 +20,7 @@ use crate::supervise::Supervised;
 use crate::tasks;
 use bytes::Bytes;
 use futures_util::FutureExt;
-use rawline_journal::{Control, Groups, Offsets, PartitionId, Piece, Producer, State, TopicId};
+use rawline_journal::{Control, Groups, Offsets, PartitionId, Producer, State, TopicId};
 use std::ops::Range;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::AtomicBool;
@@ -258,7 +259,7 @@ impl Journal {
         together: Together,
     ) -> (Journal, impl Future<Output = ()> + Send + 'static) {
         let (inbox, requests) = mpsc::channel(APPEND_QUEUE_MAX);
-        let catalog = Arc::new(RwLock::new(Catalog::new(!store.checks_objects(), together.clone())));
+        let catalog = Arc::new(RwLock::new(Catalog::new(store.verifies_once(), together.clone())));
         let (progress, progress_now) = watch::channel(Progress::Reading);
         let (published, published_now) = watch::channel(Published::default());
         let (dead, dead_now) = watch::channel(Dead::default());
@@ -403,12 +404,13 @@ impl Journal {
     pub async fn read(&self, partition: PartitionId, offset: u64) -> Result<Option<ReadPiece>, StoreError> {
         let extent = self.catalog().find(partition);
         let found = extent.and_then(|extent| extent.index.read().unwrap_or_else(PoisonError::into_inner).find(offset));
-        let Some(Found { piece: Piece { first_offset, place, .. }, next_offset, .. }) = found else {
-            return Ok(None);
-        };
-        let batches = self.store.bytes(place, place.batches()).await?;
-        assert_eq!(batches.len() as u64, u64::from(place.bytes), "the store returned other bytes of {place:?}");
-        Ok(Some(ReadPiece { first_offset, next_offset, batches }))
+        let Some(Found { piece, next_offset, .. }) = found else { return Ok(None) };
+        let read = copy::read_source(&*self.store, piece.place.source, &[(partition, piece, next_offset)]).await;
+        let mut read = read.map_err(|error| match error {
+            CopyError::Unreadable { error, .. } | CopyError::Failed(error) => error,
+        })?;
+        let Some((_, batches)) = read.pop() else { unreachable!("{piece:?} was not read") };
+        Ok(Some(ReadPiece { first_offset: piece.first_offset, next_offset, batches }))
     }
 
     async fn ask<T>(

@@ -1,6 +1,7 @@
 //! The broker's metrics: atomics of the process, which `/metrics` and `/stats` read.
 
 mod bucket;
+mod cache;
 mod kinds;
 mod text;
 mod topics;
@@ -11,6 +12,7 @@ pub(crate) use topics::TopicMetrics;
 pub use topics::{CommitCounts, commit_counts};
 
 use bucket::BucketMetrics;
+use cache::CacheMetrics;
 use std::time::Duration;
 
 /// Bounds of histograms of times in microseconds: from a tenth of an append to a long poll.
@@ -39,6 +41,7 @@ pub static METRICS: Metrics = Metrics {
         deleted: Counter::new(),
     },
     bucket: BucketMetrics::new(),
+    cache: CacheMetrics::new(),
 };
 
 /// The metrics of all brokers of a process together.
@@ -51,6 +54,7 @@ pub struct Metrics {
     pub(crate) merges: MergeMetrics,
     /// Requests to a bucket.
     pub bucket: BucketMetrics,
+    pub(crate) cache: CacheMetrics,
 }
 
 /// Commits that topics share.
@@ -95,7 +99,7 @@ impl MergeMetrics {
 impl Metrics {
     /// Adds the broker's metrics.
     pub fn render(&self, text: &mut Text) {
-        let Metrics { failed_topics, commits, trims, merges, bucket } = self;
+        let Metrics { failed_topics, commits, trims, merges, bucket, cache } = self;
         text.gauge("rawline_topics_failed", "Topics that refuse appends until a restart", failed_topics.get());
         let help = "Records deleted from the fronts of topics";
         text.counter("rawline_deleted_records_total", help, trims.records.get());
@@ -108,6 +112,7 @@ impl Metrics {
         let help = "Deleted journal objects and merged objects";
         text.counter("rawline_journal_deleted_objects_total", help, merges.deleted.get());
         bucket.render(text);
+        cache.render(text);
         let help = "Size of an object in bytes";
         text.histograms("rawline_commit_bytes", help, 1.0, [(&[][..], &commits.bytes)]);
         let help = "From the first batch of a commit to the store's response";

@@ -1,23 +1,26 @@
 //! Read by offset: whole batches as they are stored, slices at the ends, waiting for data that isn't there yet.
 
+mod ahead;
 mod answer;
 mod committed;
 mod cut;
 mod run;
 mod take;
 
+pub(crate) use ahead::Readers;
 pub use answer::{Piece, ReadAnswer, ReadError, ReadRequest, View};
 pub use cut::Cut;
 
 use crate::aborted::AbortedRecords;
 use crate::index::Found;
-use crate::limits::{PREFETCH_OBJECTS_MAX, READ_GATHER_MAX, READ_OBJECTS_MAX, READ_OBJECTS_PER_YIELD};
+use crate::limits::{CACHE_GET_BYTES_MAX, READ_GATHER_MAX, READ_OBJECTS_MAX, READ_OBJECTS_PER_YIELD};
 use crate::object_error::ObjectError;
 use crate::partition::Partition;
 use crate::piece::Entries;
 use crate::store::Mappings;
 use crate::store_error::StoreError;
 use crate::tasks;
+use ahead::Ahead;
 use bytes::Bytes;
 use cut::Cutter;
 use rawline_journal::{BatchKind, Place};
@@ -54,7 +57,9 @@ impl Partition {
         };
         let mut budget = Budget::new(request, end_offset);
         let mut has_caught_up = false;
-        let (mut visited, mut prefetch_at) = (0, 0);
+        let ahead_bytes_max = self.store().ahead_bytes_max();
+        let mut ahead = if ahead_bytes_max > 0 { self.readers.take(request.offset) } else { Ahead::default() };
+        let mut visited = 0;
         while visited < READ_OBJECTS_MAX && !budget.is_used_up() {
             if visited % READ_OBJECTS_PER_YIELD == READ_OBJECTS_PER_YIELD - 1 {
                 tokio::task::yield_now().await;
@@ -68,14 +73,9 @@ impl Partition {
                     continue;
                 }
             }
-            if visited >= prefetch_at && self.store().can_prefetch() {
-                prefetch_at = visited + PREFETCH_OBJECTS_MAX / 2;
-                let ahead = self.index().after(answer.end_offset, PREFETCH_OBJECTS_MAX, budget.bytes_left());
-                self.store().prefetch(&ahead);
-            }
             visited += 1;
             if answer.pieces.is_empty() {
-                match self.read_object(&found, request.verify, &mut budget, &mut answer).await {
+                match self.read_object(&found, request.verify, &mut budget, &mut ahead, &mut answer).await {
                     // Another broker has deleted the object, because its records are elsewhere, or deleted.
                     Err(ReadError::Store(error)) if error.is_gone && !has_caught_up => {
                         has_caught_up = true;
@@ -88,7 +88,7 @@ impl Partition {
                 }
                 continue;
             }
-            let more = self.read_object(&found, request.verify, &mut budget, &mut answer);
+            let more = self.read_object(&found, request.verify, &mut budget, &mut ahead, &mut answer);
             match timeout_at(gather_until, more).await {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => {
@@ -96,6 +96,12 @@ impl Partition {
                     break;
                 }
                 Err(_) => break,
+            }
+        }
+        if ahead_bytes_max > 0 {
+            match answer.pieces.is_empty() {
+                true => self.readers.put(request.offset, ahead),
+                false => self.readers.put_after(answer.end_offset, ahead, ahead_bytes_max),
             }
         }
         let (end, next) = (answer.end_offset, answer.next_offset);
@@ -207,16 +213,25 @@ impl Partition {
         found: &Found,
         verify: bool,
         budget: &mut Budget,
+        ahead: &mut Ahead,
         answer: &mut ReadAnswer,
     ) -> Result<(), ReadError> {
-        match self.read_copy(found, verify, budget, answer).await {
+        match self.read_copy(found, verify, budget, ahead, answer).await {
             Err(ReadError::Damaged { error, .. }) if self.store().discard(*found.place()).await => {
                 let offset = found.piece.first_offset;
                 tracing::warn!(topic = self.log, offset, %error, "a local copy was damaged; reading the object again");
-                self.read_copy(found, verify, budget, answer).await
+                let read = self.read_copy(found, verify, budget, ahead, answer).await;
+                read.map_err(|error| self.damaged_in_store(found, error))
             }
             read => read,
         }
+    }
+
+    /// The error of an object that was fetched again.
+    fn damaged_in_store(&self, found: &Found, error: ReadError) -> ReadError {
+        let ReadError::Damaged { error, .. } = error else { return error };
+        let name = self.store().name_of(found.place().source);
+        StoreError::damaged(format!("{name} is damaged: {error}; restore it from a copy")).into()
     }
 
     /// As [`Partition::read_object`], of the object as the store has it at hand.
@@ -225,10 +240,24 @@ impl Partition {
         found: &Found,
         verify: bool,
         budget: &mut Budget,
+        ahead: &mut Ahead,
         answer: &mut ReadAnswer,
     ) -> Result<(), ReadError> {
         let place = found.place();
-        let entries = self.checked_entries(found, self.bytes(place, place.entries()).await?)?;
+        let is_fetched = self.store().ahead_bytes_max() > 0;
+        let part_bytes_max = if is_fetched { CACHE_GET_BYTES_MAX } else { u64::MAX };
+        let records = found.next_offset - found.piece.first_offset;
+        let all = budget.reach_all(place, records, found.next_offset, part_bytes_max);
+        let all = all.filter(|_| is_fetched && answer.end_offset == found.piece.first_offset);
+        let entries = self.bytes(place, place.entries());
+        // What the read waits for is requested first.
+        let (entries, ()) = tokio::join!(entries, async {
+            if let Some(all) = &all {
+                self.store().prefetch(*place, place.batches());
+                self.fetch_ahead(found, all, ahead);
+            }
+        });
+        let entries = self.checked_entries(found, entries?)?;
         let damage = if found.verified { None } else { self.verify(found, &entries).await? };
         let (offset, offsets) = (answer.end_offset, found.offsets());
         assert!(offsets.contains(&offset), "the object with {offsets:?} doesn't hold offset {offset}");
@@ -237,13 +266,20 @@ impl Partition {
             let from = entries.batches().skip_while(move |batch| batch.next_offset() <= offset);
             from.take_while(move |batch| batch.number < intact)
         };
-        let Some(reached) = budget.reach(wanted(), offset) else {
+        let Some(reached) = budget.reach(wanted(), offset, part_bytes_max) else {
             let Some((_, error)) = damage else { unreachable!("no batch of {offsets:?} holds offset {offset}") };
             return Err(damaged(found, error));
         };
-        let begin = place.batches().start;
-        let bytes = self.bytes(place, begin + reached.start as u64..begin + reached.end as u64).await?;
-        let batches = wanted().take_while(|batch| batch.range().end <= reached.end);
+        let (begin, range) = (place.batches().start, &reached.range);
+        let bytes = self.bytes(place, begin + range.start as u64..begin + range.end as u64);
+        let (bytes, ()) = tokio::join!(bytes, async {
+            if is_fetched && all.is_none() {
+                self.fetch_ahead(found, &reached, ahead);
+            }
+        });
+        let bytes = bytes?;
+        let intact_end = self.verify_part(found, &entries, range, &bytes).await?;
+        let batches = wanted().take_while(|batch| batch.range().end <= intact_end);
         let pieces = answer.pieces.len();
         let mappings = self.store().mappings();
         let cutter = Cutter { checksums: (!verify).then_some(&self.checksums), mappings: mappings.as_deref() };
@@ -270,7 +306,13 @@ impl Partition {
 
     /// The entries of a piece. No object is fetched for them.
     pub(crate) async fn entries(&self, found: &Found) -> Result<Entries, ReadError> {
-        self.checked_entries(found, self.store().entries(*found.place()).await?)
+        match self.checked_entries(found, self.store().entries(*found.place()).await?) {
+            Err(ReadError::Damaged { .. }) if self.store().discard(*found.place()).await => {
+                let entries = self.checked_entries(found, self.store().entries(*found.place()).await?);
+                entries.map_err(|error| self.damaged_in_store(found, error))
+            }
+            entries => entries,
+        }
     }
 
     fn checked_entries(&self, found: &Found, entries: Bytes) -> Result<Entries, ReadError> {
@@ -279,6 +321,35 @@ impl Partition {
 
     pub(crate) fn deleted(&self) -> ReadError {
         ReadError::TopicDeleted { topic: self.topic.name.clone() }
+    }
+
+    /// Checks the batches in this part of a piece, unless the store knows that `bytes` are they. Returns where the
+    /// intact ones end: at least one is, or the first is an error.
+    async fn verify_part(
+        &self,
+        found: &Found,
+        entries: &Entries,
+        part: &Range<usize>,
+        bytes: &Bytes,
+    ) -> Result<usize, ReadError> {
+        let place = *found.place();
+        if self.store().is_verified(place, bytes) {
+            return Ok(part.end);
+        }
+        let (entries, store, part, bytes) = (entries.clone(), self.store().clone(), part.clone(), bytes.clone());
+        let is_short = bytes.len() as u64 <= VERIFY_INLINE_BYTES_MAX;
+        let check = move || {
+            let checked = entries.verify_part(&part, &bytes);
+            store.touched(&bytes);
+            let end = checked.as_ref().map_or_else(|(damaged, _)| damaged.range().start, |()| part.end);
+            store.set_verified(place, &bytes.slice(..end - part.start));
+            match checked {
+                Err((_, error)) if end == part.start => Err(error),
+                _ => Ok(end),
+            }
+        };
+        let checked = if is_short { check() } else { blocking(check).await? };
+        checked.map_err(|error| damaged(found, error))
     }
 
     /// Checks a piece's checksums, once in this process' life. If one of its batches is damaged, returns that batch's
@@ -295,12 +366,7 @@ impl Partition {
             }
             checked
         };
-        let checked = if u64::from(place.bytes) <= VERIFY_INLINE_BYTES_MAX {
-            check()
-        } else {
-            let check = tasks::spawn_blocking(check);
-            check.await.map_err(|error| StoreError::wait(format!("a check was aborted ({error}); retry")))?
-        };
+        let checked = if u64::from(place.bytes) <= VERIFY_INLINE_BYTES_MAX { check() } else { blocking(check).await? };
         if let Err(error) = checked {
             return match error.batch() {
                 Some(number) => Ok(Some((number, error))),
@@ -310,6 +376,11 @@ impl Partition {
         self.index_mut().set_verified(&found.piece);
         Ok(None)
     }
+}
+
+async fn blocking<T: Send + 'static>(check: impl FnOnce() -> T + Send + 'static) -> Result<T, StoreError> {
+    let checked = tasks::spawn_blocking(check).await;
+    checked.map_err(|error| StoreError::wait(format!("a check was aborted ({error}); retry")))
 }
 
 /// Notes that this process has read the whole batches among these pieces.

@@ -23,6 +23,14 @@ pub(super) struct Budget {
     end_offset: u64,
 }
 
+/// Batches that a read gets at once.
+pub(super) struct Reached {
+    /// Where they are among the piece's batches.
+    pub range: Range<usize>,
+    /// Size of the records after them that the read still wants, in bytes.
+    pub wanted_bytes: u64,
+}
+
 /// Takes from the batches of one piece, which lie back to back in `bytes`, what the budget allows. The first holds the
 /// record at the answer's end.
 pub(super) fn take(
@@ -124,21 +132,34 @@ impl Budget {
         self.bytes = 0;
     }
 
-    /// Where those of these batches are that the budget can reach, at least one; `offset` is in the first. `None` of
-    /// no batches.
-    pub fn reach(&self, batches: impl Iterator<Item = Described>, offset: u64) -> Option<Range<usize>> {
-        let mut bytes = 0;
+    /// Those of these batches that the budget can reach, at least one, and as few as have `bytes_max` bytes; `offset`
+    /// is in the first. `None` of no batches.
+    pub fn reach(&self, batches: impl Iterator<Item = Described>, offset: u64, bytes_max: u64) -> Option<Reached> {
+        let (mut bytes, mut next_offset, bytes_max) = (0, offset, bytes_max.min(self.bytes_left()));
         let mut reached: Option<Range<usize>> = None;
         for batch in batches {
             let begins_at = match &reached {
                 None => batch.range().start,
-                Some(_) if batch.first_offset - offset >= self.records || bytes >= self.bytes_left() => break,
+                Some(_) if batch.first_offset - offset >= self.records || bytes >= bytes_max => break,
                 Some(reached) => reached.start,
             };
             bytes += batch.data_bytes();
+            next_offset = batch.next_offset();
             reached = Some(begins_at..batch.range().end);
         }
-        reached
+        let is_all = next_offset - offset >= self.records || next_offset >= self.end_offset;
+        let wanted_bytes = if is_all { 0 } else { self.bytes_left().saturating_sub(bytes) };
+        reached.map(|range| Reached { range, wanted_bytes })
+    }
+
+    /// All batches of a piece of `records` records, if they fit and have at most `bytes_max` bytes. Needs no entries.
+    pub fn reach_all(&self, place: &Place, records: u64, next_offset: u64, bytes_max: u64) -> Option<Reached> {
+        let bytes = u64::from(place.bytes);
+        let fits = records <= self.records && bytes <= bytes_max.min(self.bytes_left());
+        let is_wanted = fits && self.reaches(next_offset);
+        let is_last = records >= self.records || next_offset >= self.end_offset;
+        let wanted_bytes = if is_last { 0 } else { self.bytes_left().saturating_sub(bytes) };
+        is_wanted.then_some(Reached { range: 0..bytes as usize, wanted_bytes })
     }
 
     /// Takes all batches of a piece of `records` records, if they fit.

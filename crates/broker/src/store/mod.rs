@@ -89,10 +89,19 @@ pub trait Store: Send + Sync + 'static {
         false
     }
 
-    /// Whether this compares objects with their checksums before it returns parts of them. If not, readers do.
-    fn checks_objects(&self) -> bool {
+    /// Whether a piece that a reader has verified stays intact: then readers verify each once, whole. If not, they ask
+    /// [`Store::is_verified`].
+    fn verifies_once(&self) -> bool {
+        false
+    }
+
+    /// Whether these bytes, as [`Store::bytes`] has returned them, need not be verified.
+    fn is_verified(&self, _place: Place, _bytes: &[u8]) -> bool {
         true
     }
+
+    /// Notes that a reader has verified these bytes.
+    fn set_verified(&self, _place: Place, _bytes: &[u8]) {}
 
     /// Why the newest object could not be created, if this store can tell that it isn't there.
     fn refusal(&self) -> Option<StoreError> {
@@ -112,7 +121,7 @@ pub trait Store: Send + Sync + 'static {
 
     /// Reads bytes of an object that exists, by way of a local copy where the store keeps copies: then they are not in
     /// anonymous memory. `place` is that of any piece in the object. The answer borrows the store's memory where it
-    /// can: a mapping, a cached file.
+    /// can: a mapping, a cached file. They may be damaged: readers verify them.
     fn bytes(&self, place: Place, range: Range<u64>) -> BoxFuture<'static, Result<Bytes, StoreError>>;
 
     /// Reads the entries of a piece for a search, which looks at many: fetches no object for them.
@@ -126,13 +135,15 @@ pub trait Store: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Whether [`Store::prefetch`] does anything.
-    fn can_prefetch(&self) -> bool {
-        false
+    /// How many bytes it is useful to bring near ahead of a reader; 0 where [`Store::prefetch`] does nothing.
+    fn ahead_bytes_max(&self) -> u64 {
+        0
     }
 
-    /// Begins to bring pieces near that will be read soon. Best effort: a store may ignore some or all of them.
-    fn prefetch(&self, _pieces: &[Place]) {}
+    /// Begins to bring bytes of an object near that will be read soon. Best effort. `place` is that of any piece in it.
+    fn prefetch(&self, _place: Place, _range: Range<u64>) -> Prefetched {
+        Prefetched::Here
+    }
 
     /// The mapped files of which [`Store::bytes`] returns parts, if the store maps files.
     fn mappings(&self) -> Option<Arc<Mappings>> {
@@ -214,6 +225,17 @@ pub trait Store: Send + Sync + 'static {
     /// Deletes objects and snapshots. Those that are gone already don't matter. Returns the number of objects whose
     /// bytes are freed: one that shares its file with others is deleted with the last of them.
     fn delete(&self, garbage: Garbage) -> BoxFuture<'static, Result<u64, StoreError>>;
+}
+
+/// What [`Store::prefetch`] has done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Prefetched {
+    /// All bytes are at hand.
+    Here,
+    /// They are in flight.
+    Begun,
+    /// Too much is in flight: some of them will be fetched when they are read.
+    Refused,
 }
 
 /// A part of a piece.

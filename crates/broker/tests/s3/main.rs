@@ -4,6 +4,7 @@
 
 mod bucket;
 mod cache;
+mod cold;
 mod damage;
 mod fake;
 mod holes;

@@ -1,12 +1,14 @@
 //! The cache's files: names, writing, mapping, and reading without trusting that a mapped file keeps its length.
 
 use super::CopyName;
+use super::copy::blocks_of;
+use super::ranges::Ranges;
 use crate::store::mapping::Mappings;
 use bytes::Bytes;
 use memmap2::Mmap;
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -37,19 +39,40 @@ impl Files {
         self.objects.join(&name.topic).join(format!("{:020}-{:08x}.rwl", name.first_offset, name.tag))
     }
 
-    /// Maps a copy's file.
-    pub fn open(&self, name: &CopyName) -> io::Result<Bytes> {
-        self.map(File::open(self.path(name))?)
+    /// Opens the file of a copy of an object of `bytes` bytes, and maps it. Returns what is there of it too.
+    pub fn open(&self, name: &CopyName, bytes: u64) -> io::Result<(Bytes, Arc<File>, Ranges)> {
+        let file = File::options().read(true).write(true).open(self.path(name))?;
+        let found = file.metadata()?.len();
+        if found != bytes {
+            return Err(io::Error::other(format!("it has {found} bytes instead of {bytes}")));
+        }
+        let present = blocks_of(&file, bytes);
+        let (whole, file) = self.map(file)?;
+        Ok((whole, file, present))
+    }
+
+    /// Begins a copy of an object of `bytes` bytes: a file that is one hole, mapped.
+    pub fn create(&self, name: &CopyName, bytes: u64) -> io::Result<(Bytes, Arc<File>)> {
+        self.create_folder(name)?;
+        // Not that of a copy that has this name: its readers would see it change.
+        match fs::remove_file(self.path(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let file = File::options().read(true).write(true).create_new(true).open(self.path(name))?;
+        file.set_len(bytes)?;
+        self.map(file)
     }
 
     /// Maps a file of this directory.
-    pub fn map(&self, file: File) -> io::Result<Bytes> {
+    fn map(&self, file: File) -> io::Result<(Bytes, Arc<File>)> {
         // SAFETY: the file is in a directory that this process has locked, under a name that only this module writes.
-        // It is written before it is mapped, and afterwards only unlinked. A process that changes it in spite of the
-        // lock can change bytes, which checksums find, or truncate it, which `touch` and `is_whole` look for before its
-        // pages are used.
+        // Its length stays. A block is written before any of its bytes are handed out, and never again: bytes that are
+        // borrowed don't change. A process that changes the file in spite of the lock can change bytes, which checksums
+        // find, or truncate it, which `touch` and `is_whole` look for before its pages are used.
         let mapping = unsafe { Mmap::map(&file) }?;
-        Ok(self.mappings.share(mapping, file).into_whole())
+        let file = Arc::new(file);
+        Ok((self.mappings.share(mapping, file.clone()).into_whole(), file))
     }
 
     /// Whether the file of a mapping still has all its bytes. Touching a page after the end of a truncated file would
@@ -74,7 +97,7 @@ impl Files {
         Ok(())
     }
 
-    /// Begins a file for a copy.
+    /// Begins a file for a copy that is written whole.
     pub fn draft(&self, name: &CopyName) -> io::Result<Draft> {
         debug_assert_eq!(
             self.path(name).file_name().and_then(|file| parse_name(file.to_str()?)),
@@ -83,16 +106,21 @@ impl Files {
         );
         let number = self.writes.fetch_add(1, Ordering::Relaxed);
         let path = self.path(name).with_extension(format!("{number}.tmp"));
-        let topic = self.objects.join(&name.topic);
-        if !topic.is_dir() {
-            // Not its parents: a cache that was deleted while it is open must not be recreated piece by piece.
-            fs::create_dir(topic).or_else(|error| match error.kind() {
-                io::ErrorKind::AlreadyExists => Ok(()),
-                _ => Err(error),
-            })?;
-        }
+        self.create_folder(name)?;
         let file = File::options().read(true).write(true).create(true).truncate(true).open(&path)?;
         Ok(Draft { file, path, bytes: 0 })
+    }
+
+    fn create_folder(&self, name: &CopyName) -> io::Result<()> {
+        let topic = self.objects.join(&name.topic);
+        if topic.is_dir() {
+            return Ok(());
+        }
+        // Not its parents: a cache that was deleted while it is open must not be recreated piece by piece.
+        fs::create_dir(topic).or_else(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => Ok(()),
+            _ => Err(error),
+        })
     }
 
     /// Gives a file its name, which holds a whole object of `bytes` bytes.
@@ -111,7 +139,7 @@ impl Files {
     }
 
     /// Finds the copies of an earlier process, the one written last at the end; deletes drafts.
-    pub fn scan(&self) -> io::Result<Vec<(CopyName, u64)>> {
+    pub fn scan(&self) -> io::Result<Vec<Scanned>> {
         let mut found = Vec::new();
         for topic in fs::read_dir(&self.objects)? {
             let topic = topic?;
@@ -133,12 +161,24 @@ impl Files {
                 };
                 let metadata = file.metadata()?;
                 let written = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-                found.push((written, CopyName { topic, first_offset, tag }, metadata.len()));
+                // `st_blocks` counts units of 512 bytes.
+                let bytes = metadata.len().min(metadata.blocks() * 512);
+                let name = CopyName { topic, first_offset, tag };
+                found.push((written, Scanned { name, bytes, is_whole: bytes == metadata.len() }));
             }
         }
-        found.sort_by_key(|(written, ..)| *written);
-        Ok(found.into_iter().map(|(_, name, bytes)| (name, bytes)).collect())
+        found.sort_by_key(|(written, _)| *written);
+        Ok(found.into_iter().map(|(_, scanned)| scanned).collect())
     }
+}
+
+/// A copy of an earlier process.
+pub(super) struct Scanned {
+    pub name: CopyName,
+    /// Size of what is there of it.
+    pub bytes: u64,
+    /// Whether all of it is there.
+    pub is_whole: bool,
 }
 
 /// A file that is being written; unlinked unless it is renamed.
@@ -150,17 +190,6 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// Another handle of the file.
-    pub fn file(&self) -> io::Result<File> {
-        self.file.try_clone()
-    }
-
-    pub fn write(&mut self, piece: &[u8]) -> io::Result<()> {
-        self.file.write_all(piece)?;
-        self.bytes += piece.len() as u64;
-        Ok(())
-    }
-
     pub fn write_all_vectored(&mut self, parts: &[Bytes]) -> io::Result<()> {
         let mut slices: Vec<io::IoSlice<'_>> =
             parts.iter().filter(|part| !part.is_empty()).map(|part| io::IoSlice::new(part)).collect();
@@ -209,6 +238,7 @@ fn parse_name(name: &str) -> Option<(u64, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::CACHE_BLOCK_BYTES;
 
     #[test]
     fn a_mapped_file_that_is_truncated_is_noticed_before_its_pages_are_used() {
@@ -216,9 +246,10 @@ mod tests {
         let files = Files::new(dir.path().to_owned());
         let name = CopyName { topic: "t".to_owned(), first_offset: 0, tag: 1 };
         let mut draft = files.draft(&name).unwrap();
-        draft.write(&[7; 100_000]).unwrap();
+        draft.write_all_vectored(&[vec![7; 100_000].into()]).unwrap();
         files.keep(draft, &name, 100_000).unwrap();
-        let whole = files.open(&name).unwrap();
+        let (whole, _, present) = files.open(&name, 100_000).unwrap();
+        assert!(present.contains(&(0..100_000)) && files.open(&name, 100_001).is_err());
         assert!(files.is_whole(&whole));
         files.touch(&whole).unwrap();
         File::options().write(true).open(files.path(&name)).unwrap().set_len(10_000).unwrap();
@@ -226,6 +257,32 @@ mod tests {
         assert!(files.touch(&whole).is_err());
         files.touch(&whole.slice(..10_000)).unwrap();
         assert!(files.touch(&whole.slice(9_999..10_001)).is_err());
+    }
+
+    #[test]
+    fn the_blocks_that_were_written_are_found_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = Files::new(dir.path().to_owned());
+        let name = CopyName { topic: "t".to_owned(), first_offset: 0, tag: 1 };
+        const BYTES: u64 = 10 * CACHE_BLOCK_BYTES + 77;
+        let (whole, file) = files.create(&name, BYTES).unwrap();
+        let block = vec![7; CACHE_BLOCK_BYTES as usize];
+        // The third and the fourth block, a part of the sixth, and the last.
+        file.write_all_at(&block, 2 * CACHE_BLOCK_BYTES).unwrap();
+        file.write_all_at(&block, 3 * CACHE_BLOCK_BYTES).unwrap();
+        file.write_all_at(&[7; 4096], 5 * CACHE_BLOCK_BYTES + 4096).unwrap();
+        file.write_all_at(&[7; 77], 10 * CACHE_BLOCK_BYTES).unwrap();
+        let (again, _, present) = files.open(&name, BYTES).unwrap();
+        let mut expected = Ranges::default();
+        expected.add(&(2 * CACHE_BLOCK_BYTES..4 * CACHE_BLOCK_BYTES));
+        expected.add(&(10 * CACHE_BLOCK_BYTES..BYTES));
+        assert_eq!(present, expected);
+        assert_eq!(whole, again);
+        let scanned = files.scan().unwrap();
+        assert!(!scanned[0].is_whole && (present.bytes()..BYTES / 2).contains(&scanned[0].bytes));
+        // Another copy has another file.
+        let (new, _) = files.create(&name, BYTES).unwrap();
+        assert!(new.iter().all(|byte| *byte == 0) && whole[2 * CACHE_BLOCK_BYTES as usize] == 7);
     }
 
     #[test]

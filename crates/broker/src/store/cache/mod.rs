@@ -1,32 +1,46 @@
-//! Local copies of immutable objects, bounded; losing them loses nothing.
+//! Local copies of parts of immutable objects, bounded; losing them loses nothing.
 //!
-//! A copy is a file, `DIR/objects/TOPIC/FIRST_OFFSET-TAG.rwl`, written under another name and renamed when it is
-//! complete. Reads get its bytes from a mapping of the file, and only after all of it was checked in
-//! this process' life. One task fetches or checks an object, however many want it at once.
-//! Where the disk is full, objects are read into a bounded amount of memory instead.
+//! A copy is a file of its object's size with holes, `DIR/objects/TOPIC/FIRST_OFFSET-TAG.rwl`. Reads fetch the blocks
+//! that they need and are not there: one task fetches a block, however many want it. They get their bytes from a
+//! mapping of the file, verify them, and note it here, so that nothing is verified twice while it is mapped. A copy of
+//! what this process has stored is written whole, under another name, and renamed when it is complete. Where the disk
+//! is full, bytes are read into a bounded amount of memory instead.
 
 mod check;
+mod copy;
+mod entries;
+mod fetch;
 mod files;
 mod flight;
-mod load;
+mod ranges;
 mod reserved;
 mod room;
 mod state;
 
-use super::Mappings;
 use super::lock::DirLock;
-use crate::limits::{CACHE_MAPPINGS_MAX, CACHE_MEMORY_BYTES_MAX, SENDFILE_BYTES_MIN};
+use super::{Mappings, Prefetched};
+use crate::limits::{
+    CACHE_AHEAD_GETS_MAX, CACHE_BLOCK_BYTES, CACHE_MAPPINGS_MAX, CACHE_MEMORY_BYTES_MAX, SENDFILE_BYTES_MIN,
+};
 use crate::object_error::ObjectError;
+use crate::store::disk::sys::is_resident;
+use crate::store::disk::warm::Missed;
 use crate::store_error::{Setting, StoreError};
-use crate::tasks::spawn_blocking;
+use crate::tasks::{self, spawn_blocking};
 use bytes::Bytes;
-use files::Files;
+use check::check_front;
+use copy::Copy;
+use entries::Entries;
+use fetch::slice;
+use files::{Files, Scanned};
 use flight::{Flights, Joined};
+use futures_util::future::{BoxFuture, join_all};
 use lru::LruCache;
+use ranges::Ranges;
 use rawline_journal::Source;
 use reserved::Reserved;
 use room::Room;
-use state::{Mapped, State, WARM_FOR};
+use state::State;
 use std::fs;
 use std::io;
 use std::num::NonZeroUsize;
@@ -36,7 +50,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use thiserror::Error;
 use tokio::sync::{Semaphore, mpsc};
-use tokio::time::Instant;
 
 /// A directory of copies, owned by one process. Cloning gives another handle of the same cache.
 #[derive(Clone)]
@@ -102,28 +115,31 @@ impl Sink {
     }
 }
 
-/// The result of a flight: the whole object, or `None` where the caller has to look again.
-type Landed = Result<Option<Bytes>, CacheError>;
+/// Fetches a range of an object, as often as it is called.
+pub(crate) type Fetch = Arc<dyn Fn(Range<u64>, Sink) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync>;
 
 struct Inner {
     dir: PathBuf,
     files: Files,
-    flights: Arc<Flights<CopyName, Landed>>,
+    /// Files that are being written whole, or opened.
+    flights: Arc<Flights<CopyName, Result<(), CacheError>>>,
     state: Mutex<State>,
-    /// Bytes of memory for objects that can't be written to disk.
+    entries: Mutex<Entries>,
+    /// Bytes of memory for what can't be written to disk.
     memory: Arc<Semaphore>,
+    /// Bounds how many GETs are in flight ahead of their readers.
+    ahead: Arc<Semaphore>,
+    missed: Arc<Missed>,
     /// Whether the failure to write copies is logged, and no copy was written since.
     logged_failing: AtomicBool,
     _lock: DirLock,
 }
 
-/// How often a read looks for an object whose copies vanish.
+/// How often a read looks for a copy that vanishes.
 const LOOKS_MAX: usize = 4;
 
 impl Cache {
     /// Opens or creates the cache in `dir`, to hold at most `bytes_max` bytes. Blocks while it reads the directory.
-    ///
-    /// An object larger than that can be read nevertheless: the last such object is held on disk outside the bound.
     pub fn open(dir: impl AsRef<Path>, bytes_max: u64) -> Result<Cache, StoreError> {
         let dir = std::path::absolute(dir.as_ref()).map_err(|error| unusable(dir.as_ref(), &error))?;
         let failed = |error: io::Error| unusable(&dir, &error);
@@ -131,14 +147,23 @@ impl Cache {
         fs::create_dir_all(&objects).map_err(failed)?;
         let lock = DirLock::acquire(&dir).map_err(|error| error.about(Setting::CacheDir))?;
         let files = Files::new(objects);
-        let room = Room::new(bytes_max, files.scan().map_err(failed)?);
-        let mapped = LruCache::new(NonZeroUsize::new(CACHE_MAPPINGS_MAX).unwrap_or(NonZeroUsize::MIN));
+        let mut room = Room::new(bytes_max);
+        for Scanned { name, bytes, is_whole } in files.scan().map_err(failed)? {
+            room.insert(name.clone(), bytes);
+            if is_whole {
+                room.protect(&name);
+            }
+        }
+        let open = LruCache::new(NonZeroUsize::new(CACHE_MAPPINGS_MAX).unwrap_or(NonZeroUsize::MIN));
         let inner = Arc::new(Inner {
             dir,
             files,
             flights: Flights::new(),
-            state: Mutex::new(State { room, mapped, oversized: None, in_memory: LruCache::unbounded() }),
+            state: Mutex::new(State { room, open }),
+            entries: Mutex::new(Entries::new()),
             memory: Arc::new(Semaphore::new(CACHE_MEMORY_BYTES_MAX as usize)),
+            ahead: Arc::new(Semaphore::new(CACHE_AHEAD_GETS_MAX)),
+            missed: Arc::new(Missed::new()),
             logged_failing: AtomicBool::new(false),
             _lock: lock,
         });
@@ -151,74 +176,85 @@ impl Cache {
         self.inner.state().room.bytes()
     }
 
+    /// Maximum size of all copies in bytes.
+    pub(crate) fn bytes_max(&self) -> u64 {
+        self.inner.state().room.bytes_max()
+    }
+
     /// The mapped copies.
     pub(crate) fn mappings(&self) -> Arc<Mappings> {
         self.inner.files.mappings()
     }
 
-    /// Whether there is a copy, or will be.
-    pub(crate) fn holds(&self, name: &CopyName) -> bool {
-        {
-            let state = self.inner.state();
-            let is_listed = state.room.contains(name) || state.in_memory.contains(name);
-            if is_listed {
-                return true;
-            }
-        }
-        self.inner.flights.contains(name)
+    /// Whether these bytes of an object are here.
+    pub(crate) fn has(&self, name: &CopyName, range: &Range<u64>) -> bool {
+        self.inner.look(name).is_some_and(|copy| copy.has(range))
     }
 
-    /// Whether there is a copy of this object.
-    pub(crate) fn has(&self, name: &CopyName) -> bool {
-        self.inner.look(name).is_some()
-    }
-
-    /// Bytes of an object from its copy. Without one, `fetch` gets the whole object; it is called again if what it got
-    /// was damaged or can't be written to disk.
-    pub(crate) async fn get<F>(
+    /// Bytes of an object, of which `fetch` gets what isn't here. They are the object's by its name; whether they
+    /// are intact, the reader verifies.
+    pub(crate) async fn get(
         &self,
         name: &CopyName,
         object_bytes: u64,
         range: Range<u64>,
-        fetch: impl Fn(Sink) -> F + Clone + Send + Sync + 'static,
-    ) -> Result<Bytes, CacheError>
-    where
-        F: Future<Output = Result<(), StoreError>> + Send,
-    {
+        fetch: &Fetch,
+    ) -> Result<Bytes, CacheError> {
+        if range.start > range.end || range.end > object_bytes {
+            return Err(ObjectError::Truncated { have: object_bytes, need: range.end }.into());
+        }
+        let mut damaged = None;
         for _ in 0..LOOKS_MAX {
-            if let Some(mapped) = self.inner.look(name) {
-                if let Some(bytes) = self.inner.read(name, &mapped, &range).await? {
-                    return Ok(bytes);
-                }
-                continue;
-            }
-            let flight = match self.inner.flights.join(name) {
-                Joined::Wait(flight) => flight,
-                Joined::Fly(landing, flight) => {
-                    self.inner.clone().fly(landing, name.clone(), object_bytes, fetch.clone(), ());
-                    flight
-                }
+            let read = match self.inner.open(name, object_bytes).await {
+                Ok(copy) => self.inner.read(name, &copy, object_bytes, &range, fetch).await,
+                Err(error) => Err(error),
             };
-            let landed = flight.await.ok_or_else(|| aborted("the task that fetched it has died"))?;
-            if let Some(whole) = landed? {
-                return slice(&whole, &range);
+            match read {
+                Ok(Some(bytes)) => return Ok(bytes),
+                Ok(None) => {}
+                Err(CacheError::Disk(error)) => {
+                    return self.inner.get_in_memory(name, object_bytes, &range, fetch, &error).await;
+                }
+                Err(CacheError::Damaged(error)) if damaged.is_none() => {
+                    let (topic, offset) = (&name.topic, name.first_offset);
+                    tracing::warn!(topic, offset, %error, "a copy is damaged; fetching its object again");
+                    damaged = Some(error);
+                }
+                Err(error) => return Err(error),
             }
         }
         Err(aborted("its copies vanish; another process may be deleting them").into())
     }
 
-    /// Begins to fetch an object that has no copy. `guard` is dropped when that has ended.
-    pub(crate) fn prefetch<F>(
-        &self,
-        name: CopyName,
-        object_bytes: u64,
-        guard: impl Send + 'static,
-        fetch: impl Fn(Sink) -> F + Clone + Send + Sync + 'static,
-    ) where
-        F: Future<Output = Result<(), StoreError>> + Send,
-    {
-        if let Joined::Fly(landing, _) = self.inner.flights.join(&name) {
-            self.inner.clone().fly(landing, name, object_bytes, fetch, guard);
+    /// Begins to fetch what isn't here of these bytes of an object, as far as so much may be fetched ahead.
+    pub(crate) fn prefetch(&self, name: CopyName, object_bytes: u64, range: Range<u64>, fetch: Fetch) -> Prefetched {
+        let inner = self.inner.clone();
+        if let Some(copy) = inner.look(&name) {
+            return inner.begin_ahead(&copy, &name, &range, &fetch);
+        }
+        tasks::spawn(async move {
+            // A read that needs it finds out why it can't be opened.
+            if let Ok(copy) = inner.open(&name, object_bytes).await {
+                inner.begin_ahead(&copy, &name, &range, &fetch);
+            }
+        });
+        Prefetched::Begun
+    }
+
+    /// Whether a reader has verified these bytes, which a read of the object has returned.
+    pub(crate) fn is_verified(&self, name: &CopyName, bytes: &[u8]) -> bool {
+        let Some(copy) = self.inner.look(name) else { return false };
+        let (is_verified, is_again) = copy.is_verified(bytes);
+        if is_again {
+            self.inner.state().room.protect(name);
+        }
+        is_verified
+    }
+
+    /// Notes that these bytes, which a read of the object has returned, are intact.
+    pub(crate) fn set_verified(&self, name: &CopyName, bytes: &[u8]) {
+        if let Some(copy) = self.inner.look(name) {
+            copy.set_verified(bytes);
         }
     }
 
@@ -238,86 +274,183 @@ impl Cache {
             parts.iter().for_each(|part| mappings.touched(part));
             // The parts may be the broker's buffers, which other requests wait for.
             drop(parts);
-            landing.land(Ok(None));
+            landing.land(Ok(()));
         });
     }
 
-    /// Drops copies, because their objects are deleted or because they are damaged. True if there was one.
-    pub(crate) async fn remove(&self, names: Vec<CopyName>) -> bool {
+    /// Entries of an object that a search has read, from their position on.
+    pub(crate) fn entries(&self, name: &CopyName, position: u64) -> Option<Bytes> {
+        self.inner.entries().get(name, position)
+    }
+
+    /// Keeps entries of an object of which there is no copy.
+    pub(crate) fn keep_entries(&self, name: &CopyName, position: u64, entries: Bytes) {
+        self.inner.entries().put(name, position, entries);
+    }
+
+    /// Drops what is here of an object, because it is damaged. True if there was something.
+    pub(crate) async fn remove(&self, name: CopyName) -> bool {
+        let had_entries = self.inner.entries().forget(&name);
         let inner = self.inner.clone();
-        let removed = spawn_blocking(move || names.iter().filter(|name| inner.forget(name)).count() > 0).await;
-        removed.unwrap_or_else(|error| {
-            tracing::warn!(%error, "copies of deleted objects stay in the cache until it is full");
-            false
-        })
+        spawn_blocking(move || inner.forget(&name)).await.unwrap_or(false) || had_entries
     }
 }
 
 impl Inner {
+    fn entries(&self) -> MutexGuard<'_, Entries> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The object if it is mapped or in memory.
-    fn look(&self, name: &CopyName) -> Option<Mapped> {
+    /// The copy if it is mapped.
+    fn look(&self, name: &CopyName) -> Option<Arc<Copy>> {
         let mut state = self.state();
-        let mapped = state.mapped.get(name).cloned();
-        if mapped.is_some() {
-            state.room.get(name);
-            return mapped;
-        }
-        let oversized = state.oversized.as_ref().filter(|(oversized, _)| oversized == name);
-        let oversized = oversized.map(|(_, mapped)| mapped.clone());
-        oversized.or_else(|| state.in_memory.get(name).cloned())
+        let copy = state.open.get(name).cloned()?;
+        state.room.get(name);
+        Some(copy)
     }
 
-    /// Bytes of a mapped object, from disk if they may not be in memory any more. `None` if the copy turns out to be
+    /// The copy; an empty one if there was none.
+    async fn open(self: &Arc<Self>, name: &CopyName, object_bytes: u64) -> Result<Arc<Copy>, CacheError> {
+        for _ in 0..LOOKS_MAX {
+            if let Some(copy) = self.look(name) {
+                return Ok(copy);
+            }
+            let flight = match self.flights.join(name) {
+                Joined::Wait(flight) => flight,
+                Joined::Fly(landing, flight) => {
+                    let (inner, name) = (self.clone(), name.clone());
+                    spawn_blocking(move || {
+                        let opened = inner.open_file(&name, object_bytes);
+                        if let Err(error) = &opened {
+                            inner.log_failing(error);
+                        }
+                        landing.land(opened.map_err(disk));
+                    });
+                    flight
+                }
+            };
+            flight.await.ok_or_else(|| aborted("the task that opened its copy has died"))??;
+        }
+        Err(aborted("its copies vanish; another process may be deleting them").into())
+    }
+
+    /// Opens the file of a copy, or creates it. Blocks.
+    fn open_file(&self, name: &CopyName, object_bytes: u64) -> io::Result<()> {
+        let listed = self.state().room.get(name);
+        if let Some(listed) = listed {
+            match self.open_listed(name, listed.number, object_bytes) {
+                Ok((copy, bytes)) => {
+                    let mut state = self.state();
+                    state.room.resize(name, listed.number, |_| bytes);
+                    self.list(state, name, copy);
+                    return Ok(());
+                }
+                Err(error) => {
+                    let path = self.files.path(name);
+                    tracing::warn!(path = %path.display(), %error, "a copy is damaged; fetching its object again");
+                    self.forget(name);
+                }
+            }
+        }
+        let (whole, file) = self.files.create(name, object_bytes)?;
+        let mut state = self.state();
+        let number = state.room.insert(name.clone(), 0);
+        let copy = Copy::new(number, whole, file, Ranges::default(), &self.missed);
+        self.list(state, name, copy);
+        Ok(())
+    }
+
+    /// Opens the file of a copy. Returns the size of what is there of it, too. Blocks.
+    fn open_listed(&self, name: &CopyName, number: u64, object_bytes: u64) -> Result<(Arc<Copy>, u64), CacheError> {
+        let (whole, file, present) = self.files.open(name, object_bytes).map_err(disk)?;
+        let (bytes, has_front) = (present.bytes(), present.contains(&front_of(object_bytes)));
+        let copy = Copy::new(number, whole, file, present, &self.missed);
+        if has_front {
+            self.check(&copy, name)?;
+        }
+        Ok((copy, bytes))
+    }
+
+    /// Checks the front of a copy, which is here. Blocks.
+    fn check(&self, copy: &Copy, name: &CopyName) -> Result<(), CacheError> {
+        let object_bytes = copy.whole.len() as u64;
+        let front = slice(&copy.whole, &front_of(object_bytes))?;
+        self.files.touch(&front).map_err(disk)?;
+        self.files.mappings().touched(&front);
+        check_front(&front, name, object_bytes)?;
+        copy.set_checked();
+        Ok(())
+    }
+
+    /// Lists a mapping. Its copy may have been evicted meanwhile; then the mapping lives as long as its readers.
+    fn list(&self, mut state: MutexGuard<'_, State>, name: &CopyName, copy: Arc<Copy>) {
+        if state.room.get(name).is_some_and(|listed| listed.number == copy.number) {
+            state.open.put(name.clone(), copy);
+        }
+        state.check();
+    }
+
+    /// Bytes of a copy, once they are here: from disk if they may not be in memory. `None` if the copy turns out to be
     /// unusable.
     async fn read(
         self: &Arc<Self>,
         name: &CopyName,
-        mapped: &Mapped,
+        copy: &Arc<Copy>,
+        object_bytes: u64,
         range: &Range<u64>,
+        fetch: &Fetch,
     ) -> Result<Option<Bytes>, CacheError> {
-        let error = if self.files.is_whole(&mapped.whole) {
-            let cut = slice(&mapped.whole, range)?;
+        let mut truncated = object_bytes != copy.whole.len() as u64 || !self.files.is_whole(&copy.whole);
+        let mut looks = 0;
+        while !truncated && !copy.has(range) {
+            let flights = self.begin(copy, name, range, fetch);
+            for landed in join_all(flights).await {
+                landed.ok_or_else(|| aborted("the task that fetched it has died"))??;
+            }
+            if !copy.is_checked() {
+                let (inner, copy, checked) = (self.clone(), copy.clone(), name.clone());
+                let check = spawn_blocking(move || inner.check(&copy, &checked));
+                if let Err(error) = check.await.map_err(aborted)? {
+                    self.drop_copy(name).await?;
+                    return Err(error);
+                }
+            }
+            looks += 1;
+            assert!(looks < LOOKS_MAX, "the bytes {range:?} of {name:?} were fetched, and are not here");
+            truncated = !self.files.is_whole(&copy.whole);
+        }
+        let error = if truncated {
+            "it was truncated".to_owned()
+        } else {
+            let cut = slice(&copy.whole, range)?;
             if cut.len() < SENDFILE_BYTES_MIN {
                 // It is looked at, or copied into a socket.
                 self.files.mappings().touched(&cut);
             }
-            if mapped.warm_until > Instant::now() {
+            let range = range.start as usize..range.end as usize;
+            let is_there = |part: Range<usize>| copy.whole.get(part).is_some_and(is_resident);
+            if copy.warm.is_resident(&range, copy.whole.len(), is_there) {
                 return Ok(Some(cut));
             }
             let (inner, cold) = (self.clone(), cut.clone());
             match spawn_blocking(move || inner.files.touch(&cold)).await.map_err(aborted)? {
-                Ok(()) => {
-                    self.warmed(name);
-                    return Ok(Some(cut));
-                }
+                Ok(()) => return Ok(Some(cut)),
                 Err(error) => error.to_string(),
             }
-        } else {
-            "it was truncated".to_owned()
         };
-        tracing::warn!(
-            topic = name.topic,
-            offset = name.first_offset,
-            error,
-            "a copy is unusable; fetching its object again"
-        );
-        let (inner, name) = (self.clone(), name.clone());
-        spawn_blocking(move || inner.forget(&name)).await.map_err(aborted)?;
+        let offset = name.first_offset;
+        tracing::warn!(topic = name.topic, offset, error, "a copy is unusable; fetching its object again");
+        self.drop_copy(name).await?;
         Ok(None)
     }
 
-    fn warmed(&self, name: &CopyName) {
-        let mut state = self.state();
-        let warm_until = Instant::now() + WARM_FOR;
-        if let Some(mapped) = state.mapped.peek_mut(name) {
-            mapped.warm_until = warm_until;
-        } else if let Some((_, mapped)) = state.oversized.as_mut().filter(|(oversized, _)| oversized == name) {
-            mapped.warm_until = warm_until;
-        }
+    async fn drop_copy(self: &Arc<Self>, name: &CopyName) -> Result<bool, StoreError> {
+        let (inner, name) = (self.clone(), name.clone());
+        spawn_blocking(move || inner.forget(&name)).await.map_err(aborted)
     }
 
     /// Best effort: caches an object that is already stored. A failure only costs a later download.
@@ -330,7 +463,8 @@ impl Inner {
         };
         match write() {
             Ok(()) => {
-                reserved.admit(name, false);
+                reserved.admit(name);
+                self.state().room.protect(name);
                 self.logged_failing.store(false, Ordering::Relaxed);
             }
             Err(error) => self.log_failing(&error),
@@ -343,16 +477,6 @@ impl Inner {
             let advice = "free some space or make the cache smaller";
             tracing::warn!(%dir, %error, "can't write to the cache, so reads will be slow; {advice}");
         }
-    }
-
-    /// Lists a mapping whose checksums are good and whose pages are in memory.
-    fn list_mapped(&self, name: &CopyName, whole: &Bytes) {
-        let mut state = self.state();
-        // It may have been evicted meanwhile; then the mapping lives as long as its readers.
-        if state.room.set_verified(name) {
-            state.mapped.put(name.clone(), Mapped::new(whole));
-        }
-        state.check();
     }
 
     /// Reserves room for a copy, evicting those that were not used for longest; false if there is too little. Blocks.
@@ -372,35 +496,28 @@ impl Inner {
     fn change<T>(&self, change: impl FnOnce(&mut Room<CopyName>) -> (T, Vec<CopyName>)) -> (T, Vec<CopyName>) {
         let mut state = self.state();
         let (done, evicted) = change(&mut state.room);
-        evicted.iter().for_each(|name| drop(state.mapped.pop(name)));
+        evicted.iter().for_each(|name| drop(state.open.pop(name)));
         state.check();
         (done, evicted)
     }
 
     /// Drops a copy; false if there was none. Mappings in use stay valid. Blocks.
     fn forget(&self, name: &CopyName) -> bool {
-        let (was_held, was_listed) = {
+        let was_listed = {
             let mut state = self.state();
-            let was_oversized = state.oversized.as_ref().is_some_and(|(oversized, _)| oversized == name);
-            if was_oversized {
-                state.oversized = None;
-            }
-            let was_mapped = state.mapped.pop(name).is_some();
-            let was_in_memory = state.in_memory.pop(name).is_some();
-            (was_mapped || was_in_memory || was_oversized, state.room.forget(name))
+            state.open.pop(name);
+            state.room.forget(name)
         };
         if was_listed {
             self.files.unlink(name);
         }
-        was_held || was_listed
+        was_listed
     }
 }
 
-fn slice(whole: &Bytes, range: &Range<u64>) -> Result<Bytes, CacheError> {
-    if range.start > range.end || range.end > whole.len() as u64 {
-        return Err(ObjectError::Truncated { have: whole.len() as u64, need: range.end }.into());
-    }
-    Ok(whole.slice(range.start as usize..range.end as usize))
+/// The front of an object, which says which it is.
+fn front_of(object_bytes: u64) -> Range<u64> {
+    0..CACHE_BLOCK_BYTES.min(object_bytes)
 }
 
 fn unusable(dir: &Path, error: &io::Error) -> StoreError {
@@ -413,4 +530,8 @@ fn unusable(dir: &Path, error: &io::Error) -> StoreError {
 
 fn aborted(error: impl std::fmt::Display) -> StoreError {
     StoreError::wait(format!("reading an object was aborted ({error}); retry"))
+}
+
+fn disk(error: io::Error) -> CacheError {
+    CacheError::Disk(Arc::new(error))
 }

@@ -1,6 +1,5 @@
-//! Room that is reserved for a copy while it is written.
+//! Room that is reserved for bytes while they are written.
 
-use super::room::Copied;
 use super::{CopyName, Inner};
 use std::sync::Arc;
 
@@ -16,11 +15,21 @@ impl Reserved {
         inner.make_room(bytes).then(|| Reserved { inner: inner.clone(), bytes })
     }
 
-    /// Lists a copy in this room.
-    pub fn admit(mut self, name: &CopyName, verified: bool) {
+    /// Lists a new copy in this room, in the place of another.
+    pub fn admit(mut self, name: &CopyName) {
         let bytes = std::mem::take(&mut self.bytes);
         assert!(bytes > 0, "the copy {name:?} takes no room");
-        self.inner.state().room.admit(name.clone(), Copied { bytes, verified });
+        let mut state = self.inner.state();
+        state.room.release(bytes);
+        state.room.insert(name.clone(), bytes);
+        state.open.pop(name);
+    }
+
+    /// Adds it to the room of a copy. One that was evicted meanwhile takes none: its file goes with its readers.
+    pub fn grow(self, name: &CopyName, number: u64) {
+        let mut state = self.inner.state();
+        let bytes = self.bytes;
+        state.room.resize(name, number, |before| before + bytes);
     }
 }
 

@@ -1,35 +1,48 @@
-//! Which copies there are, and how much room they take: the copy that was not used for longest is evicted first.
+//! Which copies there are, how much room they take, and which is evicted first.
+//!
+//! A scan of cold data must not evict what tails need. So copies are on probation until they are read again: those are
+//! evicted first, in order of their last use. Of the protected ones, those that were not used for longest are put on
+//! probation when they take more than most of the room.
 
 use lru::LruCache;
 use std::hash::Hash;
 
+/// The part of the room that protected copies may take: the rest is for scans.
+const PROTECTED_PERCENT_MAX: u64 = 80;
+
 /// One copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Copied {
+    /// Distinguishes it from another copy of the object that takes its place.
+    pub number: u64,
+    /// Size of what is there of it.
     pub bytes: u64,
-    /// Whether this process has checked its checksums.
-    pub verified: bool,
 }
 
 /// All copies, the one used last first, and the room reserved for those that are being written.
 pub(super) struct Room<K: Hash + Eq> {
-    copies: LruCache<K, Copied>,
+    probation: LruCache<K, Copied>,
+    protected: LruCache<K, Copied>,
+    protected_bytes: u64,
     copies_bytes: u64,
     reserved_bytes: u64,
     bytes_max: u64,
+    /// Number of copies that there were.
+    numbers: u64,
 }
 
 impl<K: Hash + Eq + Clone> Room<K> {
-    /// Room for `bytes_max` bytes with the copies `found`, the one used last at the end. They may exceed the maximum
-    /// until the next [`Room::reserve`].
-    pub fn new(bytes_max: u64, found: impl IntoIterator<Item = (K, u64)>) -> Self {
-        let mut room = Room { copies: LruCache::unbounded(), copies_bytes: 0, reserved_bytes: 0, bytes_max };
-        for (key, bytes) in found {
-            room.copies_bytes += bytes;
-            let before = room.copies.put(key, Copied { bytes, verified: false });
-            assert!(before.is_none(), "a copy was found twice");
+    /// Room for `bytes_max` bytes.
+    pub fn new(bytes_max: u64) -> Self {
+        Room {
+            probation: LruCache::unbounded(),
+            protected: LruCache::unbounded(),
+            protected_bytes: 0,
+            copies_bytes: 0,
+            reserved_bytes: 0,
+            bytes_max,
+            numbers: 0,
         }
-        room
     }
 
     /// Bytes of all copies, those that are being written included.
@@ -39,7 +52,7 @@ impl<K: Hash + Eq + Clone> Room<K> {
 
     /// Number of copies.
     pub fn copies(&self) -> usize {
-        self.copies.len()
+        self.probation.len() + self.protected.len()
     }
 
     pub fn bytes_max(&self) -> u64 {
@@ -60,10 +73,7 @@ impl<K: Hash + Eq + Clone> Room<K> {
         if has_room {
             self.reserved_bytes += bytes;
         }
-        assert!(
-            has_room || self.copies.is_empty() || bytes > self.bytes_max,
-            "no room for {bytes} bytes next to copies"
-        );
+        assert!(has_room || self.copies() == 0 || bytes > self.bytes_max, "no room for {bytes} bytes next to copies");
         (has_room, evicted)
     }
 
@@ -73,12 +83,41 @@ impl<K: Hash + Eq + Clone> Room<K> {
         self.reserved_bytes -= bytes;
     }
 
-    /// Turns reserved room into a copy.
-    pub fn admit(&mut self, key: K, copied: Copied) {
-        self.release(copied.bytes);
-        self.copies_bytes += copied.bytes;
-        if let Some(before) = self.copies.put(key, copied) {
-            self.subtract(before.bytes);
+    /// Lists a copy on probation, in the place of another; returns its number. It may exceed the room until the next
+    /// [`Room::reserve`].
+    pub fn insert(&mut self, key: K, bytes: u64) -> u64 {
+        self.forget(&key);
+        self.numbers += 1;
+        self.copies_bytes += bytes;
+        self.probation.put(key, Copied { number: self.numbers, bytes });
+        self.numbers
+    }
+
+    /// Changes the size of a copy, if this one is still there.
+    pub fn resize(&mut self, key: &K, number: u64, resized: impl FnOnce(u64) -> u64) {
+        let is_protected = self.protected.contains(key);
+        let list = if is_protected { &mut self.protected } else { &mut self.probation };
+        let Some(copied) = list.peek_mut(key).filter(|copied| copied.number == number) else { return };
+        let before = copied.bytes;
+        copied.bytes = resized(before);
+        let after = copied.bytes;
+        self.copies_bytes = self.copies_bytes - before + after;
+        if is_protected {
+            self.protected_bytes = self.protected_bytes - before + after;
+        }
+    }
+
+    /// Protects a copy.
+    pub fn protect(&mut self, key: &K) {
+        let Some(copied) = self.probation.pop(key) else { return };
+        self.protected_bytes += copied.bytes;
+        self.protected.put(key.clone(), copied);
+        while self.protected_bytes > self.bytes_max / 100 * PROTECTED_PERCENT_MAX {
+            let Some((key, copied)) = self.protected.pop_lru() else {
+                unreachable!("{} bytes in no copy", self.protected_bytes)
+            };
+            self.protected_bytes -= copied.bytes;
+            self.probation.put(key, copied);
         }
     }
 
@@ -96,41 +135,29 @@ impl<K: Hash + Eq + Clone> Room<K> {
 
     /// Forgets a copy. False if there was none.
     pub fn forget(&mut self, key: &K) -> bool {
-        let copied = self.copies.pop(key);
-        if let Some(copied) = copied {
-            self.subtract(copied.bytes);
-        }
+        let copied = self.probation.pop(key).or_else(|| {
+            let copied = self.protected.pop(key)?;
+            self.protected_bytes -= copied.bytes;
+            Some(copied)
+        });
+        self.copies_bytes -= copied.map_or(0, |copied| copied.bytes);
         copied.is_some()
     }
 
     /// Looks a copy up and marks it as used.
     pub fn get(&mut self, key: &K) -> Option<Copied> {
-        self.copies.get(key).copied()
-    }
-
-    pub fn contains(&self, key: &K) -> bool {
-        self.copies.contains(key)
-    }
-
-    /// Notes that a copy's checksums are good. False if it was evicted meanwhile.
-    #[must_use]
-    pub fn set_verified(&mut self, key: &K) -> bool {
-        let copied = self.copies.peek_mut(key);
-        let is_there = copied.is_some();
-        copied.into_iter().for_each(|copied| copied.verified = true);
-        is_there
+        self.protected.get(key).or_else(|| self.probation.get(key)).copied()
     }
 
     fn evict_one(&mut self) -> Option<K> {
-        let (key, copied) = self.copies.pop_lru()?;
-        self.subtract(copied.bytes);
+        if let Some((key, copied)) = self.probation.pop_lru() {
+            self.copies_bytes -= copied.bytes;
+            return Some(key);
+        }
+        let (key, copied) = self.protected.pop_lru()?;
+        self.copies_bytes -= copied.bytes;
+        self.protected_bytes -= copied.bytes;
         Some(key)
-    }
-
-    fn subtract(&mut self, bytes: u64) {
-        assert!(bytes <= self.copies_bytes, "a copy of {bytes} bytes among {}", self.copies_bytes);
-        self.copies_bytes -= bytes;
-        assert!(!self.copies.is_empty() || self.copies_bytes == 0, "{} bytes in no copy", self.copies_bytes);
     }
 }
 
@@ -138,16 +165,25 @@ impl<K: Hash + Eq + Clone> Room<K> {
 mod tests {
     use super::*;
 
+    fn room(copies: &[(u32, u64)]) -> Room<u32> {
+        let mut room = Room::new(100);
+        for (key, bytes) in copies {
+            room.insert(*key, *bytes);
+        }
+        room
+    }
+
     fn admit(room: &mut Room<u32>, key: u32, bytes: u64) -> Vec<u32> {
         let (has_room, evicted) = room.reserve(bytes);
         assert!(has_room);
-        room.admit(key, Copied { bytes, verified: false });
+        room.release(bytes);
+        room.insert(key, bytes);
         evicted
     }
 
     #[test]
     fn the_copy_that_was_not_used_for_longest_goes_first() {
-        let mut room = Room::new(100, [(1, 40), (2, 40)]);
+        let mut room = room(&[(1, 40), (2, 40)]);
         room.get(&1);
         assert_eq!(admit(&mut room, 3, 50), [2]);
         assert_eq!(room.bytes(), 90);
@@ -157,14 +193,14 @@ mod tests {
 
     #[test]
     fn what_is_larger_than_the_room_evicts_nothing() {
-        let mut room = Room::new(100, [(1, 40)]);
+        let mut room = room(&[(1, 40)]);
         assert_eq!(room.reserve(101), (false, vec![]));
         assert_eq!(room.bytes(), 40);
     }
 
     #[test]
     fn reserved_room_is_not_given_twice_and_comes_back() {
-        let mut room = Room::new(100, [(1, 40)]);
+        let mut room = room(&[(1, 40)]);
         assert_eq!(room.reserve(80), (true, vec![1]));
         assert!(!room.reserve(30).0);
         room.release(80);
@@ -173,25 +209,47 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_that_is_written_again_counts_once() {
-        let mut room = Room::new(100, [(1, 40)]);
+    fn a_copy_counts_once_and_as_much_as_is_there_of_it() {
+        let mut room = room(&[(1, 40)]);
         assert!(admit(&mut room, 1, 30).is_empty());
         assert_eq!(room.bytes(), 30);
-        assert!(room.set_verified(&1) && room.forget(&1) && !room.forget(&1) && !room.set_verified(&1));
-        assert_eq!(room.bytes(), 0);
+        let number = room.get(&1).unwrap().number;
+        room.resize(&1, number, |bytes| bytes + 5);
+        room.resize(&1, number - 1, |_| 1000);
+        assert_eq!(room.bytes(), 35);
+        room.protect(&1);
+        room.resize(&1, number, |bytes| bytes + 5);
+        assert!(room.bytes() == 40 && room.forget(&1) && !room.forget(&1));
+        assert_eq!((room.bytes(), room.protected_bytes), (0, 0));
     }
 
     #[test]
     fn evicting_frees_what_was_asked_for_or_all() {
-        let mut room = Room::new(100, [(1, 40), (2, 10), (3, 20)]);
+        let mut room = room(&[(1, 40), (2, 10), (3, 20)]);
         assert_eq!(room.evict(41), [1, 2]);
         assert_eq!(room.evict(1000), [3]);
         assert_eq!(room.bytes(), 0);
     }
 
     #[test]
+    fn copies_that_are_read_once_do_not_evict_protected_ones() {
+        let mut room = room(&[(1, 40), (2, 40)]);
+        room.protect(&1);
+        room.protect(&2);
+        for key in 10..100 {
+            assert!(admit(&mut room, key, 10).iter().all(|evicted| *evicted >= 10), "{key}");
+        }
+        // A third doesn't fit among them: the one used last of the two stays.
+        room.get(&1);
+        room.protect(&99);
+        assert_eq!(room.evict(20), [98, 2]);
+        room.protect(&1);
+        assert_eq!((room.protected_bytes, room.bytes()), (50, 50));
+    }
+
+    #[test]
     #[should_panic(expected = "released 1 bytes of 0 reserved")]
     fn room_that_was_not_reserved_cannot_be_released() {
-        Room::<u32>::new(100, []).release(1);
+        Room::<u32>::new(100).release(1);
     }
 }

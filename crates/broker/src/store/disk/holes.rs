@@ -6,7 +6,7 @@ use std::fs::File;
 use std::ops::Range;
 
 /// The parts of a file that are not holes. Blocks that were allocated and never written are holes too.
-pub(super) fn data_ranges(file: &File, length: usize) -> Vec<Range<usize>> {
+pub(in crate::store) fn data_ranges(file: &File, length: usize) -> Vec<Range<usize>> {
     let everything = || std::iter::once(0..length).collect();
     let mut ranges = Vec::new();
     let mut position = 0;

@@ -11,15 +11,15 @@
 mod device;
 mod dirs;
 mod errors;
-mod holes;
+pub(super) mod holes;
 mod journal;
 mod layout;
 mod open_files;
 mod options;
 mod room;
 mod segment;
-mod sys;
-mod warm;
+pub(super) mod sys;
+pub(super) mod warm;
 
 use super::lock::DirLock;
 use super::{Storage, StoreError};

@@ -48,7 +48,7 @@ pub(super) fn populate(slice: &[u8]) -> io::Result<()> {
 }
 
 /// Whether no page of `slice`, a part of a mapping, has to be fetched from the disk.
-pub(super) fn is_resident(slice: &[u8]) -> bool {
+pub(in crate::store) fn is_resident(slice: &[u8]) -> bool {
     let Some(pages) = pages(slice) else { return true };
     let page_bytes = rustix::param::page_size();
     let mut held = [0u8; PAGES_PER_CALL];

@@ -1,4 +1,4 @@
-//! Which parts of the segments were in the page cache when the kernel was last asked.
+//! Which parts of mapped files were in the page cache when the kernel was last asked.
 //!
 //! Asking costs a look at every page, and more where pages aren't mapped: a fifth of what sending them costs. So the
 //! answer is kept for a while, until some page turns out to be missing: then memory is scarce, or a client reads old
@@ -19,7 +19,7 @@ const WARM_FOR: Duration = Duration::from_secs(10);
 
 /// When pages of a store were last missing in the page cache.
 #[derive(Debug)]
-pub(super) struct Missed {
+pub(in crate::store) struct Missed {
     epoch: Instant,
     /// Microseconds since the epoch; 0 if none was.
     at_us: AtomicU64,
@@ -37,16 +37,16 @@ impl Missed {
     }
 }
 
-/// When each chunk of a segment was last found in the page cache.
+/// When each chunk of a file was last found in the page cache.
 #[derive(Debug)]
-pub(super) struct Warm {
+pub(in crate::store) struct Warm {
     missed: Arc<Missed>,
     /// Microseconds since the epoch; 0 if it was not.
     found_us: Box<[AtomicU64]>,
 }
 
 impl Warm {
-    /// Of a segment of `bytes` bytes; nothing is known of it.
+    /// Of a file of `bytes` bytes; nothing is known of it.
     pub fn new(bytes: u64, missed: &Arc<Missed>) -> Warm {
         let found_us = (0..bytes.div_ceil(CHUNK_BYTES as u64)).map(|_| AtomicU64::new(0)).collect();
         Warm { missed: missed.clone(), found_us }

@@ -145,13 +145,13 @@ impl Bucket {
         }
     }
 
-    /// Fetches a whole object. After an interruption it continues where it was.
-    pub(super) async fn fetch(&self, path: &Path, bytes: u64, sink: Sink) -> Result<(), StoreError> {
-        let mut position = 0;
+    /// Fetches a range of an object of `bytes` bytes. After an interruption it continues where it was.
+    pub(super) async fn fetch(&self, path: &Path, bytes: u64, range: Range<u64>, sink: Sink) -> Result<(), StoreError> {
+        let mut position = range.start;
         let mut tries = self.tries();
-        while position < bytes {
+        while position < range.end {
             let before = position;
-            let Err(failed) = self.fetch_some(path, bytes, &mut position, &sink).await else { continue };
+            let Err(failed) = self.fetch_some(path, bytes, &mut position, range.end, &sink).await else { continue };
             if failed.is_missing_object() {
                 return Err(self.gone(path));
             }
@@ -163,8 +163,15 @@ impl Bucket {
         Ok(())
     }
 
-    async fn fetch_some(&self, path: &Path, bytes: u64, position: &mut u64, sink: &Sink) -> Result<(), Failed> {
-        let range = (*position > 0).then_some(GetRange::Bounded(*position..bytes));
+    async fn fetch_some(
+        &self,
+        path: &Path,
+        bytes: u64,
+        position: &mut u64,
+        end: u64,
+        sink: &Sink,
+    ) -> Result<(), Failed> {
+        let range = Some(GetRange::Bounded(*position..end));
         let options = GetOptions { range, ..GetOptions::default() };
         let got = timeout(self.request_timeout, self.store.get_opts(path, options)).await;
         let got = got.map_err(|_| Failed::TimedOut)?.map_err(Failed::from)?;
@@ -178,12 +185,16 @@ impl Bucket {
         loop {
             match timeout(self.request_timeout, pieces.next()).await {
                 Ok(Some(Ok(piece))) => {
-                    *position += piece.len() as u64;
+                    let length = piece.len() as u64;
+                    if length > end - *position {
+                        return Err(Failed::ForGood(Reply::new("the response has more bytes than were requested")));
+                    }
+                    *position += length;
                     if !sink.push(piece).await {
                         return Err(Failed::ForGood(Reply::new("the cache's disk failed")));
                     }
                 }
-                Ok(None) if *position < bytes => return Err(Failed::Passing(Reply::new("the response was truncated"))),
+                Ok(None) if *position < end => return Err(Failed::Passing(Reply::new("the response was truncated"))),
                 Ok(None) => return Ok(()),
                 Ok(Some(Err(error))) => return Err(Failed::from(error)),
                 Err(_) => return Err(Failed::TimedOut),

@@ -9,12 +9,11 @@ use super::DELETES_MAX;
 use super::bucket::Bucket;
 use super::date::{DateSlot, ResponseDate};
 use super::failed::Failed;
-use super::fetch;
 use super::layout::{self, Laid};
 use super::probe::Probe;
-use crate::limits::INDEX_BYTES_GUESS;
-use crate::store::cache::{Cache, CacheError, CopyName};
-use crate::store::{Dated, Mappings, Store, StoredIndex};
+use crate::limits::{INDEX_BYTES_GUESS, READ_AHEAD_BYTES_MAX, READ_AHEAD_CACHE_PART};
+use crate::store::cache::{Cache, CacheError, CopyName, Fetch};
+use crate::store::{Dated, Mappings, Prefetched, Store, StoredIndex};
 use crate::store_error::StoreError;
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -25,7 +24,6 @@ use rawline_journal::{Garbage, Header, Index, Key, Listing, ObjectError, Place, 
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 /// Ending of keys by which a person gives up objects that are missing.
@@ -42,8 +40,6 @@ pub(super) struct S3Store {
     pub(super) probe: Probe,
     /// What the broker's card waits for, and callers that want a store that is ready.
     pub(super) card_probe: Probe,
-    /// Bounds how many objects are fetched ahead, of all journals.
-    pub(super) prefetching: Arc<Semaphore>,
     pub(super) laid: Laid,
     /// Whether the bucket's dates correct this machine's clock.
     pub(super) has_clock: bool,
@@ -115,18 +111,31 @@ impl S3Store {
     /// Bytes of an object that is there.
     async fn copied(&self, path: &Path, place: Place, range: Range<u64>) -> Result<Bytes, CacheError> {
         let (name, object_bytes) = (self.copy_of(place), u64::from(place.object_bytes));
-        let (fetch, wanted) = (fetch(&self.bucket, path.clone(), object_bytes), range.end - range.start);
-        let bytes = self.cache.get(&name, object_bytes, range, fetch).await?;
+        let (fetch, wanted) = (self.fetch(path, object_bytes), range.end - range.start);
+        let bytes = self.cache.get(&name, object_bytes, range, &fetch).await?;
         assert_eq!(bytes.len() as u64, wanted, "the cache returned other bytes of {place:?}");
         Ok(bytes)
     }
 
-    /// The entries of a piece, from the bucket if there is no copy of the object.
+    /// Fetches ranges of an object of so many bytes.
+    fn fetch(&self, path: &Path, bytes: u64) -> Fetch {
+        let (bucket, path) = (self.bucket.clone(), path.clone());
+        Arc::new(move |range, sink| {
+            let (bucket, path) = (bucket.clone(), path.clone());
+            Box::pin(async move { bucket.fetch(&path, bytes, range, sink).await })
+        })
+    }
+
+    /// The entries of a piece, from the bucket if the copy of the object hasn't them.
     async fn read_entries(&self, path: &Path, place: Place) -> Result<Bytes, CacheError> {
-        let range = place.entries();
-        if !self.cache.has(&self.copy_of(place)) {
+        let (range, name) = (place.entries(), self.copy_of(place));
+        if !self.cache.has(&name, &range) {
+            if let Some(entries) = self.cache.entries(&name, range.start) {
+                return Ok(entries);
+            }
             let found = self.get(path, Some(range.clone())).await?.found;
             if let Some(entries) = found.filter(|bytes| bytes.len() as u64 == range.end - range.start) {
+                self.cache.keep_entries(&name, range.start, entries.clone());
                 return Ok(entries);
             }
         }
@@ -311,20 +320,24 @@ impl Store for S3Store {
         })
     }
 
-    fn can_prefetch(&self) -> bool {
-        true
+    fn is_verified(&self, place: Place, bytes: &[u8]) -> bool {
+        self.cache.is_verified(&self.copy_of(place), bytes)
     }
 
-    fn prefetch(&self, pieces: &[Place]) {
-        for place in pieces {
-            let name = self.copy_of(*place);
-            if self.cache.holds(&name) {
-                continue;
-            }
-            let Ok(permit) = self.prefetching.clone().try_acquire_owned() else { return };
-            let Ok(path) = self.object_path(place.source) else { return };
-            let bytes = u64::from(place.object_bytes);
-            self.cache.prefetch(name, bytes, permit, fetch(&self.bucket, path, bytes));
+    fn set_verified(&self, place: Place, bytes: &[u8]) {
+        self.cache.set_verified(&self.copy_of(place), bytes);
+    }
+
+    fn ahead_bytes_max(&self) -> u64 {
+        READ_AHEAD_BYTES_MAX.min(self.cache.bytes_max() / READ_AHEAD_CACHE_PART)
+    }
+
+    fn prefetch(&self, place: Place, range: Range<u64>) -> Prefetched {
+        let (name, bytes) = (self.copy_of(place), u64::from(place.object_bytes));
+        match self.object_path(place.source) {
+            Ok(_) if self.cache.has(&name, &range) => Prefetched::Here,
+            Ok(path) => self.cache.prefetch(name, bytes, range, self.fetch(&path, bytes)),
+            Err(_) => Prefetched::Refused,
         }
     }
 
@@ -334,7 +347,7 @@ impl Store for S3Store {
 
     fn discard(&self, place: Place) -> BoxFuture<'static, bool> {
         let (cache, copy) = (self.cache.clone(), self.copy_of(place));
-        Box::pin(async move { cache.remove(vec![copy]).await })
+        Box::pin(async move { cache.remove(copy).await })
     }
 
     fn snapshot(&self, next_number: u64) -> BoxFuture<'static, Result<Option<Bytes>, StoreError>> {

@@ -20,20 +20,17 @@ mod probe;
 mod requests;
 mod tries;
 
-use super::cache::{Cache, Sink};
+use super::cache::Cache;
 use super::{MemberStore, Storage, Store, StoreError};
-use crate::limits::PREFETCH_OBJECTS_MAX;
 pub use address::{Address, Service};
 use bucket::Bucket;
 pub use connect::{Connected, connect};
 use futures_util::future::BoxFuture;
 use journal::S3Store;
 use members::S3Members;
-use object_store::path::Path;
 use probe::Probe;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::Semaphore;
 
 /// Maximum number of keys in one DeleteObjects request.
 const DELETES_MAX: usize = 1000;
@@ -118,7 +115,6 @@ async fn look(config: S3Config) -> Result<Storage, StoreError> {
             Err(error) => return Err(probe.passed().await.err().unwrap_or(error)),
         }
     };
-    let prefetching = Arc::new(Semaphore::new(2 * PREFETCH_OBJECTS_MAX));
     let journal = |number| {
         Arc::new(S3Store {
             number,
@@ -126,7 +122,6 @@ async fn look(config: S3Config) -> Result<Storage, StoreError> {
             cache: config.cache.clone(),
             probe: probe.clone(),
             card_probe: card_probe.clone(),
-            prefetching: prefetching.clone(),
             laid,
             has_clock: config.has_clock,
         }) as Arc<dyn Store>
@@ -134,17 +129,4 @@ async fn look(config: S3Config) -> Result<Storage, StoreError> {
     let journals = (0..laid.journals).map(journal).collect();
     let members = Some(Arc::new(S3Members::new(bucket.clone(), card_probe.clone())) as Arc<dyn MemberStore>);
     Ok(Storage { id: laid.id, journals, members, _lock: None })
-}
-
-/// Fetches an object into a sink, as often as it is called.
-fn fetch(
-    bucket: &Arc<Bucket>,
-    path: Path,
-    bytes: u64,
-) -> impl Fn(Sink) -> BoxFuture<'static, Result<(), StoreError>> + Clone + Send + Sync + 'static {
-    let bucket = bucket.clone();
-    move |sink| {
-        let (bucket, path) = (bucket.clone(), path.clone());
-        Box::pin(async move { bucket.fetch(&path, bytes, sink).await })
-    }
 }

@@ -179,8 +179,8 @@ impl Store for DiskStore {
         }
     }
 
-    fn checks_objects(&self) -> bool {
-        false
+    fn verifies_once(&self) -> bool {
+        true
     }
 
     fn refusal(&self) -> Option<StoreError> {

@@ -1,0 +1,23 @@
+//! What the cache of a bucket fetches.
+
+use super::kinds::Counter;
+use super::text::Text;
+
+/// What the cache of a bucket fetches.
+pub(crate) struct CacheMetrics {
+    /// Ranges of objects.
+    pub fetches: Counter,
+    pub fetched_bytes: Counter,
+}
+
+impl CacheMetrics {
+    pub(super) const fn new() -> Self {
+        CacheMetrics { fetches: Counter::new(), fetched_bytes: Counter::new() }
+    }
+
+    pub(super) fn render(&self, text: &mut Text) {
+        let CacheMetrics { fetches, fetched_bytes } = self;
+        text.counter("rawline_cache_fetches_total", "Ranges of objects fetched from the bucket", fetches.get());
+        text.counter("rawline_cache_fetched_bytes_total", "Bytes of these ranges", fetched_bytes.get());
+    }
+}

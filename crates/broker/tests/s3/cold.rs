@@ -1,0 +1,240 @@
+//! Reads of data that isn't in the cache fetch what they need.
+
+use crate::cache::is_fetch;
+use crate::http::{Act, Proxy, Request};
+use crate::journal::{merge_within, open};
+use crate::machine::Machine;
+use futures_util::future::join_all;
+use rawline_batch::Codec;
+use rawline_broker::{Broker, ReadAnswer, ReadRequest, Topic};
+use rawline_journal::MergeLimits;
+use rawline_testkit::batches::{batch, received};
+use rawline_testkit::s3_server::{Bucket, bucket, variables};
+use rawline_testkit::stores::{Object, RUN, create, create_some, object_of};
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+const MIB: u64 = 1 << 20;
+
+/// Records of an append, each of 8 KiB.
+const RECORDS: u64 = 16;
+
+/// Appends to each topic.
+const APPENDS: u64 = 32;
+
+/// Number of topics.
+const TOPICS: usize = 8;
+
+fn record(topic: usize, offset: u64) -> Vec<u8> {
+    let mut record = format!("record {offset} of {topic} ").into_bytes();
+    record.resize(8 << 10, b'.');
+    record
+}
+
+/// Topics of 4 MiB each, in merged objects that all of them share.
+async fn fill(bucket: &Bucket) {
+    let (broker, _) = open(bucket, bucket.address, 1).await;
+    let mut topics: Vec<Arc<Topic>> = Vec::new();
+    for topic in 0..TOPICS {
+        topics.push(broker.topic_or_create(&format!("topic-{topic}")).await.unwrap());
+    }
+    for append in 0..APPENDS {
+        join_all(topics.iter().enumerate().map(|(number, topic)| async move {
+            let records: Vec<_> = (0..RECORDS).map(|n| record(number, append * RECORDS + n)).collect();
+            topic.append(received(&batch(Codec::None, &records))).await.unwrap();
+        }))
+        .await;
+    }
+    drop(topics);
+    broker.close().await;
+    let limits = MergeLimits { target_bytes: 30 * MIB, keep_bytes: MIB, ..MergeLimits::default() };
+    merge_within(bucket, limits).await;
+}
+
+/// A broker with an empty cache, and what it requests.
+struct Cold {
+    broker: Broker,
+    proxy: Proxy,
+    begun: usize,
+}
+
+impl Cold {
+    async fn new(bucket: &Bucket, rule: impl Fn(&Request) -> Act + Send + Sync + 'static) -> Cold {
+        let proxy = Proxy::start(bucket.address, rule).await;
+        let (broker, _) = open(bucket, proxy.address, 2).await;
+        let begun = proxy.requests.lock().unwrap().len();
+        Cold { broker, proxy, begun }
+    }
+
+    /// Sizes of the ranges that were requested for the cache.
+    fn fetched(&self) -> Vec<u64> {
+        let requests = self.proxy.requests.lock().unwrap();
+        let ranges = requests.iter().skip(self.begun).filter(|request| is_fetch(request)).map(|request| {
+            let (start, end) =
+                request.header("range").unwrap().strip_prefix("bytes=").unwrap().split_once('-').unwrap();
+            end.parse::<u64>().unwrap() + 1 - start.parse::<u64>().unwrap()
+        });
+        ranges.collect()
+    }
+
+    fn fetched_bytes(&self) -> u64 {
+        self.fetched().iter().sum()
+    }
+}
+
+async fn read(topic: &Topic, offset: u64, records_max: u64, bytes_max: u64) -> ReadAnswer {
+    let request = ReadRequest { offset, records_max, bytes_max, wait: Duration::ZERO, verify: false };
+    topic.read(&request).await.unwrap()
+}
+
+#[tokio::test]
+async fn cold_reads_fetch_what_they_need() {
+    let bucket = bucket().await;
+    fill(&bucket).await;
+
+    // One record in the middle.
+    let cold = Cold::new(&bucket, |_| Act::Forward).await;
+    let topic = cold.broker.topic("topic-3").await.unwrap();
+    let answer = read(&topic, APPENDS * RECORDS / 2 + 3, 1, 0).await;
+    assert_eq!(answer.end_offset, APPENDS * RECORDS / 2 + 4);
+    let fetched = cold.fetched();
+    assert!(fetched.len() <= 3 && fetched.iter().sum::<u64>() <= MIB / 4, "{fetched:?}");
+    drop(topic);
+
+    // A scan of one topic of several, in reads of a few batches.
+    let cold = Cold::new(&bucket, |_| Act::Forward).await;
+    let topic = cold.broker.topic("topic-3").await.unwrap();
+    let (mut offset, end) = (0, topic.status().next_offset);
+    let mut reads = 0;
+    while offset < end {
+        offset = read(&topic, offset, 0, 300 << 10).await.end_offset;
+        reads += 1;
+    }
+    let (fetched, stored) = (cold.fetched_bytes(), topic.status().bytes);
+    assert!(reads > 10 && end == APPENDS * RECORDS, "{reads} reads to {end}");
+    assert!(fetched >= stored && fetched * 100 <= stored * 105, "{fetched} bytes of {stored}");
+    drop(topic);
+
+    // A reader that stops after its second read.
+    let cold = Cold::new(&bucket, |_| Act::Forward).await;
+    let topic = cold.broker.topic("topic-3").await.unwrap();
+    let first = read(&topic, 0, RECORDS, 0).await;
+    let alone = cold.fetched_bytes();
+    assert!(alone <= MIB / 4, "nothing is fetched ahead of a reader that may not read on: {alone}");
+    let second = read(&topic, first.end_offset, RECORDS, 0).await;
+    assert_eq!(second.end_offset, 2 * RECORDS);
+    // What is fetched ahead continues after the read.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let ahead = cold.fetched_bytes() - alone;
+    assert!((MIB / 2..=MIB + MIB / 4).contains(&ahead), "{ahead} bytes, of which the read got 128 KiB");
+    drop(topic);
+
+    // What one read wants is fetched at once: no GET of a batch ends before four have begun.
+    let begun = Arc::new(AtomicUsize::new(0));
+    let counter = begun.clone();
+    let rule = move |request: &Request| {
+        let is_small = request.header("range").is_none_or(|range| range.len() < "bytes=1000000-2000000".len());
+        if !is_fetch(request) || is_small {
+            return Act::Forward;
+        }
+        counter.fetch_add(1, Ordering::SeqCst);
+        Act::After(counter.clone(), 4)
+    };
+    let cold = Cold::new(&bucket, rule).await;
+    let readers = (0..4).map(|topic| {
+        let broker = &cold.broker;
+        async move {
+            let topic = broker.topic(&format!("topic-{}", topic + 3)).await.unwrap();
+            let answer = read(&topic, 0, 0, 0).await;
+            assert!(answer.end_offset > RECORDS);
+        }
+    });
+    join_all(readers).await;
+    assert!(begun.load(Ordering::SeqCst) >= 4);
+}
+
+#[tokio::test]
+async fn one_get_serves_all_who_ask_for_a_block() {
+    let bucket = bucket().await;
+    let big = object_of(RUN, 1, 4, 150, 5000);
+    create(&Machine::new(&bucket).await.store, &big).await;
+    let proxy = Proxy::start(bucket.address, |_| Act::Delay(Duration::from_millis(20))).await;
+    let machine = Machine::through(&bucket, proxy.address).await;
+    let store = machine.store.journal();
+    let fetches = || proxy.requests.lock().unwrap().iter().filter(|request| is_fetch(request)).count();
+    let before = fetches();
+    // Ranges that overlap, within two blocks far from the front.
+    let ranges = (0..64).map(|n| 2_000_000 + n * 100..2_010_000 + n * 100);
+    let read = join_all(ranges.clone().map(|range| store.bytes(big.place(), range))).await;
+    for (range, read) in ranges.zip(read) {
+        assert_eq!(read.unwrap(), big.bytes[range.start as usize..range.end as usize], "{range:?}");
+    }
+    let gets = fetches() - before;
+    assert!(gets <= 3, "{gets} GETs of the front and two blocks");
+}
+
+#[tokio::test]
+async fn blocks_outlive_a_restart_and_damaged_ones_are_fetched_again() {
+    let bucket = bucket().await;
+    let big = object_of(RUN, 1, 4, 150, 5000);
+    create(&Machine::new(&bucket).await.store, &big).await;
+    let proxy = Proxy::start(bucket.address, |_| Act::Forward).await;
+    let machine = Machine::through(&bucket, proxy.address).await;
+    let part = 1_000_000..1_100_000;
+    let expected = &big.bytes[part.start as usize..part.end as usize];
+    assert_eq!(machine.store.journal().bytes(big.place(), part.clone()).await.unwrap(), expected);
+    let fetches = || proxy.requests.lock().unwrap().iter().filter(|request| is_fetch(request)).count();
+    let before = fetches();
+    let held = machine.cache.bytes();
+    assert!((100_000..200_000).contains(&held), "{held} bytes of the part and the front");
+    let machine = machine.again(&bucket, proxy.address).await;
+    assert_eq!(machine.store.journal().bytes(big.place(), part.clone()).await.unwrap(), expected);
+    assert_eq!((fetches(), machine.cache.bytes()), (before, held), "the part is there, and no more");
+    assert_eq!(machine.read(&big).await.unwrap(), big.batches);
+    assert_eq!(machine.cache.bytes(), big.bytes.len() as u64, "each block once");
+}
+
+#[tokio::test]
+async fn a_cache_that_is_deleted_while_it_is_used_costs_requests_only() {
+    let bucket = bucket().await;
+    let machine = Machine::new(&bucket).await;
+    let objects = create_some(&machine.store, 3).await;
+    assert_eq!(machine.read(&objects[0]).await.unwrap(), objects[0].batches);
+    fs::remove_dir_all(machine.dir.join("objects")).unwrap();
+    for _ in 0..2 {
+        for object in &objects {
+            assert_eq!(machine.read(object).await.unwrap(), object.batches);
+        }
+    }
+    let later = object_of(RUN, 4, 1, 3, 20);
+    create(&machine.store, &later).await;
+    assert_eq!(machine.read(&later).await.unwrap(), later.batches);
+}
+
+#[tokio::test]
+async fn a_scan_of_cold_objects_does_not_evict_what_this_broker_has_written() {
+    let bucket = bucket().await;
+    let cold: Vec<Object> = (1..=30).map(|number| object_of(RUN, number, 1, 30, 5000)).collect();
+    let other = Machine::new(&bucket).await;
+    for object in &cold {
+        create(&other.store, object).await;
+    }
+    let proxy = Proxy::start(bucket.address, |_| Act::Forward).await;
+    let own_variables = variables(proxy.address);
+    let machine = Machine::with(&bucket, 2 * MIB, |config| config.variables = own_variables).await;
+    let tail: Vec<Object> = (31..=38).map(|number| object_of(RUN, number, 1, 30, 5000)).collect();
+    for object in &tail {
+        create(&machine.store, object).await;
+    }
+    for object in &cold {
+        assert_eq!(machine.read(object).await.unwrap(), object.batches);
+        assert!(machine.cache.bytes() <= 2 * MIB);
+    }
+    let before = proxy.count("GET");
+    for object in &tail {
+        assert_eq!(machine.read(object).await.unwrap(), object.batches);
+    }
+    assert_eq!(proxy.count("GET"), before, "the tail is cached");
+}
