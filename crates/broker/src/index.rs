@@ -199,11 +199,11 @@ impl TopicIndex {
     }
 
     /// Replaces the sources of a merged piece by it. Records deleted meanwhile stay deleted. Objects
-    /// keep no numbers.
-    pub fn merge(&mut self, merged: &Piece, next_offset: u64) {
+    /// keep no numbers. Returns the size of the sources.
+    pub fn merge(&mut self, merged: &Piece, next_offset: u64) -> u64 {
         let start = self.entries.partition_point(|entry| entry.piece.first_offset < merged.first_offset);
         let end = self.entries.partition_point(|entry| entry.piece.first_offset < next_offset);
-        let Some(first) = self.entries.range(start..end).next() else { return };
+        let Some(first) = self.entries.range(start..end).next() else { return 0 };
         let ends_at = self.entries.get(end).map_or(self.next_offset, |next| next.piece.first_offset);
         assert_eq!(ends_at, next_offset, "{merged:?} takes the place of other records");
         let begins_at = first.piece.first_offset;
@@ -219,6 +219,7 @@ impl TopicIndex {
         assert!(pushed.is_ok(), "{merged:?} in the place of others: {pushed:?}");
         self.entries.extend(rest);
         self.next_offset = topic_ends_at;
+        replaced
     }
 
     pub fn next_offset(&self) -> u64 {

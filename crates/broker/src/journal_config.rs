@@ -22,6 +22,9 @@ pub struct JournalConfig {
     pub snapshot_objects: u64,
     /// A snapshot is taken after this time, if there is anything new.
     pub snapshot_interval: Duration,
+    /// A snapshot is taken when this many bytes are not needed any more, and an eighth of all: without it they can't be
+    /// deleted.
+    pub garbage_bytes: u64,
     /// How often objects that can be deleted are looked for.
     pub garbage_interval: Duration,
     /// How often to look whether the storage was changed by others.
@@ -44,6 +47,8 @@ impl JournalConfig {
             limits: Limits::default(),
             snapshot_objects: SNAPSHOT_OBJECTS,
             snapshot_interval: SNAPSHOT_INTERVAL,
+            // They have to be kept for much longer than the interval.
+            garbage_bytes: u64::MAX,
             garbage_interval: GARBAGE_INTERVAL,
             check_interval: STORAGE_CHECK_INTERVAL,
             merge: Some(MergeConfig::default()),

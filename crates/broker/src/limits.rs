@@ -81,6 +81,16 @@ pub const DISK_SNAPSHOT_OBJECTS: u64 = 50_000;
 /// delete: trimmed records take up disk until then.
 pub const DISK_SNAPSHOT_INTERVAL: Duration = Duration::from_secs(30);
 
+/// Garbage is deleted as soon as it is a quarter of a segment and a part of this many of all records: a snapshot and a
+/// listing cost less than the appends that became garbage meanwhile.
+pub const GARBAGE_PARTS: u64 = 8;
+
+/// When to look for garbage again that appeared while other garbage is being deleted.
+pub const COLLECT_RETRY: Duration = Duration::from_millis(200);
+
+/// How long shutdown waits for the deletion of garbage in flight.
+pub const COLLECT_STOP_MAX: Duration = Duration::from_secs(5);
+
 /// An object of a journal on a directory is not merged if each of its pieces has this many bytes: reading a partition
 /// then reads little of others, and a few busy partitions are written once.
 pub const DISK_KEEP_PIECE_BYTES: u64 = 64 << 10;
@@ -286,6 +296,15 @@ pub const OWNER_WAIT_MAX: Duration = Duration::from_secs(5);
 /// How often old records are deleted: soon enough for a limit in hours, and on S3 about five requests a minute for a
 /// topic that deletes something.
 pub const RETENTION_INTERVAL: Duration = Duration::from_secs(60);
+
+/// Limits in bytes are applied as soon as a part of this many of the smallest is stored, at any rate of appends.
+pub const RETENTION_PARTS: u64 = 16;
+
+/// ... but at least this many bytes.
+pub const RETENTION_STEP_MIN: u64 = 1 << 20;
+
+/// ... and so seldom that looking at all topics takes a part of this many of the time.
+pub const RETENTION_PAUSE: u32 = 20;
 
 /// How long shutdown waits for deletions in flight. The rest is deleted after the next start.
 pub const RETENTION_STOP_MAX: Duration = Duration::from_secs(5);

@@ -1,19 +1,21 @@
 //! Retention: one task of the broker deletes what topics no longer keep, at objects' borders, by way of `trim.rs`.
 
 use crate::clock::Clock;
-use crate::limits::{RETENTION_STOP_MAX, TOPICS_TRIMMING_MAX};
+use crate::journal::Written;
+use crate::limits::{RETENTION_PARTS, RETENTION_PAUSE, RETENTION_STEP_MIN, RETENTION_STOP_MAX, TOPICS_TRIMMING_MAX};
 use crate::partition::Partition;
 use crate::settings::Retention;
 use crate::tasks;
 use crate::topics::Topic;
 use crate::trim::TrimError;
 use futures_util::{FutureExt, StreamExt, stream};
+use std::future::pending;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 /// The task. It ends when this is dropped, wherever it is.
 pub(crate) struct RetentionTask {
@@ -35,23 +37,34 @@ impl Drop for RetentionTask {
     }
 }
 
-/// Starts the task. It looks at all topics now, then every `interval`, and when it is notified.
+/// Starts the task. It looks at all topics now, then every `interval`, when it is notified, and when a part of the
+/// smallest limit in bytes was written.
 pub(crate) fn start(
     topics: impl Fn() -> Vec<Arc<Topic>> + Send + 'static,
     clock: Arc<dyn Clock>,
     interval: Duration,
     changed: Arc<Notify>,
+    written: Arc<Written>,
 ) -> RetentionTask {
     let (stop, mut stopped) = watch::channel(false);
     let task = tasks::spawn(async move {
         while !*stopped.borrow() {
             let (clock, is_stopped) = (&*clock, &stopped);
-            let pass = stream::iter(topics()).for_each_concurrent(TOPICS_TRIMMING_MAX, |topic| async move {
+            let (began, begins_at, topics) = (Instant::now(), written.bytes(), topics());
+            let smallest = topics.iter().filter_map(|topic| topic.settings().expiry().bytes).min();
+            let pass = stream::iter(topics).for_each_concurrent(TOPICS_TRIMMING_MAX, |topic| async move {
                 apply(&topic, clock, is_stopped).await;
             });
             pass.await;
+            let pause = began.elapsed() * RETENTION_PAUSE;
+            let fills = async {
+                let Some(smallest) = smallest else { return pending().await };
+                sleep(pause).await;
+                written.reach(begins_at + (smallest / RETENTION_PARTS).max(RETENTION_STEP_MIN)).await;
+            };
             tokio::select! {
                 () = sleep(interval) => {}
+                () = fills => {}
                 () = changed.notified() => {}
                 _ = stopped.wait_for(|&stop| stop) => {}
             }
@@ -115,7 +128,8 @@ impl Partition {
             if expired > self.index().first_offset() {
                 let before = self.offsets().start;
                 let trimmed = self.trim(expired).await?;
-                tracing::info!(
+                // Many times a second where much is appended. The metrics have the sums.
+                tracing::debug!(
                     topic = self.log,
                     records = trimmed.first_offset - before,
                     first_offset = trimmed.first_offset,

@@ -85,7 +85,8 @@ impl Broker {
             topics_created: AtomicU64::new(0),
             tasks,
         });
-        let journals = open_journals(&shared).await?;
+        let together = Together::default();
+        let journals = open_journals(&shared, &together).await?;
         let topics = Arc::new(Topics::new(journals.clone(), shared.clone()));
         // What is counted of topics is shown from now on.
         drop(topics.all());
@@ -94,7 +95,8 @@ impl Broker {
         // The task must not keep the store open when the broker is gone.
         let weak = Arc::downgrade(&topics);
         let retained = move || weak.upgrade().map(|topics| topics.tidied()).unwrap_or_default();
-        let retention = retention::start(retained, shared.clock.clone(), interval, shared.settings_changed.clone());
+        let (clock, changed) = (shared.clock.clone(), shared.settings_changed.clone());
+        let retention = retention::start(retained, clock, interval, changed, together.written);
         Ok(Broker {
             coordinator: Coordinator::new(
                 journals.clone(),
@@ -186,10 +188,17 @@ impl Broker {
             return Err(TopicError::TooMany { what: "topics", limit: JOURNAL_TOPICS_MAX });
         }
         check_partitions(journal, partitions)?;
-        let settings = Settings::default().changed(name, settings).with_topic_id(self.new_topic_id()).encode()?;
+        let settings = Settings::default().changed(name, settings);
+        let is_limited = settings.expiry().bytes.is_some();
+        let settings = settings.with_topic_id(self.new_topic_id()).encode()?;
         let control = Control::Create { topic: 0, name: name.into(), partitions, settings: settings[..].into() };
         match journal.change(control).await {
-            Ok(_) => self.topics.named(name).ok_or_else(|| TopicError::NotFound { name: name.to_owned() }),
+            Ok(_) => {
+                if is_limited {
+                    self.shared.settings_changed.notify_one();
+                }
+                self.topics.named(name).ok_or_else(|| TopicError::NotFound { name: name.to_owned() })
+            }
             Err(JournalError::Refused(Refused::Exists { .. })) => Err(TopicError::Exists { name: name.to_owned() }),
             Err(error) => Err(error.into()),
         }
@@ -342,8 +351,7 @@ impl Broker {
 }
 
 /// Opens the storage's journals, and waits until everything is known that was stored.
-async fn open_journals(shared: &Arc<Shared>) -> Result<Journals, StoreError> {
-    let together = Together::default();
+async fn open_journals(shared: &Arc<Shared>, together: &Together) -> Result<Journals, StoreError> {
     let open = |(number, store): (u32, &Arc<dyn Store>)| {
         // The storage is open while the journal stores what is pending. After the tasks, it is closed.
         let (clock, guard) = (shared.clock.clone(), (shared.storage.clone(), shared.tasks.clone()));

@@ -224,7 +224,9 @@ impl Catalog {
         self.next_topic = state.next_topic();
         self.producers = state.instances().map(|(name, id, _)| (id, name.clone())).collect();
         let gone: Vec<u64> = self.topics.keys().filter(|id| state.topic(**id).is_none()).copied().collect();
-        gone.into_iter().for_each(|id| self.delete(id));
+        for id in gone {
+            self.delete(id);
+        }
         for (id, topic) in state.topics() {
             match self.topics.get(&id) {
                 Some(_) => self.alter(id, topic.partitions, &topic.settings),
@@ -243,8 +245,10 @@ impl Catalog {
         }
     }
 
-    /// Adds a certain object.
-    pub fn publish(&mut self, index: &Index) {
+    /// Adds a certain object. Returns the size of the pieces that are not needed from now on.
+    pub fn publish(&mut self, index: &Index) -> u64 {
+        let mut freed = 0;
+        self.together.written.add(index.header.object_bytes);
         self.times.advance(index.header.appended_us);
         for control in index.controls() {
             self.offsets.follow(control, self.times.age_us());
@@ -254,10 +258,11 @@ impl Catalog {
                     self.create(*topic, name, *partitions, settings);
                 }
                 Control::Alter { topic, partitions, settings } => self.alter(*topic, *partitions, settings),
-                Control::Delete { topic } => self.delete(*topic),
+                Control::Delete { topic } => freed += self.delete(*topic),
                 Control::Trim { partition, first_offset } => {
                     let bytes = self.extent(*partition).trim(*first_offset);
                     METRICS.trims.bytes.add(bytes);
+                    freed += bytes;
                 }
                 Control::OpenProducer { name, id, .. } | Control::EndTransaction { name, next: (id, _), .. } => {
                     self.producers.insert(*id, name.clone());
@@ -268,7 +273,7 @@ impl Catalog {
                 Control::AbandonMerge { .. } => self.open_merge = None,
                 Control::EndMerge { pieces, .. } => {
                     self.open_merge = None;
-                    pieces.iter().for_each(|merged| self.merge(merged));
+                    freed += pieces.iter().map(|merged| self.merge(merged)).sum::<u64>();
                 }
             }
         }
@@ -277,15 +282,16 @@ impl Catalog {
             self.topic(id.topic).subject.committed(id.number, piece.first_offset);
             if bytes > 0 {
                 METRICS.trims.bytes.add(bytes);
+                freed += bytes;
             }
         }
+        freed
     }
 
-    /// Puts a merged piece in the place of those that it was made of, unless its topic is deleted.
-    fn merge(&self, merged: &MergedPiece) {
-        if let Some(extent) = self.find(merged.partition) {
-            extent.index_mut().merge(&merged.piece, merged.next_offset);
-        }
+    /// Puts a merged piece in the place of those that it was made of, unless its topic is deleted. Returns their size.
+    fn merge(&self, merged: &MergedPiece) -> u64 {
+        let extent = self.find(merged.partition);
+        extent.map_or(0, |extent| extent.index_mut().merge(&merged.piece, merged.next_offset))
     }
 
     /// The time of the newest object.
@@ -354,7 +360,8 @@ impl Catalog {
         assert!(namesake.is_none(), "the topics {namesake:?} and {id} are named {name:?}");
     }
 
-    fn delete(&mut self, id: u64) {
+    /// Returns the size of its pieces.
+    fn delete(&mut self, id: u64) -> u64 {
         let Some(topic) = self.topics.remove(&id) else { unreachable!("topic {id} is deleted, and isn't there") };
         let named = self.ids.remove(&topic.name);
         assert_eq!(named, Some(id), "topic {:?} has two ids", topic.name);
@@ -365,6 +372,7 @@ impl Catalog {
         self.changes += 1;
         topic.life.delete();
         topic.subject.deleted();
+        topic.extents().iter().map(|extent| extent.index().bytes()).sum()
     }
 
     /// A topic that exists by the rules.

@@ -33,4 +33,4 @@ pub use handle::Journal;
 pub(crate) use handle::Submitted;
 #[cfg(test)]
 pub(crate) use task::FORGETS_END;
-pub(crate) use together::Together;
+pub(crate) use together::{Together, Written};

@@ -1,7 +1,9 @@
 //! Which snapshot of a journal is the newest stored one, and when it is time for another.
 
 use crate::journal_config::JournalConfig;
-use crate::limits::{SNAPSHOT_PIECES_PER_INTERVAL, SNAPSHOT_PIECES_PER_OBJECT};
+use crate::limits::{GARBAGE_PARTS, SNAPSHOT_PIECES_PER_INTERVAL, SNAPSHOT_PIECES_PER_OBJECT};
+use rawline_journal::{PartitionId, Piece};
+use std::collections::BTreeMap;
 use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -15,6 +17,10 @@ pub(super) struct Taken {
     pub at: Instant,
     /// Number of pieces in it.
     pub pieces: u64,
+    /// Their size in bytes.
+    pub bytes: u64,
+    /// [`Snapshots::freed_bytes`] when it was built.
+    pub freed_bytes: u64,
 }
 
 /// The snapshots of a journal's task. One counts when it is stored, not when it is built: a start relies on it.
@@ -23,6 +29,8 @@ pub(super) struct Snapshots {
     pub stored: Taken,
     /// Whether the newest stored one is gone from the storage: another is taken at once.
     pub is_lost: bool,
+    /// Size of all pieces that are not needed any more since the start. A snapshot frees those before it.
+    pub freed_bytes: u64,
     /// The one that is being stored. It ends with the one that was stored, or `None` if that failed.
     pub storing: Option<JoinHandle<Option<Taken>>>,
     /// Not before this time, because the last one failed.
@@ -32,8 +40,8 @@ pub(super) struct Snapshots {
 impl Snapshots {
     /// Before the first one is known.
     pub fn new() -> Snapshots {
-        let stored = Taken { next: 1, at: Instant::now(), pieces: 0 };
-        Snapshots { stored, is_lost: false, storing: None, retry_at: None }
+        let stored = Taken { next: 1, at: Instant::now(), pieces: 0, bytes: 0, freed_bytes: 0 };
+        Snapshots { stored, is_lost: false, freed_bytes: 0, storing: None, retry_at: None }
     }
 
     /// One that was loaded is the newest.
@@ -46,9 +54,28 @@ impl Snapshots {
         self.storing.is_some()
     }
 
-    /// Waits until the one that is being stored is stored, and counts it, or has failed. Cancel-safe.
-    pub async fn end(&mut self, retry_after: Duration) {
-        let Some(storing) = self.storing.as_mut() else { return };
+    /// One of these pieces before the object `next`, as of now.
+    pub fn taken(&self, next: u64, pieces: &BTreeMap<PartitionId, Vec<Piece>>) -> Taken {
+        let count = pieces.values().map(|pieces| pieces.len() as u64).sum();
+        let bytes = pieces.values().flatten().map(|piece| u64::from(piece.place.bytes)).sum();
+        Taken { next, at: Instant::now(), pieces: count, bytes, freed_bytes: self.freed_bytes }
+    }
+
+    /// Whether it is time for another, `new` objects after the newest stored one. A large one is worth its bytes less
+    /// often.
+    pub fn is_due(&self, new: u64, config: &JournalConfig) -> bool {
+        let Taken { at, pieces, bytes, freed_bytes, .. } = self.stored;
+        let objects = config.snapshot_objects.max(pieces / SNAPSHOT_PIECES_PER_OBJECT);
+        let parts = 1 + pieces / SNAPSHOT_PIECES_PER_INTERVAL;
+        let interval = config.snapshot_interval.saturating_mul(u32::try_from(parts).unwrap_or(u32::MAX));
+        let frees = self.freed_bytes - freed_bytes >= config.garbage_bytes.max(bytes / GARBAGE_PARTS);
+        self.is_lost || new >= objects || new > 0 && (frees || at.elapsed() >= interval)
+    }
+
+    /// Waits until the one that is being stored is stored, and counts it, or has failed. Returns whether it was stored.
+    /// Cancel-safe.
+    pub async fn end(&mut self, retry_after: Duration) -> bool {
+        let Some(storing) = self.storing.as_mut() else { return false };
         let stored = storing.await.unwrap_or_else(|error| {
             assert!(error.is_cancelled(), "storing a snapshot panicked: {error}");
             None
@@ -60,20 +87,11 @@ impl Snapshots {
             Some(_) => {}
             None => self.failed(retry_after),
         }
+        stored.is_some()
     }
 
     /// The last one wasn't stored.
     pub fn failed(&mut self, retry_after: Duration) {
         self.retry_at = Some(Instant::now() + retry_after);
-    }
-}
-
-impl Taken {
-    /// Whether it is time for another, `new` objects later. A large one is worth its bytes less often.
-    pub fn is_followed(&self, new: u64, config: &JournalConfig) -> bool {
-        let objects = config.snapshot_objects.max(self.pieces / SNAPSHOT_PIECES_PER_OBJECT);
-        let parts = 1 + self.pieces / SNAPSHOT_PIECES_PER_INTERVAL;
-        let interval = config.snapshot_interval.saturating_mul(u32::try_from(parts).unwrap_or(u32::MAX));
-        new >= objects || new > 0 && self.at.elapsed() >= interval
     }
 }

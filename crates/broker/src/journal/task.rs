@@ -13,10 +13,10 @@ use crate::journal::expiry::Expiry;
 use crate::journal::merge::{Dead, Published};
 use crate::journal::reads::{Missed, Read, Reads};
 use crate::journal::request::{Appended, ProducerInstance, Progress, Request};
-use crate::journal::snapshots::{Snapshots, Taken};
+use crate::journal::snapshots::Snapshots;
 use crate::journal::watch::Watch;
 use crate::journal_config::JournalConfig;
-use crate::limits::{APPEND_QUEUE_MAX, EXPIRY_INTERVAL};
+use crate::limits::{APPEND_QUEUE_MAX, COLLECT_RETRY, COLLECT_STOP_MAX, EXPIRY_INTERVAL};
 use crate::metrics::METRICS;
 use crate::received::Received;
 use crate::store::{Dated, Store, StoredIndex};
@@ -33,9 +33,10 @@ use slab::Slab;
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 mod snapshots;
 
@@ -195,15 +196,20 @@ impl Task {
                     }
                 }
                 noticed = self.watch.next(), if self.watch.is_busy() => self.noticed(noticed),
-                () = self.snapshots.end(self.config.snapshot_interval), if self.snapshots.is_storing() => Event::Tick,
+                stored = self.snapshots.end(self.config.snapshot_interval), if self.snapshots.is_storing() => {
+                    // What it doesn't refer to can be deleted at once.
+                    if stored && self.config.limits.deletion_delay == 0 {
+                        self.collect_at = Instant::now();
+                    }
+                    Event::Tick
+                }
                 Some(loaded) = OptionFuture::from(self.requests.load.as_mut()) => {
                     self.requests.load = None;
                     self.was_loaded(loaded)
                 }
                 () = alarm.at(deadline) => {
                     if self.collect_at <= Instant::now() {
-                        self.collect_at = Instant::now() + self.config.garbage_interval;
-                        self.collect();
+                        self.collect_at = Instant::now() + self.collect();
                         self.take_snapshot();
                     }
                     self.expire();
@@ -238,16 +244,21 @@ impl Task {
             self.take_snapshot();
         }
         self.take_last_snapshot().await;
+        // Until it has ended, it holds the store. Another start continues it.
+        if let Some(collecting) = self.collecting {
+            let _ = timeout(COLLECT_STOP_MAX, collecting).await;
+        }
     }
 
-    /// Begins to delete unreferenced objects.
-    fn collect(&mut self) {
+    /// Begins to delete unreferenced objects. Returns when to do so again.
+    fn collect(&mut self) -> Duration {
         // One at a time: two would delete the same.
         if self.collecting.as_ref().is_some_and(|collecting| !collecting.is_finished()) {
-            return;
+            return self.config.garbage_interval.min(COLLECT_RETRY);
         }
         let (store, config, dead) = (self.store.clone(), self.config.clone(), self.dead.clone());
         self.collecting = Some(tasks::spawn(collect(store, config, dead)));
+        self.config.garbage_interval
     }
 
     fn has_room(&self) -> bool {
@@ -531,9 +542,8 @@ impl Task {
 
     fn restore(&mut self) {
         let Some(snapshot) = self.snapshot.take() else { unreachable!("no snapshot was loaded") };
-        let pieces = snapshot.pieces.values().map(|pieces| pieces.len() as u64).sum();
         let next = snapshot.state.chain().next();
-        self.snapshots.loaded(Taken { next, at: Instant::now(), pieces });
+        self.snapshots.loaded(self.snapshots.taken(next, &snapshot.pieces));
         self.newest = None;
         if *self.progress.borrow() == Progress::Reading {
             self.watch.compare(next, snapshot.sources());
@@ -549,7 +559,7 @@ impl Task {
         let Some(index) = self.indexes.remove(&link.id) else { unreachable!("{link:?} has no index") };
         assert_eq!(index.header.link, link, "two objects have one id");
         assert_eq!(index.controls(), &*changes.controls, "the index of {link:?}");
-        self.catalog.write().unwrap_or_else(PoisonError::into_inner).publish(&index);
+        self.snapshots.freed_bytes += self.catalog.write().unwrap_or_else(PoisonError::into_inner).publish(&index);
         self.newest = Some(link);
         // No task waits for it on a directory, where a wake-up of no task would cost as much as the rest.
         self.end.send_if_modified(|end| {

@@ -147,6 +147,7 @@ impl Store for MemoryStore {
             limits,
             snapshot_objects: DISK_SNAPSHOT_OBJECTS,
             snapshot_interval: MEMORY_SNAPSHOT_INTERVAL,
+            garbage_bytes: part,
             garbage_interval: MEMORY_SNAPSHOT_INTERVAL,
             merge,
             ..settings

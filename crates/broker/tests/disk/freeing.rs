@@ -8,9 +8,10 @@ use rawline_broker::journal::{Journal, JournalConfig, JournalError};
 use rawline_broker::metrics::{METRICS, Text};
 use rawline_broker::store::Storage;
 use rawline_broker::store::disk::{self, Durability};
-use rawline_broker::{Kind, SystemClock};
+use rawline_broker::{Broker, Config, Kind, SystemClock};
 use rawline_journal::{Control, PartitionId, Source};
 use rawline_testkit::batches::{batch, received, records_of};
+use serde_json::json;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -218,6 +219,33 @@ async fn frees(dir: &Path, case: Case) -> bool {
     assert_holds(&journal, small, smalls + 5).await;
     assert_eq!(journal.offsets(again), 0..50);
     is_full
+}
+
+/// Appends twenty times as much as a topic may keep, without a pause. Retention looks by the bytes that were written:
+/// its interval of a minute doesn't pass.
+#[tokio::test]
+async fn a_limit_in_bytes_bounds_the_disk_whatever_the_rate_is() {
+    const SEGMENT: u64 = 1 << 20;
+    const LIMIT: u64 = 16 << 20;
+    const RECORD: usize = 100_000;
+    let dir = tempfile::tempdir().unwrap();
+    let store = disk::open_with(dir.path(), options(Durability::PageCache, SEGMENT)).unwrap();
+    let broker = Broker::open(store, Arc::new(SystemClock), Config::new(1)).await.unwrap();
+    let serde_json::Value::Object(limit) = json!({ "retain_bytes": LIMIT }) else { panic!() };
+    let topic = broker.create_topic("t", limit).await.unwrap();
+    let batch = batch(Codec::None, &[vec![7; RECORD]]);
+    let (mut disk_bytes_max, appends) = (0, 20 * LIMIT / RECORD as u64);
+    for number in 0..appends {
+        topic.append(received(&batch)).await.unwrap();
+        if number % 10 == 0 {
+            disk_bytes_max = disk_bytes(dir.path()).max(disk_bytes_max);
+        }
+    }
+    // On a busy machine a snapshot's syncs take as long as many appends.
+    assert!(disk_bytes_max < 6 * LIMIT, "{disk_bytes_max} bytes of {LIMIT}");
+    assert!(topic.status().bytes > LIMIT / 2 && topic.status().next_offset == appends, "{:?}", topic.status());
+    drop(topic);
+    broker.close().await;
 }
 
 /// In its own process, because all journals of a process count together.

@@ -106,7 +106,7 @@ impl Task {
         // While a start reads many objects, it takes few snapshots: each makes it longer.
         let is_reading = *self.progress.borrow() == Progress::Reading;
         let new = if is_reading { new / SNAPSHOTS_SKIPPED_AT_START } else { new };
-        if self.snapshots.is_lost || stored.is_followed(new, &self.config) {
+        if self.snapshots.is_due(new, &self.config) {
             let (known, snapshot) = (self.known(), self.build_snapshot());
             self.watch.check(known, Some(snapshot));
         }
@@ -123,8 +123,7 @@ impl Task {
         let state = self.writer.certain();
         self.catalog.write().unwrap_or_else(PoisonError::into_inner).forget_producers(&state);
         let pieces = self.catalog.read().unwrap_or_else(PoisonError::into_inner).pieces(&state);
-        let count = pieces.values().map(|pieces| pieces.len() as u64).sum();
-        let taken = Taken { next: state.chain().next(), at: Instant::now(), pieces: count };
+        let taken = self.snapshots.taken(state.chain().next(), &pieces);
         (taken, Bytes::from(build_snapshot(&state, &pieces)))
     }
 

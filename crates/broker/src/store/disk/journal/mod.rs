@@ -173,6 +173,7 @@ impl Store for DiskStore {
             limits,
             snapshot_objects: DISK_SNAPSHOT_OBJECTS,
             snapshot_interval: DISK_SNAPSHOT_INTERVAL,
+            garbage_bytes: self.inner.options.segment_bytes / 4,
             garbage_interval: DISK_SNAPSHOT_INTERVAL,
             merge,
             ..settings
