@@ -1,8 +1,12 @@
 //! Which snapshot of a journal is the newest stored one, and when it is time for another.
 
 use crate::journal_config::JournalConfig;
-use crate::limits::{GARBAGE_PARTS, SNAPSHOT_PIECES_PER_INTERVAL, SNAPSHOT_PIECES_PER_OBJECT};
-use rawline_journal::{PartitionId, Piece};
+use crate::limits::{
+    GARBAGE_PARTS, SNAPSHOT_INLINE_PARTS_MAX, SNAPSHOT_PIECES_PER_INTERVAL, SNAPSHOT_PIECES_PER_OBJECT,
+};
+use crate::tasks;
+use bytes::Bytes;
+use rawline_journal::{PartitionId, Piece, Snapshot, build_snapshot};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tokio::task::JoinHandle;
@@ -21,6 +25,25 @@ pub(super) struct Taken {
     pub bytes: u64,
     /// [`Snapshots::freed_bytes`] when it was built.
     pub freed_bytes: u64,
+}
+
+/// A snapshot that is not stored yet.
+pub(super) struct Unstored {
+    pub taken: Taken,
+    pub snapshot: Snapshot,
+}
+
+impl Unstored {
+    /// Its bytes, built on another thread if there is so much that appends would wait for it.
+    pub async fn into_bytes(self: Box<Self>) -> Bytes {
+        let partitions: u64 = self.snapshot.state.topics().map(|(_, topic)| u64::from(topic.partitions)).sum();
+        let is_large = self.taken.pieces + partitions > SNAPSHOT_INLINE_PARTS_MAX;
+        let build = move || Bytes::from(build_snapshot(&self.snapshot.state, &self.snapshot.pieces));
+        if !is_large {
+            return build();
+        }
+        tasks::spawn_blocking(build).await.unwrap_or_else(|error| unreachable!("building a snapshot: {error}"))
+    }
 }
 
 /// The snapshots of a journal's task. One counts when it is stored, not when it is built: a start relies on it.

@@ -2,10 +2,9 @@
 //! looks themselves are in `look.rs`.
 
 use crate::journal::look::{AtEnd, Checked, GivenUp, Known, Lists, at_end, check, referred, replace};
-use crate::journal::snapshots::Taken;
+use crate::journal::snapshots::Unstored;
 use crate::store::Store;
 use crate::store_error::StoreError;
-use bytes::Bytes;
 use futures_util::future::{BoxFuture, OptionFuture};
 use rawline_journal::{Limits, Source, State};
 use std::collections::BTreeSet;
@@ -16,8 +15,8 @@ use tokio::time::{Instant, sleep};
 /// A broker without snapshots lists all objects every this many checks.
 const CHECKS_PER_LISTING: u64 = 10;
 
-/// A snapshot that is stored if the storage is whole, and its bytes.
-type Pending = Option<(Taken, Bytes)>;
+/// A snapshot that is stored if the storage is whole.
+type Pending = Option<Box<Unstored>>;
 
 /// A notice.
 pub(super) enum Noticed {

@@ -3,12 +3,11 @@
 
 use super::{Progress, Task};
 use crate::journal::look::{Checked, Known, Lists, check};
-use crate::journal::snapshots::Taken;
+use crate::journal::snapshots::Unstored;
 use crate::journal::watch::Noticed;
 use crate::limits::SNAPSHOTS_SKIPPED_AT_START;
 use crate::tasks;
-use bytes::Bytes;
-use rawline_journal::{Event, ReadResult, Snapshot, build_snapshot};
+use rawline_journal::{Event, ReadResult, Snapshot};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use tokio::time::Instant;
@@ -118,21 +117,21 @@ impl Task {
         Known { from: self.snapshots.stored.next, next, newest: self.newest }
     }
 
-    fn build_snapshot(&mut self) -> (Taken, Bytes) {
+    fn build_snapshot(&mut self) -> Box<Unstored> {
         self.writer.forget_old();
         let state = self.writer.certain();
         self.catalog.write().unwrap_or_else(PoisonError::into_inner).forget_producers(&state);
         let pieces = self.catalog.read().unwrap_or_else(PoisonError::into_inner).pieces(&state);
         let taken = self.snapshots.taken(state.chain().next(), &pieces);
-        (taken, Bytes::from(build_snapshot(&state, &pieces)))
+        Box::new(Unstored { taken, snapshot: Snapshot { state, pieces } })
     }
 
     /// Begins to store a snapshot. One that is still being stored continues, and the later one counts.
-    fn store_snapshot(&mut self, snapshot: Option<(Taken, Bytes)>) {
-        let Some((taken, snapshot)) = snapshot else { return };
-        let create = self.store.create_snapshot(taken.next, snapshot);
+    fn store_snapshot(&mut self, snapshot: Option<Box<Unstored>>) {
+        let Some(unstored) = snapshot else { return };
+        let (taken, store) = (unstored.taken, self.store.clone());
         self.snapshots.storing = Some(tasks::spawn(async move {
-            match create.await {
+            match store.create_snapshot(taken.next, unstored.into_bytes().await).await {
                 Ok(()) => Some(taken),
                 Err(error) => {
                     tracing::warn!(next = taken.next, %error, "a journal snapshot was not stored; retrying later");
