@@ -7,8 +7,9 @@ use crate::arguments::seconds_option;
 use crate::batch::{Batch, BatchIterator, Batches};
 use crate::error::{client_error, config_error, nothing};
 use crate::producer::within;
-use crate::received::{BufferPool, stored_batches};
+use crate::received::stored_batches;
 use crate::runtime::{First, Process, finish};
+use crate::source::BufferPool;
 use pyo3::prelude::*;
 use rawline_client::{
     Client, ClientError, CommitOffset, Consumer, ConsumerConfig, Fetched, GroupConfig, GroupConsumer, PartitionRange,

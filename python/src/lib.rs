@@ -5,9 +5,10 @@
 //! runtime       one tokio runtime; waiting for it from Python, with and without asyncio
 //! buffer        bytes shared with Python without a copy
 //! records       records from Python: bytes-like objects or Arrow arrays
-//! received      the memory of received batches
-//! batch, arrow  batches in Python and Arrow
-//! kafka         what Kafka's batches have besides: keys, headers, times
+//! source        the memory of received batches
+//! kafka         Kafka's batches
+//! received      batches, checked
+//! batch, arrow, message  batches in Python and Arrow, and their records with keys
 //! client, producer, consumer, subscription
 //! value         converts structured values between Python objects and bytes
 //! avro, measurement
@@ -25,10 +26,12 @@ mod error;
 mod group;
 mod kafka;
 mod measurement;
+mod message;
 mod producer;
 mod received;
 mod records;
 mod runtime;
+mod source;
 mod subscription;
 mod value;
 
@@ -46,7 +49,7 @@ fn _rawline(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<batch::Batch>()?;
     module.add_class::<batch::BatchIterator>()?;
     module.add_class::<batch::Batches>()?;
-    module.add_class::<kafka::Message>()?;
+    module.add_class::<message::Message>()?;
     module.add_function(wrap_pyfunction!(batch::build_batch, module)?)?;
     module.add_function(wrap_pyfunction!(batch::parse_batch, module)?)?;
     module.add_function(wrap_pyfunction!(runtime::after_fork, module)?)?;
