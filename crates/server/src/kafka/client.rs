@@ -2,8 +2,8 @@
 
 use super::config::KafkaConfig;
 use super::error::ConnectionError;
-use super::fetch::Kept;
-use super::sasl::Sasl;
+use super::mechanisms::Sasl;
+use super::watched::Kept;
 use crate::access::{Access, Caller, Place};
 use crate::net::listen::Crowd;
 use crate::net::peer::Peer;

@@ -2,12 +2,12 @@
 
 mod progress;
 mod read;
-mod watched;
 
 use super::building::Building;
 use super::client::Client;
 use super::error::ConnectionError;
 use super::reply::{Pending, Reply};
+use super::watched::Watched;
 use crate::net::join::join;
 use bytes::Bytes;
 use futures_util::future::FutureExt;
@@ -22,8 +22,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
-pub(super) use watched::Kept;
-use watched::Watched;
 
 /// Maximum wait of a request. Clients request half a second.
 const WAIT_MAX: Duration = Duration::from_secs(300);

@@ -14,6 +14,7 @@ mod groups;
 mod incoming;
 mod list_offsets;
 mod lookup;
+mod mechanisms;
 mod metadata;
 mod needs;
 mod nodes;
@@ -23,6 +24,7 @@ mod producer_id;
 mod reply;
 mod sasl;
 mod transactions;
+mod watched;
 
 pub use config::KafkaConfig;
 
@@ -31,9 +33,9 @@ use crate::net::lobby::Manners;
 use building::BUILDING_MAX;
 use client::Kafka;
 use futures_util::future::BoxFuture;
+use mechanisms::Sasl;
 use rawline_broker::Broker;
 use rawline_broker::pool::Pool;
-use sasl::Sasl;
 use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};

@@ -1,12 +1,12 @@
 //! The records of one partition for a Fetch request.
 
 use super::Asked;
-use super::watched::Watched;
 use crate::convert::to_record_batches;
 use crate::kafka::admin::epochs;
 use crate::kafka::client::Client;
 use crate::kafka::error::Refusal;
 use crate::kafka::lookup::partition_of;
+use crate::kafka::watched::Watched;
 use bytes::Bytes;
 use rawline_broker::store::StoreError;
 use rawline_broker::{BatchKind, Bounds, Partition, Piece, ReadRequest, View};

@@ -1,17 +1,14 @@
 //! Authentication: SaslHandshake chooses a mechanism, SaslAuthenticate carries its messages. A client has to have one
 //! of the broker's API keys. Its user name matters with SCRAM and a key of the keys file only.
 
-mod mechanisms;
 mod scram;
-
-pub(super) use mechanisms::Sasl;
 
 use super::client::Client;
 use super::error::{ConnectionError, Refusal};
+use super::mechanisms::{Mechanism, Sasl};
 use crate::access::{Access, Caller};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD_NO_PAD;
-use mechanisms::Mechanism;
 use rawline_kafka::messages::{
     SaslAuthenticateRequest, SaslAuthenticateResponse, SaslHandshakeRequest, SaslHandshakeResponse,
 };

@@ -14,7 +14,7 @@ const SPARE_MAX: usize = 64;
 
 /// The partitions that a connection watches between two requests.
 #[derive(Default)]
-pub(in crate::kafka) struct Kept(Mutex<Option<Box<Watched>>>);
+pub(super) struct Kept(Mutex<Option<Box<Watched>>>);
 
 /// The partitions that a connection fetches from.
 pub(super) struct Watched {
