@@ -1,8 +1,15 @@
 //! Checks that bytes are the front of the object of a journal of which they should be a copy.
 
-use super::CopyName;
+use super::name::CopyName;
+use crate::limits::CACHE_BLOCK_BYTES;
 use crate::object_error::ObjectError;
 use rawline_journal::{Header, Index};
+use std::ops::Range;
+
+/// The front of an object, which says which it is.
+pub(super) fn front_of(object_bytes: u64) -> Range<u64> {
+    0..CACHE_BLOCK_BYTES.min(object_bytes)
+}
 
 /// Checks that an object of `bytes` bytes that begins with `front` is the one of that name; and its index, if all of it
 /// is here. Readers verify what they read of the object's other bytes.

@@ -3,9 +3,10 @@
 //! Blocks are fetched and written once, and handed out only afterwards: bytes that a reader holds never change. The
 //! file system knows which blocks a file has, so that no other file has to agree with it.
 
+use super::check::front_of;
+use super::error::CacheError;
 use super::flight::Flight;
 use super::ranges::Ranges;
-use super::{CacheError, front_of};
 use crate::limits::{CACHE_BLOCK_BYTES, CACHE_GAP_BYTES_MAX, CACHE_GET_BYTES_MAX, CACHE_WHOLE_BYTES_MAX};
 use crate::store::disk::holes::data_ranges;
 use crate::store::disk::warm::{Missed, Warm};

@@ -1,6 +1,6 @@
 //! The entries that searches have read of objects whose copies haven't them: in memory, bounded.
 
-use super::CopyName;
+use super::name::CopyName;
 use crate::limits::CACHE_ENTRIES_BYTES_MAX;
 use bytes::Bytes;
 use lru::LruCache;

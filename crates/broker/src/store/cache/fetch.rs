@@ -1,9 +1,12 @@
 //! Fetching blocks: into their copy's file, or into memory where the disk takes none.
 
-use super::check::check_front;
+use super::Inner;
+use super::check::{check_front, front_of};
 use super::copy::{Copy, Flying, Landed};
+use super::error::{CacheError, aborted, disk, unusable};
 use super::flight::Flight;
-use super::{CacheError, CopyName, Fetch, Inner, Reserved, Sink, aborted, disk, front_of, unusable};
+use super::name::CopyName;
+use super::reserved::Reserved;
 use crate::limits::{CACHE_MEMORY_BYTES_MAX, CACHE_PIECES_QUEUED_MAX};
 use crate::metrics::METRICS;
 use crate::object_error::ObjectError;
@@ -11,6 +14,7 @@ use crate::store::Prefetched;
 use crate::store_error::{Setting, StoreError};
 use crate::tasks::{self, spawn_blocking};
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
@@ -19,6 +23,21 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::time::timeout;
+
+/// Takes an object's bytes as they arrive.
+pub(crate) struct Sink(mpsc::Sender<Bytes>);
+
+impl Sink {
+    /// Hands over the next piece and waits while the disk is slower; false when the disk has failed and no more is
+    /// wanted.
+    #[must_use]
+    pub async fn push(&self, piece: Bytes) -> bool {
+        self.0.send(piece).await.is_ok()
+    }
+}
+
+/// Fetches a range of an object, as often as it is called.
+pub(crate) type Fetch = Arc<dyn Fn(Range<u64>, Sink) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync>;
 
 /// How long a read waits for memory when the disk is full.
 const MEMORY_WAIT: Duration = Duration::from_secs(10);

@@ -1,7 +1,7 @@
 //! The cache's files: names, writing, mapping, and reading without trusting that a mapped file keeps its length.
 
-use super::CopyName;
 use super::copy::blocks_of;
+use super::name::CopyName;
 use super::ranges::Ranges;
 use crate::store::mapping::Mappings;
 use bytes::Bytes;

@@ -9,35 +9,39 @@
 mod check;
 mod copy;
 mod entries;
+mod error;
 mod fetch;
 mod files;
 mod flight;
+mod name;
 mod ranges;
 mod reserved;
 mod room;
 mod state;
 
+pub(crate) use error::CacheError;
+pub(crate) use fetch::{Fetch, Sink};
+pub(crate) use name::CopyName;
+
 use super::lock::DirLock;
 use super::{Mappings, Prefetched};
-use crate::limits::{
-    CACHE_AHEAD_GETS_MAX, CACHE_BLOCK_BYTES, CACHE_MAPPINGS_MAX, CACHE_MEMORY_BYTES_MAX, SENDFILE_BYTES_MIN,
-};
+use crate::limits::{CACHE_AHEAD_GETS_MAX, CACHE_MAPPINGS_MAX, CACHE_MEMORY_BYTES_MAX, SENDFILE_BYTES_MIN};
 use crate::object_error::ObjectError;
 use crate::store::disk::sys::is_resident;
 use crate::store::disk::warm::Missed;
 use crate::store_error::{Setting, StoreError};
 use crate::tasks::{self, spawn_blocking};
 use bytes::Bytes;
-use check::check_front;
+use check::{check_front, front_of};
 use copy::Copy;
 use entries::Entries;
+use error::{aborted, disk, unusable};
 use fetch::slice;
 use files::{Files, Scanned};
 use flight::{Flights, Joined};
-use futures_util::future::{BoxFuture, join_all};
+use futures_util::future::join_all;
 use lru::LruCache;
 use ranges::Ranges;
-use rawline_journal::Source;
 use reserved::Reserved;
 use room::Room;
 use state::State;
@@ -48,75 +52,13 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use thiserror::Error;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::Semaphore;
 
 /// A directory of copies, owned by one process. Cloning gives another handle of the same cache.
 #[derive(Clone)]
 pub struct Cache {
     inner: Arc<Inner>,
 }
-
-/// Names a copy. Objects don't change, but a bucket can be emptied and filled again: the tag distinguishes an object
-/// from another that once had its place.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct CopyName {
-    pub topic: String,
-    pub first_offset: u64,
-    pub tag: u32,
-}
-
-/// Stand for a topic's name where a copy is one of a journal object, or of a merged one: as they are in the first
-/// journal, in others followed by the journal's number. No topic's name begins with a dot.
-const JOURNAL: &str = ".journal";
-const MERGED: &str = ".merged";
-
-impl CopyName {
-    /// The copy of an object of a journal.
-    pub fn journal(journal: u32, source: Source, tag: u32) -> CopyName {
-        let folder = if source.is_merged() { MERGED } else { JOURNAL };
-        let topic = if journal == 0 { folder.to_owned() } else { format!("{folder}-{journal:04}") };
-        CopyName { topic, first_offset: source.number(), tag }
-    }
-
-    /// The object of a journal that the copy is one of: its number takes the offset's place.
-    fn source(&self) -> Option<Source> {
-        match self.topic.split_once('-').map_or(self.topic.as_str(), |(folder, _)| folder) {
-            JOURNAL => Some(Source::Journal(self.first_offset)),
-            MERGED => Some(Source::Merged(self.first_offset)),
-            _ => None,
-        }
-    }
-}
-
-/// Why an object isn't available.
-#[derive(Debug, Clone, Error)]
-pub(crate) enum CacheError {
-    /// The fetched bytes, two times, were not the requested object.
-    #[error(transparent)]
-    Damaged(#[from] ObjectError),
-    /// Fetching it failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The cache's disk failed.
-    #[error("{0}")]
-    Disk(Arc<io::Error>),
-}
-
-/// Takes an object's bytes as they arrive.
-pub(crate) struct Sink(mpsc::Sender<Bytes>);
-
-impl Sink {
-    /// Hands over the next piece and waits while the disk is slower; false when the disk has failed and no more is
-    /// wanted.
-    #[must_use]
-    pub async fn push(&self, piece: Bytes) -> bool {
-        self.0.send(piece).await.is_ok()
-    }
-}
-
-/// Fetches a range of an object, as often as it is called.
-pub(crate) type Fetch = Arc<dyn Fn(Range<u64>, Sink) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync>;
 
 struct Inner {
     dir: PathBuf,
@@ -513,25 +455,4 @@ impl Inner {
         }
         was_listed
     }
-}
-
-/// The front of an object, which says which it is.
-fn front_of(object_bytes: u64) -> Range<u64> {
-    0..CACHE_BLOCK_BYTES.min(object_bytes)
-}
-
-fn unusable(dir: &Path, error: &io::Error) -> StoreError {
-    let dir = dir.display();
-    StoreError::human(format!(
-        "can't use the cache {dir}: {error}; check its free space and its permissions, or use another directory"
-    ))
-    .about(Setting::CacheDir)
-}
-
-fn aborted(error: impl std::fmt::Display) -> StoreError {
-    StoreError::wait(format!("reading an object was aborted ({error}); retry"))
-}
-
-fn disk(error: io::Error) -> CacheError {
-    CacheError::Disk(Arc::new(error))
 }

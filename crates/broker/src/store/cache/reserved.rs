@@ -1,6 +1,7 @@
 //! Room that is reserved for bytes while they are written.
 
-use super::{CopyName, Inner};
+use super::Inner;
+use super::name::CopyName;
 use std::sync::Arc;
 
 /// Room reserved in the cache; given back unless a copy has taken it.

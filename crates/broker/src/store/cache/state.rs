@@ -1,7 +1,7 @@
 //! The contents of a cache: copies on disk, and those of them that are mapped.
 
-use super::CopyName;
 use super::copy::Copy;
+use super::name::CopyName;
 use super::room::Room;
 use lru::LruCache;
 use std::sync::Arc;
