@@ -29,6 +29,7 @@ mod piece;
 pub mod pool;
 mod producer_ids;
 mod read;
+mod readers;
 mod received;
 mod record_times;
 mod retention;

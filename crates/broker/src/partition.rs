@@ -9,7 +9,7 @@ use crate::journal::{Extent, Journal, JournalTopic};
 use crate::life::Life;
 use crate::metrics::TopicMetrics;
 use crate::notify::Subject;
-use crate::read::Readers;
+use crate::readers::Readers;
 use crate::settings::Settings;
 use crate::store::{Storage, Store};
 use crate::store_error::StoreError;

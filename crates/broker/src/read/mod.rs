@@ -7,7 +7,6 @@ mod cut;
 mod run;
 mod take;
 
-pub(crate) use ahead::Readers;
 pub use answer::{Piece, ReadAnswer, ReadError, ReadRequest, View};
 pub use cut::Cut;
 
@@ -17,10 +16,10 @@ use crate::limits::{CACHE_GET_BYTES_MAX, READ_GATHER_MAX, READ_OBJECTS_MAX, READ
 use crate::object_error::ObjectError;
 use crate::partition::Partition;
 use crate::piece::Entries;
+use crate::readers::Ahead;
 use crate::store::Mappings;
 use crate::store_error::StoreError;
 use crate::tasks;
-use ahead::Ahead;
 use bytes::Bytes;
 use cut::Cutter;
 use rawline_journal::{BatchKind, Place};
