@@ -349,6 +349,16 @@ pub const CACHE_MEMORY_BYTES_MAX: u64 = 128 << 20;
 /// The first bytes of an object that are read to see its index: they hold the index of up to 168 batches.
 pub const INDEX_BYTES_GUESS: u64 = 4096;
 
+/// How long a request to a bucket may take before it is slow, while too few have ended to compare it with: longer than
+/// any service takes for most.
+pub const HEDGE_AFTER: Duration = Duration::from_secs(1);
+
+/// Requests that may be sent a second time, for each that is sent: a twentieth more costs a twentieth more.
+pub const HEDGES_PER_REQUEST: f64 = 0.05;
+
+/// Maximum number of such requests saved up: a bucket that is slow for all requests gets few more of them.
+pub const HEDGES_SAVED_MAX: f64 = 10.0;
+
 /// Minimum time to keep unreferenced objects of a journal, unless the storage was created with another
 /// delay. A broker may be paused for half of it without having to look again before it acknowledges.
 pub const DELETION_DELAY: Duration = Duration::from_secs(3600);

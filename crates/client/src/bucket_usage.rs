@@ -14,6 +14,10 @@ pub struct BucketUsage {
     pub gets: u64,
     /// DELETE requests.
     pub deletes: u64,
+    /// PUT requests that were sent a second time because the first was slow, part of `puts`.
+    pub hedged_puts: u64,
+    /// The same of GET requests.
+    pub hedged_gets: u64,
     /// Bytes sent to the bucket.
     pub sent_bytes: u64,
     /// Bytes received from the bucket.
@@ -33,12 +37,15 @@ impl BucketUsage {
         };
         let requests =
             |operation| sample(format!("rawline_bucket_requests_total{{operation=\"{operation}\"}}")).map(count);
+        let hedges = |operation| sample(format!("rawline_bucket_hedges_total{{operation=\"{operation}\"}}")).map(count);
         let bytes = |series: &str| sample(series.to_owned()).map(count);
         Ok(BucketUsage {
             puts: requests("put")?,
             lists: requests("list")?,
             gets: requests("get")?,
             deletes: requests("delete")?,
+            hedged_puts: hedges("put")?,
+            hedged_gets: hedges("get")?,
             sent_bytes: bytes("rawline_bucket_sent_bytes_total")?,
             received_bytes: bytes("rawline_bucket_received_bytes_total")?,
             appended_bytes: bytes("rawline_append_bytes_total")?,
@@ -58,6 +65,8 @@ impl BucketUsage {
             lists: self.lists - before.lists,
             gets: self.gets - before.gets,
             deletes: self.deletes - before.deletes,
+            hedged_puts: self.hedged_puts - before.hedged_puts,
+            hedged_gets: self.hedged_gets - before.hedged_gets,
             sent_bytes: self.sent_bytes - before.sent_bytes,
             received_bytes: self.received_bytes - before.received_bytes,
             appended_bytes: self.appended_bytes - before.appended_bytes,
@@ -88,6 +97,8 @@ mod tests {
         rawline_bucket_requests_total{operation=\"list\"} 200\n\
         rawline_bucket_requests_total{operation=\"get\"} 5000\n\
         rawline_bucket_requests_total{operation=\"delete\"} 7\n\
+        rawline_bucket_hedges_total{operation=\"put\"} 11\n\
+        rawline_bucket_hedges_total{operation=\"get\"} 22\n\
         rawline_bucket_sent_bytes_total 3000\n\
         rawline_bucket_received_bytes_total 4000\n\
         rawline_append_bytes_total 536870912\n\
@@ -98,6 +109,7 @@ mod tests {
         let usage = BucketUsage::parse(METRICS).unwrap();
         assert_eq!([usage.puts, usage.lists, usage.gets, usage.deletes], [1000, 200, 5000, 7]);
         assert_eq!([usage.sent_bytes, usage.received_bytes, usage.appended_bytes], [3000, 4000, 1 << 29]);
+        assert_eq!((usage.hedged_puts, usage.hedged_gets), (11, 22));
         assert_eq!((usage.requests(), usage.started_at), (6207, 100.5));
     }
 

@@ -17,6 +17,7 @@ mod control;
 mod described;
 mod garbage;
 mod groups;
+mod hedge;
 mod journals;
 mod limits;
 mod lost;
@@ -49,6 +50,7 @@ pub use control::{Committed, Control, Fence};
 pub use described::{PartitionProducer, TransactionProgress, TransactionalProducer};
 pub use garbage::{Garbage, Key, Listing};
 pub use groups::{Groups, StoredGroup};
+pub use hedge::{FoundId, Hedge, Next};
 pub use journals::{JOURNALS_MAX, journal_of, journal_of_topic, mix};
 pub use limits::{
     CLOCK_BACK_US, GROUP_STATE_BYTES_MAX, Limits, MERGED_PIECES_MAX, NAME_BYTES_MAX, NAMED_IDS, OWNER_BYTES_MAX,

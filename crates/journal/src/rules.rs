@@ -42,6 +42,12 @@ pub(crate) enum Broken {
     GroupFences,
     /// The sources of a merge are deleted before the merge has ended.
     EndedMerges,
+    /// A PUT that was sent twice has lost a race if one of its requests was refused, whatever object exists.
+    HedgeReadsId,
+    /// A PUT that was sent twice is stored if one of its requests was refused, whatever object exists.
+    HedgeComparesId,
+    /// A PUT that was sent twice has lost a race if another object exists.
+    HedgeDoubts,
 }
 
 macro_rules! rules {

@@ -299,7 +299,7 @@ impl Merger {
             // Sending parts of mapped files reads them.
             parts.iter().for_each(|part| self.store.touched(part));
             match created {
-                PutResult::Created { .. } => return Ok(()),
+                PutResult::Created { .. } | PutResult::Found { .. } => return Ok(()),
                 PutResult::NotStored | PutResult::Unknown => sleep(self.retry_after).await,
                 PutResult::Exists => {
                     let found = self.store.index(source).await?.found;

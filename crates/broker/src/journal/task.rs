@@ -181,7 +181,7 @@ impl Task {
             let event = tokio::select! {
                 biased;
                 Some((id, result)) = self.requests.puts.next() => {
-                    if let PutResult::Created { date } = result {
+                    if let Some(date) = result.date() {
                         self.note_date(date);
                     }
                     Event::Put { id, result }
@@ -486,7 +486,7 @@ impl Task {
         let began = Instant::now();
         self.requests.puts.push(Box::pin(async move {
             let ended = put.await;
-            if let PutResult::Created { .. } = ended {
+            if ended.created().is_some() {
                 METRICS.commits.committed(bytes, began.elapsed());
             }
             (link.id, ended)

@@ -37,6 +37,9 @@ pub struct BucketMetrics {
     pub get: Counter,
     /// Deletions.
     pub delete: Counter,
+    /// PUTs and GETs sent a second time because the first was slow; counted in `put` and `get` too.
+    hedged_put: Counter,
+    hedged_get: Counter,
     pub(crate) sent: Counter,
     pub(crate) received: Counter,
 }
@@ -44,7 +47,16 @@ pub struct BucketMetrics {
 impl BucketMetrics {
     pub(super) const fn new() -> Self {
         let new = Counter::new;
-        BucketMetrics { put: new(), list: new(), get: new(), delete: new(), sent: new(), received: new() }
+        BucketMetrics {
+            put: new(),
+            list: new(),
+            get: new(),
+            delete: new(),
+            hedged_put: new(),
+            hedged_get: new(),
+            sent: new(),
+            received: new(),
+        }
     }
 
     /// A request with this HTTP method and query is sent.
@@ -58,12 +70,22 @@ impl BucketMetrics {
         counter.add(1);
     }
 
+    /// A slow request is sent a second time.
+    pub(crate) fn hedged(&self, is_put: bool) {
+        if is_put { &self.hedged_put } else { &self.hedged_get }.add(1);
+    }
+
     pub(super) fn render(&self, text: &mut Text) {
-        let BucketMetrics { put, list, get, delete, sent, received } = self;
-        let series = [("put", put), ("list", list), ("get", get), ("delete", delete)];
-        let labels = series.map(|(operation, _)| [("operation", operation)]);
-        let series = labels.iter().zip(series).map(|(labels, (_, counter))| (&labels[..], counter.get()));
-        text.counters("rawline_bucket_requests_total", "Requests sent to the bucket, by operation", series);
+        let BucketMetrics { put, list, get, delete, hedged_put, hedged_get, sent, received } = self;
+        let mut by_operation = |name, help, series: &[(&'static str, &Counter)]| {
+            let labels: Vec<_> = series.iter().map(|(operation, _)| [("operation", *operation)]).collect();
+            let series = labels.iter().zip(series).map(|(labels, (_, counter))| (&labels[..], counter.get()));
+            text.counters(name, help, series);
+        };
+        let requests = [("put", put), ("list", list), ("get", get), ("delete", delete)];
+        by_operation("rawline_bucket_requests_total", "Requests sent to the bucket, by operation", &requests);
+        let hedges = [("put", hedged_put), ("get", hedged_get)];
+        by_operation("rawline_bucket_hedges_total", "Slow requests to the bucket that were sent again", &hedges);
         text.counter("rawline_bucket_sent_bytes_total", "Bytes of requests to the bucket", sent.get());
         text.counter("rawline_bucket_received_bytes_total", "Bytes of responses from the bucket", received.get());
     }

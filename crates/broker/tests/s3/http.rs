@@ -102,6 +102,8 @@ pub enum Act {
     After(Arc<AtomicUsize>, usize),
     /// Says that the request is done, and doesn't pass it on.
     Forget,
+    /// Passes the request on, and keeps the answer.
+    HoldAnswer,
     /// Never answers.
     Hang,
 }
@@ -149,6 +151,10 @@ impl Proxy {
                     Act::Forget => {
                         let date = httpdate::fmt_http_date(std::time::SystemTime::now());
                         answer("200 OK", &format!("ETag: \"e\"\r\nDate: {date}\r\n"), b"")
+                    }
+                    Act::HoldAnswer => {
+                        forward(server, &request).await;
+                        std::future::pending().await
                     }
                     Act::Hang => std::future::pending().await,
                 }

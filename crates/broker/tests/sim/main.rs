@@ -60,6 +60,16 @@ fn an_ignored_lost_race_is_found() {
 }
 
 #[test]
+fn the_conflict_of_a_hedge_taken_for_a_refusal_is_found() {
+    is_found(Lie::HedgeIsRefused, |violation| matches!(violation, Violation::Denied { .. }));
+}
+
+#[test]
+fn a_foreign_object_taken_for_that_of_a_hedge_is_found() {
+    is_found(Lie::HedgeIsStored, |violation| matches!(violation, Violation::Lost { .. }));
+}
+
+#[test]
 fn a_step_over_a_hole_is_found() {
     is_found(Lie::StepOverHoles, |violation| matches!(violation, Violation::Lost { .. }));
 }

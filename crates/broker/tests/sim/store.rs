@@ -6,12 +6,13 @@ use crate::settings::{JOURNAL, small};
 use crate::world::Seen;
 use bytes::{Bytes, BytesMut};
 use futures_util::future::BoxFuture;
+use futures_util::stream::{FuturesUnordered, StreamExt};
 use rawline_broker::cluster::Brokers;
 use rawline_broker::journal::JournalConfig;
 use rawline_broker::store::{Dated, Store, StoreError, StoredIndex};
 use rawline_journal::{
-    Control, Garbage, Id, Index, Key, Link, Listing, Place, PutResult, Snapshot, Source, State, build_index,
-    build_snapshot,
+    Control, FoundId, Garbage, Hedge, Id, Index, Key, Link, Listing, Next, Place, PutResult, Snapshot, Source, State,
+    build_index, build_snapshot,
 };
 use rawline_testkit::batches::records_of;
 use std::collections::{BTreeMap, BTreeSet};
@@ -65,6 +66,10 @@ pub enum Lie {
     NoLook,
     /// A running broker doesn't look whether its objects are still there, nor at its end.
     NoCheck,
+    /// A PUT that was sent twice counts as refused if one of its requests was, whatever object exists.
+    HedgeIsRefused,
+    /// A PUT that was sent twice counts as stored if one of its requests was refused, whatever object exists.
+    HedgeIsStored,
 }
 
 /// A copy of everything.
@@ -352,6 +357,88 @@ impl Connection {
         }
     }
 
+    /// Sends a PUT, which arrives whether or not the sender lives. Returns what its response will be.
+    fn send(&self, source: Source, bytes: Bytes, replaces: bool) -> BoxFuture<'static, PutResult> {
+        let is_lost = self.store.happens(4);
+        let (respond, responded) = oneshot::channel();
+        let network = self.clone();
+        tokio::spawn(async move {
+            network.pass().await;
+            if is_lost {
+                network.store.saw(|seen| seen.lost_requests += 1);
+                return;
+            }
+            let result = network.put_result(network.store.arrive(source, bytes, replaces));
+            if network.store.happens(6) {
+                network.store.saw(|seen| seen.lost_responses += 1);
+                return;
+            }
+            network.pass().await;
+            let _ = respond.send(result);
+        });
+        Box::pin(async move {
+            match timeout(REQUEST_TIMEOUT, responded).await {
+                Ok(Ok(result)) => result,
+                Ok(Err(_)) => {
+                    sleep(REQUEST_TIMEOUT).await;
+                    PutResult::Unknown
+                }
+                Err(_) => PutResult::Unknown,
+            }
+        })
+    }
+
+    /// Waits for a PUT that is sent once more at this time.
+    async fn hedged(
+        &self,
+        source: Source,
+        id: Id,
+        first: BoxFuture<'static, PutResult>,
+        slow_at: Instant,
+        send: impl Fn() -> BoxFuture<'static, PutResult>,
+    ) -> PutResult {
+        let (mut hedge, mut is_alone) = (Hedge::new(), true);
+        let (mut requests, mut reads) = (FuturesUnordered::from_iter([first]), FuturesUnordered::new());
+        loop {
+            let next = tokio::select! {
+                biased;
+                Some(result) = requests.next() => hedge.ended(result),
+                Some(found) = reads.next() => hedge.read(found),
+                () = sleep_until(slow_at), if is_alone => {
+                    is_alone = false;
+                    self.store.saw(|seen| seen.hedges += 1);
+                    hedge.sent();
+                    requests.push(send());
+                    continue;
+                }
+            };
+            let result = match (next, self.store.lie) {
+                (Next::Wait, _) => continue,
+                (Next::ReadId, Some(Lie::HedgeIsRefused)) => PutResult::NotStored,
+                (Next::ReadId, Some(Lie::HedgeIsStored)) => PutResult::Created { date: self.store.date() },
+                (Next::ReadId, _) => {
+                    reads.push(self.find_id(source, id));
+                    continue;
+                }
+                (Next::Ended(result), _) => result,
+            };
+            if let PutResult::Found { .. } = result {
+                self.store.saw(|seen| seen.found += 1);
+            }
+            return result;
+        }
+    }
+
+    async fn find_id(&self, source: Source, id: Id) -> FoundId {
+        match self.index(source).await {
+            Ok(Dated { found: Some(StoredIndex { index, created }), date }) if index.header.link.id == id => {
+                FoundId::Own { created, date }
+            }
+            Ok(Dated { found: Some(_), .. }) => FoundId::Other,
+            Ok(Dated { found: None, .. }) | Err(_) => FoundId::Unknown,
+        }
+    }
+
     pub async fn fails(&self) -> Result<(), StoreError> {
         self.pass().await;
         if self.store.happens(4) {
@@ -387,7 +474,6 @@ impl Store for Connection {
         let id = Index::parse(&bytes).unwrap().header.link.id;
         let broker = this.broker;
         this.store.note(|| format!("broker {broker}: PUT {source:?} as {id:?}"));
-        let is_lost = this.store.happens(4);
         let confirms_first = match this.store.lie {
             Some(Lie::ConfirmFirst) => true,
             Some(Lie::ConfirmMergedFirst) => source.is_merged(),
@@ -395,40 +481,24 @@ impl Store for Connection {
             _ => false,
         };
         let replaces = this.store.lie == Some(Lie::TrustLease) && this.is_owner() == Some(true);
-        let (respond, responded) = oneshot::channel();
-        // What was sent arrives, whether or not the sender lives.
-        let network = this.clone();
-        tokio::spawn(async move {
-            network.pass().await;
-            if is_lost {
-                network.store.saw(|seen| seen.lost_requests += 1);
-                return;
-            }
-            let result = network.put_result(network.store.arrive(source, bytes, replaces));
-            if network.store.happens(6) {
-                network.store.saw(|seen| seen.lost_responses += 1);
-                return;
-            }
-            network.pass().await;
-            let _ = respond.send(result);
-        });
+        let first = this.send(source, bytes.clone(), replaces);
+        // As brokers do, sooner and more often.
+        let hedge_after = this.store.happens(50).then(|| this.store.delay());
         Box::pin(async move {
             if confirms_first {
                 return PutResult::Created { date: this.store.date() };
             }
-            let result = match timeout(REQUEST_TIMEOUT, responded).await {
-                Ok(Ok(result)) => result,
-                Ok(Err(_)) => {
-                    sleep(REQUEST_TIMEOUT).await;
-                    PutResult::Unknown
+            let result = match hedge_after {
+                None => first.await,
+                Some(after) => {
+                    let send = || this.send(source, bytes.clone(), replaces);
+                    this.hedged(source, id, first, Instant::now() + after, send).await
                 }
-                Err(_) => PutResult::Unknown,
             };
             this.store.note(|| format!("broker {broker}: PUT {source:?} as {id:?} ended: {result:?}"));
             result
         })
     }
-
     fn index(&self, source: Source) -> BoxFuture<'static, Result<Dated<Option<StoredIndex>>, StoreError>> {
         let this = self.clone();
         Box::pin(within(async move {

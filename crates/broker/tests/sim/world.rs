@@ -35,6 +35,9 @@ pub struct Seen {
     pub denied: usize,
     pub opened: usize,
     pub fenced: usize,
+    /// PUTs that were sent a second time, and those of them whose object was found by its id.
+    pub hedges: usize,
+    pub found: usize,
 }
 
 impl Seen {
@@ -55,6 +58,8 @@ impl Seen {
         self.denied += other.denied;
         self.opened += other.opened;
         self.fenced += other.fenced;
+        self.hedges += other.hedges;
+        self.found += other.found;
     }
 
     /// Whether everything that can happen has happened.
@@ -74,10 +79,12 @@ impl Seen {
             pauses,
             opened,
             fenced,
+            hedges,
+            found,
             ..
         } = *self;
         let faults = [lost_requests, lost_responses, failed_reads, void, settled, snapshots, deleted, crashes, pauses];
-        let rules = [merged, abandoned, deleted_merged, opened, fenced];
+        let rules = [merged, abandoned, deleted_merged, opened, fenced, hedges, found];
         faults.iter().chain(&rules).all(|count| *count > 0) && self.acknowledged > 1000 && self.denied > 0
     }
 }

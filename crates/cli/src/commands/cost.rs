@@ -166,6 +166,7 @@ impl Usage {
         json!({
             "seconds": self.seconds,
             "requests": requests,
+            "hedges": {"put": self.counted.hedged_puts, "get": self.counted.hedged_gets},
             "sent_bytes": self.counted.sent_bytes,
             "received_bytes": self.counted.received_bytes,
             "appended_bytes": self.counted.appended_bytes,
@@ -200,11 +201,14 @@ impl Usage {
         let _ = write!(
             text,
             "\nrequests  ${} per day, ${} per GiB appended; counted for {:.0} s\n\
+             hedges    {} PUTs, {} GETs: slow requests that were sent again, counted above\n\
              traffic   {} sent, {} received, {} appended\n\
              stored    {}: ${:.4} per month\n",
             or_dash(self.per_day(self.dollars()), 4),
             or_dash(self.per_gib(self.dollars()), 6),
             self.seconds,
+            self.counted.hedged_puts,
+            self.counted.hedged_gets,
             BinaryBytes(self.counted.sent_bytes),
             BinaryBytes(self.counted.received_bytes),
             BinaryBytes(self.counted.appended_bytes),
@@ -226,12 +230,14 @@ mod tests {
             lists: 200,
             gets: 5000,
             deletes: 7,
+            hedged_puts: 3,
             appended_bytes: 1 << 29,
             ..BucketUsage::default()
         };
         let usage = Usage { seconds: 8640.0, counted, stored_bytes: 10 << 30, prices: Prices::S3, is_long: true };
         let json = usage.json();
         assert_eq!(json["requests"], json!({"put": 1000, "list": 200, "get": 5000, "delete": 7}));
+        assert_eq!(json["hedges"], json!({"put": 3, "get": 0}));
         // 1,200 at $5 and 5,000 at $0.40 per million, in a tenth of a day and for half a GiB.
         assert!((json["dollars_per_day"].as_f64().unwrap() - 0.08).abs() < 1e-12, "{json}");
         assert!((json["dollars_per_gib"].as_f64().unwrap() - 0.016).abs() < 1e-12, "{json}");
@@ -242,6 +248,7 @@ mod tests {
         let table = google.table();
         assert!(table.contains("PUT              1000         10000        2000.0        0.0500"), "{table}");
         assert!(table.contains("requests  $0.0800 per day, $0.016000 per GiB appended; counted for 8640 s"), "{table}");
+        assert!(table.contains("hedges    3 PUTs, 0 GETs"), "{table}");
         let short = Usage { is_long: false, ..google };
         assert_eq!(short.json()["dollars_per_day"], Value::Null);
         assert!(short.table().contains("requests  $- per day, $0.016000 per GiB"), "{}", short.table());

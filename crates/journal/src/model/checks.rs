@@ -2,7 +2,7 @@
 
 use crate::model::world::{Bounds, DELETION_DELAY, World};
 use crate::rules::{Broken, Rules};
-use stateright::{Checker, Expectation, Model, Property};
+use stateright::{Checker, Expectation, HasDiscoveries, Model, Property};
 use std::collections::BTreeSet;
 
 const READABLE: &str = "acknowledged records stay readable at their offset";
@@ -40,6 +40,7 @@ pub fn properties() -> Vec<Property<Bounds>> {
         Property::sometimes("an outcome stays unknown", |_, world: &World| world.reached.unknown),
         Property::sometimes("a topic exists already", |_, world: &World| world.reached.refused),
         Property::sometimes("an older instance is refused", |_, world: &World| world.reached.fenced),
+        Property::sometimes("a PUT is refused because of its other request", |_, world: &World| world.reached.found),
         Property::sometimes("a merge ends", |_, world: &World| world.merging.ended),
         Property::sometimes("a merge is abandoned", |_, world: &World| world.merging.abandoned),
         Property::sometimes("a merged object is deleted", |_, world: &World| world.merging.deleted),
@@ -56,6 +57,7 @@ fn small() -> Bounds {
         in_flight_max: 2,
         lost: 0,
         crashes: 0,
+        hedges: 0,
         ticks: 0,
         clock: 0,
         snapshots: 0,
@@ -90,6 +92,16 @@ fn crashes() -> Bounds {
 /// Writers sleep while others append and delete.
 fn sleeps() -> Bounds {
     Bounds { clock: DELETION_DELAY + 2, snapshots: 1, ..small() }
+}
+
+/// A PUT is sent on two connections, also after the writer has given it up.
+fn hedges() -> Bounds {
+    Bounds { hedges: 1, ..small() }
+}
+
+/// The same while its writer sleeps, and others append and delete.
+fn late_hedges() -> Bounds {
+    Bounds { hedges: 1, clock: DELETION_DELAY + 1, ..sleeps() }
 }
 
 /// Two instances of a named producer append through different writers.
@@ -135,12 +147,24 @@ fn all() -> Vec<Bounds> {
         Bounds { lost: 1, ..two_merges() },
         Bounds { merges: &[true, false], crashes: 1, sequences: true, ..two_merges() },
         Bounds { appends: &[1, 0], lost: 2, crashes: 1, ticks: 3, sequences: true, ..small() },
+        Bounds { hedges: 1, ..races() },
+        Bounds { hedges: 2, ..hedges() },
+        Bounds { appends: &[2], hedges: 2, ..hedges() },
+        Bounds { lost: 1, ticks: 3, ..hedges() },
+        Bounds { appends: &[1], lost: 2, ticks: 3, hedges: 2, ..hedges() },
+        late_hedges(),
+        Bounds { appends: &[1, 1], crashes: 1, sequences: true, ..hedges() },
+        Bounds { hedges: 1, ..two_merges() },
     ]
 }
 
 /// Explores every state. Returns the properties that must hold and don't, and those that occur.
 fn explore(bounds: Bounds) -> (BTreeSet<&'static str>, BTreeSet<&'static str>) {
-    let checker = bounds.clone().checker().spawn_bfs().join();
+    explore_until(bounds, HasDiscoveries::All)
+}
+
+fn explore_until(bounds: Bounds, end: HasDiscoveries) -> (BTreeSet<&'static str>, BTreeSet<&'static str>) {
+    let checker = bounds.clone().checker().finish_when(end).spawn_bfs().join();
     println!("{} states, {} deep: {bounds:?}", checker.unique_state_count(), checker.max_depth());
     let found = checker.discoveries().into_keys();
     let is_always = |name: &&'static str| checker.model().property(name).expectation == Expectation::Always;
@@ -155,13 +179,13 @@ fn everything_holds_in_every_state() {
         assert_eq!(violated, BTreeSet::new(), "{bounds:?}");
         reached.extend(found);
     }
-    assert_eq!(reached.len(), 10, "the model reaches only {reached:?}");
+    assert_eq!(reached.len(), 11, "the model reaches only {reached:?}");
 }
 
 /// Without a rule, some property is violated.
-fn is_needed(broken: Broken, bounds: Bounds, property: &str) {
+fn is_needed(broken: Broken, bounds: Bounds, property: &'static str) {
     let rules = Rules { broken: Some(broken) };
-    let (violated, _) = explore(Bounds { rules, ..bounds });
+    let (violated, _) = explore_until(Bounds { rules, ..bounds }, HasDiscoveries::AllOf([property].into()));
     assert!(violated.contains(property), "without {broken:?} only {violated:?} is violated");
 }
 
@@ -183,6 +207,23 @@ fn objects_are_acknowledged_in_order() {
 #[test]
 fn a_foreign_object_is_a_lost_race() {
     is_needed(Broken::LoseRaces, races(), READABLE);
+}
+
+#[test]
+fn the_conflict_of_a_hedge_is_no_lost_race() {
+    // A writer that reads on finds its object; one that has slept for too long finds a snapshot instead.
+    is_needed(Broken::HedgeReadsId, late_hedges(), ONCE);
+}
+
+#[test]
+fn a_foreign_object_is_a_lost_race_for_a_hedge_too() {
+    is_needed(Broken::HedgeComparesId, hedges(), READABLE);
+}
+
+#[test]
+fn another_object_in_the_place_of_a_hedge_proves_nothing() {
+    // It was stored and deleted, and another writer has used its number once more.
+    is_needed(Broken::HedgeDoubts, late_hedges(), ONCE);
 }
 
 #[test]

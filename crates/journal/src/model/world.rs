@@ -3,6 +3,7 @@
 use crate::chain::{Id, Link};
 use crate::changes::Changes;
 use crate::control::Control;
+use crate::hedge::{FoundId, Hedge, Next};
 use crate::limits::Limits;
 use crate::model::merging::{Merging, Places, place};
 use crate::partition_id::PartitionId;
@@ -47,6 +48,8 @@ pub struct Bounds {
     /// Responses that are lost, before or after the request has arrived.
     pub lost: u8,
     pub crashes: u8,
+    /// How often a PUT in flight is sent once more.
+    pub hedges: u8,
     /// Times at which a writer's clock advances.
     pub ticks: u8,
     /// The store's last time.
@@ -88,6 +91,17 @@ pub struct Request {
     response: Option<Option<u64>>,
 }
 
+/// A PUT that was sent more than once.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Hedged {
+    /// The writer that waits for the outcome.
+    from: usize,
+    link: Link,
+    hedge: Hedge,
+    /// Whether the id of the object that exists is being read.
+    is_reading: bool,
+}
+
 /// A writer and its surroundings.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Site {
@@ -120,10 +134,12 @@ pub struct World {
     /// The locations of records in that snapshot.
     snapshot_places: Places,
     requests: Vec<Request>,
+    hedged: Vec<Hedged>,
     sites: Vec<Site>,
     pub clock: u64,
     lost: u8,
     crashes: u8,
+    hedges: u8,
     ticks: u8,
     snapshots: u8,
     /// The view of an observer that has followed the chain from the beginning, all the time.
@@ -166,6 +182,8 @@ pub struct Reached {
     pub unknown: bool,
     pub refused: bool,
     pub fenced: bool,
+    /// A request of a PUT was refused because of another request of it.
+    pub found: bool,
 }
 
 /// One event. Numbers are positions of writers and requests.
@@ -185,6 +203,10 @@ pub enum Step {
     Respond(usize),
     /// A writer hears nothing more of a request, which may still arrive.
     Lose(usize),
+    /// A PUT in flight is sent once more.
+    Hedge(usize),
+    /// The id of the object that exists is read, for a PUT that was sent more than once.
+    ReadId(usize),
     /// The read that a writer waits for.
     Read(usize),
     /// A writer's clock advances.
@@ -334,8 +356,9 @@ impl World {
     /// Whether an append waits although nothing will happen any more.
     pub fn is_stuck(&self) -> bool {
         let is_idle = |site: &Site| site.wants.is_none() && site.writer.wake_at().is_none();
+        let is_reading = self.hedged.iter().any(|hedged| hedged.is_reading);
         let is_quiet = self.requests.iter().all(|request| request.from.is_none()) && self.sites.iter().all(is_idle);
-        is_quiet && self.sites.iter().any(|site| !site.open.is_empty())
+        is_quiet && !is_reading && self.sites.iter().any(|site| !site.open.is_empty())
     }
 
     fn follow(&mut self) {
@@ -371,6 +394,39 @@ impl World {
         }
         self.requests.sort();
         self.ask_later();
+    }
+
+    /// A request has ended. The writer hears of the PUT's outcome as soon as it is known.
+    fn put_ended(&mut self, from: usize, link: Link, result: PutResult) {
+        let is_its = |hedged: &Hedged| (hedged.from, hedged.link.id) == (from, link.id);
+        match self.hedged.iter().position(is_its) {
+            Some(n) => {
+                let Some(hedged) = self.hedged.get_mut(n) else { unreachable!("PUT {n}") };
+                let next = hedged.hedge.ended(result);
+                self.hedge_continues(n, next);
+            }
+            None => self.feed(from, Event::Put { id: link.id, result }),
+        }
+    }
+
+    fn hedge_continues(&mut self, n: usize, next: Next) {
+        let Some(hedged) = self.hedged.get_mut(n) else { unreachable!("PUT {n}") };
+        let (from, link) = (hedged.from, hedged.link);
+        hedged.is_reading = next == Next::ReadId || hedged.is_reading && next == Next::Wait;
+        let result = match (next, self.rules.broken) {
+            (Next::ReadId, Some(Broken::HedgeReadsId)) => PutResult::Exists,
+            (Next::ReadId, Some(Broken::HedgeComparesId)) => PutResult::Created { date: self.clock },
+            (Next::Wait | Next::ReadId, _) => return,
+            (Next::Ended(result), _) => result,
+        };
+        self.hedged.remove(n);
+        // It hears nothing more of the others, which may still arrive.
+        let is_other = |request: &Request| (request.from, request.link.id) == (Some(from), link.id);
+        self.requests.retain(|request| !is_other(request) || request.response.is_none());
+        for request in self.requests.iter_mut().filter(|request| is_other(request)) {
+            request.from = None;
+        }
+        self.feed(from, Event::Put { id: link.id, result });
     }
 
     fn carry_out(&mut self, at: usize, action: Action<Ticket>) {
@@ -445,10 +501,12 @@ impl Model for Bounds {
             snapshot: (founded(), Log::new(), 0),
             snapshot_places: Places::new(),
             requests: Vec::new(),
+            hedged: Vec::new(),
             sites: (0..self.appends.len()).map(|at| self.site(at as u64 + 1)).collect(),
             clock: 0,
             lost: self.lost,
             crashes: self.crashes,
+            hedges: self.hedges,
             ticks: self.ticks,
             snapshots: self.snapshots,
             truth: founded(),
@@ -513,7 +571,12 @@ impl Model for Bounds {
             if world.lost > 0 && request.from.is_some() {
                 actions.push(Step::Lose(n));
             }
+            if world.hedges > 0 && request.from.is_some() {
+                actions.push(Step::Hedge(n));
+            }
         }
+        let reading = world.hedged.iter().enumerate().filter(|(_, hedged)| hedged.is_reading);
+        actions.extend(reading.map(|(n, _)| Step::ReadId(n)));
         for (n, has_arrived) in world.merge_puts() {
             actions.push(if has_arrived { Step::MergeRespond(n) } else { Step::MergeArrive(n) });
         }
@@ -577,16 +640,51 @@ impl Model for Bounds {
                     Some(date) => PutResult::Created { date },
                     None => PutResult::Exists,
                 };
-                world.feed(request.from?, Event::Put { id: request.link.id, result });
+                world.put_ended(request.from?, request.link, result);
+            }
+            Step::Hedge(n) => {
+                world.hedges -= 1;
+                let request = Request { response: None, ..world.requests.get(n)?.clone() };
+                let (from, link) = (request.from?, request.link);
+                let is_its = |hedged: &&mut Hedged| (hedged.from, hedged.link.id) == (from, link.id);
+                match world.hedged.iter_mut().find(is_its) {
+                    Some(hedged) => hedged.hedge.sent(),
+                    None => {
+                        let mut hedge = Hedge::new();
+                        hedge.sent();
+                        world.hedged.push(Hedged { from, link, hedge, is_reading: false });
+                    }
+                }
+                world.requests.push(request);
+                world.requests.sort();
+            }
+            Step::ReadId(n) => {
+                let id = world.hedged.get(n)?.link.id;
+                let found = match world.objects.get(&world.hedged.get(n)?.link.number) {
+                    Some(object) if object.link.id == id => {
+                        world.reached.found = true;
+                        FoundId::Own { created: object.created, date: world.clock }
+                    }
+                    Some(_) => FoundId::Other,
+                    None => FoundId::Unknown,
+                };
+                let hedged = world.hedged.get_mut(n)?;
+                hedged.is_reading = false;
+                let next = match (found, self.rules.broken) {
+                    (FoundId::Other, Some(Broken::HedgeDoubts)) => Next::Ended(PutResult::Exists),
+                    _ => hedged.hedge.read(found),
+                };
+                world.hedge_continues(n, next);
             }
             Step::Lose(n) => {
                 world.lost -= 1;
                 let request = world.requests.get_mut(n)?;
-                let (from, id) = (request.from.take()?, request.link.id);
+                let (from, link) = (request.from.take()?, request.link);
                 if request.response.is_some() {
                     world.requests.remove(n);
                 }
-                world.feed(from, Event::Put { id, result: PutResult::Unknown });
+                world.put_ended(from, link, PutResult::Unknown);
+                world.requests.sort();
             }
             Step::Read(at) => self.read(&mut world, at)?,
             Step::Tick(at) => {
@@ -602,6 +700,7 @@ impl Model for Bounds {
                 *site = Site { sent, has_created, has_opened, has_merged, ..self.site(site.run + 16) };
                 world.forget_merge_puts(at);
                 world.again.extend(open.into_iter().filter(|ticket| *ticket < CREATION));
+                world.hedged.retain(|hedged| hedged.from != at);
                 world.requests.retain(|request| request.from != Some(at) || request.response.is_none());
                 for request in &mut world.requests {
                     request.from = request.from.filter(|from| *from != at);

@@ -244,10 +244,10 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         if let Phase::Settling { link, ref mut put } = self.phase
             && link.id == id
         {
-            match result {
-                PutResult::Created { date } => self.settled(link, date, actions),
-                PutResult::Exists => self.follow(actions),
-                PutResult::NotStored | PutResult::Unknown => *put = retry,
+            match (result.created(), result) {
+                (Some(created), _) => self.settled(link, created, actions),
+                (None, PutResult::Exists) => self.follow(actions),
+                (None, _) => *put = retry,
             }
             return;
         }
@@ -267,7 +267,10 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         let Some(flight) = self.flights.iter_mut().find(|flight| flight.id() == id) else { return };
         match (result, flight.put) {
             (_, Put::Created { .. }) => {}
-            (PutResult::Created { date }, _) => flight.put = Put::Created { date },
+            (PutResult::Created { .. } | PutResult::Found { .. }, _) => {
+                let Some(date) = result.created() else { unreachable!("{result:?} has no time") };
+                flight.put = Put::Created { date };
+            }
             (PutResult::Exists, _) if !lose_races => flight.put = Put::Created { date: self.end_seen },
             (PutResult::Exists, _) => flight.put = Put::Exists,
             (PutResult::NotStored | PutResult::Unknown, Put::Exists) => {}

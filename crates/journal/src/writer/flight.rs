@@ -118,7 +118,7 @@ impl<T> Group<T> {
 pub(super) enum Put {
     /// A request is in flight.
     Sent,
-    /// It is stored, by a response with this date.
+    /// It was stored at this time of the store.
     Created { date: u64 },
     /// Some object with its number is stored.
     Exists,

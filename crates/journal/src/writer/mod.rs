@@ -72,12 +72,41 @@ pub enum PutResult {
         /// The store's time.
         date: u64,
     },
-    /// There is an object with this number.
+    /// It was stored already, by another request for it: a read has found its id.
+    Found {
+        /// The store's time in seconds when it was stored.
+        created: u64,
+        /// The store's time in seconds.
+        date: u64,
+    },
+    /// There is an object with this number, and it isn't this one unless an earlier PUT of it has stored it.
     Exists,
     /// The store didn't take it, for example because it is full: by this request it isn't stored and never will be.
     NotStored,
     /// Anything else: the object may be there, may arrive later, or never.
     Unknown,
+}
+
+impl PutResult {
+    /// The store's time in seconds when the object was stored, if it is known to be.
+    ///
+    /// Of an object that was found, that is not the time of the read: others may have gone on meanwhile, and the chain
+    /// was seen to end with this object when it was stored.
+    pub fn created(self) -> Option<u64> {
+        match self {
+            PutResult::Created { date } => Some(date),
+            PutResult::Found { created, date } => Some(created.min(date)),
+            PutResult::Exists | PutResult::NotStored | PutResult::Unknown => None,
+        }
+    }
+
+    /// The date of the response that has just shown that the object is stored.
+    pub fn date(self) -> Option<u64> {
+        match self {
+            PutResult::Created { date } | PutResult::Found { date, .. } => Some(date),
+            PutResult::Exists | PutResult::NotStored | PutResult::Unknown => None,
+        }
+    }
 }
 
 /// How a read of an object's index ended.

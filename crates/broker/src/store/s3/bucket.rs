@@ -5,6 +5,7 @@ use super::address::Address;
 use super::connect::{Connected, Credentials, connect, words};
 use super::date::DateSlot;
 use super::failed::{Failed, Reply, error_chain};
+use super::hedge::{self, Hedges};
 use super::outage::Outage;
 use super::tries::Tries;
 use crate::store::Dated;
@@ -13,7 +14,7 @@ use crate::store_error::StoreError;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use object_store::path::Path;
-use object_store::{GetOptions, GetRange, ObjectStore, PutMode, PutOptions, PutPayload, PutResult};
+use object_store::{GetOptions, GetRange, GetResult, ObjectStore, PutMode, PutOptions, PutPayload, PutResult};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,6 +31,7 @@ pub(super) struct Bucket {
     pub(super) request_timeout: Duration,
     pub(super) retry_budget: Duration,
     pub(super) outage: Outage,
+    pub(super) hedges: Hedges,
 }
 
 impl Bucket {
@@ -45,6 +47,7 @@ impl Bucket {
             request_timeout: config.request_timeout,
             retry_budget: config.retry_budget,
             outage: Outage::default(),
+            hedges: Hedges::new(),
         })
     }
 
@@ -85,12 +88,12 @@ impl Bucket {
     /// The first bytes of an object, fewer if it has fewer; `None` if it doesn't exist.
     pub(super) async fn front(&self, path: &Path, bytes: u64) -> Result<Option<Bytes>, StoreError> {
         let range = Some(GetRange::Bounded(0..bytes));
-        self.get(path, GetOptions { range, ..GetOptions::default() }).await
+        self.get(path, range).await
     }
 
     /// A small key's content; `None` if there is no such key.
     pub(super) async fn small(&self, path: &Path) -> Result<Option<Bytes>, StoreError> {
-        self.get(path, GetOptions::default()).await
+        self.get(path, None).await
     }
 
     /// Bytes of a key, and the store's time at which it was stored, in seconds since the Unix epoch; `None` if there is
@@ -100,23 +103,37 @@ impl Bucket {
         path: &Path,
         range: Option<Range<u64>>,
     ) -> Result<Dated<Option<(Bytes, u64)>>, StoreError> {
-        let slot = DateSlot::default();
-        let range = range.map(GetRange::Bounded);
-        let options = GetOptions { range, extensions: slot.extensions(), ..GetOptions::default() };
         let get = async {
-            let got = self.store.get_opts(path, options).await?;
-            let stored = u64::try_from(got.meta.last_modified.timestamp()).unwrap_or_default();
-            Ok::<_, object_store::Error>((got.bytes().await?, stored))
+            let (got, date) = self.respond(path, range.map(GetRange::Bounded)).await;
+            let found = async {
+                let got = got?;
+                let stored = u64::try_from(got.meta.last_modified.timestamp()).unwrap_or_default();
+                Ok::<_, object_store::Error>((got.bytes().await?, stored))
+            };
+            (found.await, date)
         };
-        let failed = match timeout(self.request_timeout, get).await {
-            Ok(Ok(found)) => return self.dated(path, Some(found), slot.date()),
-            Ok(Err(error)) => Failed::from(error),
-            Err(_) => Failed::TimedOut,
+        let (failed, date) = match timeout(self.request_timeout, get).await {
+            Ok((Ok(found), date)) => return self.dated(path, Some(found), date),
+            Ok((Err(error), date)) => (Failed::from(error), date),
+            Err(_) => (Failed::TimedOut, None),
         };
         if failed.is_missing_object() {
-            return self.dated(path, None, slot.date());
+            return self.dated(path, None, date);
         }
         Err(self.explain("read", path, &failed))
+    }
+
+    /// The response to a GET as far as its body, and its date. A GET that is slow to respond is sent a second time.
+    async fn respond(&self, path: &Path, range: Option<GetRange>) -> (object_store::Result<GetResult>, Option<u64>) {
+        let send = || async {
+            // Each request has its own, so that a date is that of the response that counts.
+            let slot = DateSlot::default();
+            let options = GetOptions { range: range.clone(), extensions: slot.extensions(), ..GetOptions::default() };
+            (self.store.get_opts(path, options).await, slot.date())
+        };
+        let is_answer =
+            |(got, _): &(object_store::Result<_>, _)| matches!(got, Ok(_) | Err(object_store::Error::NotFound { .. }));
+        hedge::get(&self.hedges, send, is_answer).await
     }
 
     /// A response with its date, which every store sends.
@@ -126,8 +143,8 @@ impl Bucket {
     }
 
     /// An object's bytes; `None` if it doesn't exist.
-    async fn get(&self, path: &Path, options: GetOptions) -> Result<Option<Bytes>, StoreError> {
-        let get = || async { self.store.get_opts(path, options.clone()).await?.bytes().await };
+    async fn get(&self, path: &Path, range: Option<GetRange>) -> Result<Option<Bytes>, StoreError> {
+        let get = || async { self.respond(path, range.clone()).await.0?.bytes().await };
         let mut tries = self.tries();
         loop {
             let failed = match timeout(self.request_timeout, get()).await {
@@ -172,9 +189,8 @@ impl Bucket {
         sink: &Sink,
     ) -> Result<(), Failed> {
         let range = Some(GetRange::Bounded(*position..end));
-        let options = GetOptions { range, ..GetOptions::default() };
-        let got = timeout(self.request_timeout, self.store.get_opts(path, options)).await;
-        let got = got.map_err(|_| Failed::TimedOut)?.map_err(Failed::from)?;
+        let got = timeout(self.request_timeout, self.respond(path, range)).await;
+        let got = got.map_err(|_| Failed::TimedOut)?.0.map_err(Failed::from)?;
         if got.meta.size != bytes {
             let found = got.meta.size;
             return Err(Failed::ForGood(Reply::new(format!(

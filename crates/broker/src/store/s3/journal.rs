@@ -9,6 +9,7 @@ use super::DELETES_MAX;
 use super::bucket::Bucket;
 use super::date::{DateSlot, ResponseDate};
 use super::failed::Failed;
+use super::hedge;
 use super::layout::{self, Laid};
 use super::probe::Probe;
 use crate::limits::{INDEX_BYTES_GUESS, READ_AHEAD_BYTES_MAX, READ_AHEAD_CACHE_PART};
@@ -20,7 +21,9 @@ use futures_util::StreamExt;
 use futures_util::future::{BoxFuture, try_join};
 use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore, PutMode, PutOptions, PutPayload};
-use rawline_journal::{Garbage, Header, Index, Key, Listing, ObjectError, Place, PutResult, Source};
+use rawline_journal::{
+    FoundId, Garbage, HEADER_BYTES, Header, Id, Index, Key, Listing, ObjectError, Place, PutResult, Source,
+};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -68,8 +71,32 @@ impl S3Store {
         self.path(format_args!("/snapshots/{next_number:020}.rws"))
     }
 
-    /// Creates a key that doesn't exist.
-    async fn put(&self, path: &Path, payload: PutPayload) -> PutResult {
+    /// Stores an object under a key that doesn't exist. A PUT that takes too long is sent a second time.
+    async fn put(&self, path: &Path, parts: &[Bytes]) -> PutResult {
+        let header = stored_header(parts);
+        let send = || self.put_once(path, parts.iter().cloned().collect());
+        hedge::put(&self.bucket.hedges, header.object_bytes, send, || self.find_id(path, header.link.id)).await
+    }
+
+    /// Whether the object that exists is the one with this id.
+    async fn find_id(&self, path: &Path, id: Id) -> FoundId {
+        let read = self.bucket.get_once(path, Some(0..HEADER_BYTES as u64)).await;
+        let (found, date) = match read {
+            Ok(Dated { found, date }) => (found, date),
+            Err(error) => {
+                tracing::warn!(%error, "can't read which object exists");
+                (None, 0)
+            }
+        };
+        match found.map(|(bytes, created)| (Header::parse(&bytes), created)) {
+            Some((Ok(header), created)) if header.link.id == id => FoundId::Own { created, date },
+            Some((Ok(_), _)) => FoundId::Other,
+            Some((Err(_), _)) | None => FoundId::Unknown,
+        }
+    }
+
+    /// Creates a key that doesn't exist. One request.
+    async fn put_once(&self, path: &Path, payload: PutPayload) -> PutResult {
         let slot = DateSlot::default();
         let options = PutOptions { mode: PutMode::Create, extensions: slot.extensions(), ..PutOptions::default() };
         let failed = match self.bucket.put(path, payload, options).await {
@@ -93,8 +120,7 @@ impl S3Store {
 
     /// Keeps a local copy of an object that was just stored.
     fn keep(&self, parts: Vec<Bytes>) {
-        let header = parts.first().map(|index| Header::parse(index));
-        let Some(Ok(header)) = header else { unreachable!("what was stored has no header: {header:?}") };
+        let header = stored_header(&parts);
         let bytes: u64 = parts.iter().map(|part| part.len() as u64).sum();
         assert_eq!(bytes, header.object_bytes, "the parts of journal object {}", header.link.number);
         if header.batches > 0 {
@@ -252,6 +278,14 @@ impl S3Store {
     }
 }
 
+/// The header of an object that is stored or being stored.
+fn stored_header(parts: &[Bytes]) -> Header {
+    match parts.first().map(|index| Header::parse(index)) {
+        Some(Ok(header)) => header,
+        other => unreachable!("what is stored has no header: {other:?}"),
+    }
+}
+
 /// A key whose name is a number and this ending.
 fn key_of(meta: &ObjectMeta, ending: &str) -> Option<Key> {
     let number = meta.location.filename()?.strip_suffix(ending)?.parse().ok()?;
@@ -289,8 +323,8 @@ impl Store for S3Store {
                 tracing::warn!(%error, "nothing is stored in this bucket");
                 return PutResult::Unknown;
             }
-            let put = this.put(&path, parts.iter().cloned().collect()).await;
-            if let PutResult::Created { .. } = put {
+            let put = this.put(&path, &parts).await;
+            if put.created().is_some() {
                 this.keep(parts);
             }
             put

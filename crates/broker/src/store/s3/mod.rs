@@ -12,6 +12,7 @@ mod connect;
 mod date;
 mod explain;
 mod failed;
+mod hedge;
 mod journal;
 mod layout;
 mod members;

@@ -1,0 +1,60 @@
+//! Slow requests that are sent a second time.
+
+use crate::http::{Act, Proxy};
+use crate::machine::{Machine, first};
+use rawline_journal::PutResult;
+use rawline_testkit::s3_server::bucket;
+use rawline_testkit::stores::{assert_holds, object, object_of};
+
+#[tokio::test]
+async fn a_put_that_does_not_end_is_overtaken() {
+    let bucket = bucket().await;
+    let proxy = Proxy::start(bucket.address, first(1, |request| request.is_for_object("PUT"), Act::Hang)).await;
+    let machine = Machine::through(&bucket, proxy.address).await;
+    let object = object(1, 1, 3);
+    let put = machine.store.journal().create(object.source(), object.parts()).await;
+    assert!(matches!(put, PutResult::Created { .. }), "{put:?}");
+    assert_eq!(proxy.count("PUT"), 2);
+    assert_holds(&machine.store, &[object], "s3").await;
+}
+
+#[tokio::test]
+async fn the_conflict_of_a_put_with_itself_is_no_lost_race() {
+    let bucket = bucket().await;
+    let rule = first(1, |request| request.is_for_object("PUT"), Act::HoldAnswer);
+    let proxy = Proxy::start(bucket.address, rule).await;
+    let machine = Machine::through(&bucket, proxy.address).await;
+    let object = object(1, 1, 3);
+    let put = machine.store.journal().create(object.source(), object.parts()).await;
+    let PutResult::Found { created, date } = put else { panic!("{put:?}") };
+    assert!(created <= date && date < created + 60, "stored at {created}, found at {date}");
+    assert_eq!(proxy.count("PUT"), 2);
+    assert_holds(&machine.store, &[object], "s3").await;
+}
+
+#[tokio::test]
+async fn another_writers_object_is_a_lost_race_for_the_next_request() {
+    let bucket = bucket().await;
+    let proxy = Proxy::start(bucket.address, first(1, |request| request.is_for_object("PUT"), Act::Hang)).await;
+    let (machine, other) = (Machine::through(&bucket, proxy.address).await, Machine::new(&bucket).await);
+    let (ours, theirs) = (object(1, 1, 3), object_of(2, 1, 1, 3, 20));
+    let put = other.store.journal().create(theirs.source(), theirs.parts()).await;
+    assert!(matches!(put, PutResult::Created { .. }), "{put:?}");
+    let store = machine.store.journal();
+    assert_eq!(store.create(ours.source(), ours.parts()).await, PutResult::Unknown, "one is in flight");
+    assert_eq!(store.create(ours.source(), ours.parts()).await, PutResult::Exists);
+    assert_holds(&machine.store, &[theirs], "s3").await;
+}
+
+#[tokio::test]
+async fn a_get_that_does_not_end_is_overtaken() {
+    let bucket = bucket().await;
+    let object = object(1, 1, 3);
+    let put = Machine::new(&bucket).await.store.journal().create(object.source(), object.parts()).await;
+    assert!(matches!(put, PutResult::Created { .. }), "{put:?}");
+    // Not those of the start, which may spend what is saved up.
+    let proxy = Proxy::start(bucket.address, first(1, |request| request.is_for_object("GET"), Act::Hang)).await;
+    let machine = Machine::through(&bucket, proxy.address).await;
+    machine.read(&object).await.unwrap();
+    assert_eq!(proxy.count("GET"), 2);
+}
