@@ -145,7 +145,7 @@ impl Cache {
         if range.start > range.end || range.end > object_bytes {
             return Err(ObjectError::Truncated { have: object_bytes, need: range.end }.into());
         }
-        let mut damaged = None;
+        let mut is_retry = false;
         for _ in 0..LOOKS_MAX {
             let read = match self.inner.open(name, object_bytes).await {
                 Ok(copy) => self.inner.read(name, &copy, object_bytes, &range, fetch).await,
@@ -157,10 +157,10 @@ impl Cache {
                 Err(CacheError::Disk(error)) => {
                     return self.inner.get_in_memory(name, object_bytes, &range, fetch, &error).await;
                 }
-                Err(CacheError::Damaged(error)) if damaged.is_none() => {
+                Err(CacheError::Damaged(error)) if !is_retry => {
                     let (topic, offset) = (&name.topic, name.first_offset);
                     tracing::warn!(topic, offset, %error, "a copy is damaged; fetching its object again");
-                    damaged = Some(error);
+                    is_retry = true;
                 }
                 Err(error) => return Err(error),
             }
