@@ -3,10 +3,10 @@
 
 use super::take::Reached;
 use crate::index::Found;
-use crate::limits::{CACHE_GAP_BYTES_MAX, CACHE_GET_BYTES_MAX, PREFETCH_OBJECTS_MAX};
+use crate::limits::{CACHE_GET_BYTES_MAX, PREFETCH_OBJECTS_MAX};
 use crate::partition::Partition;
 use crate::readers::Ahead;
-use crate::store::Prefetched;
+use crate::store::{Prefetched, Store};
 use rawline_journal::Place;
 use std::ops::Range;
 
@@ -31,6 +31,7 @@ impl Partition {
         let following = self.index().after(found.next_offset - 1, PREFETCH_OBJECTS_MAX, target);
         let parts = std::iter::once(rest).chain(following.into_iter().map(|place| (place, place.batches())));
         let mut skipped = ahead.begun_bytes;
+        let mut run: Option<Run> = None;
         for (place, part) in parts {
             let length = part.end - part.start;
             if skipped >= length {
@@ -39,31 +40,47 @@ impl Partition {
             }
             let start = part.start + std::mem::take(&mut skipped);
             let range = start..part.end.min(start + left);
-            let is_all_begun = ranges_of(&place, &range).into_iter().all(|range| {
-                let prefetched = store.prefetch(place, range);
-                ahead.is_cold |= prefetched != Prefetched::Here;
-                prefetched != Prefetched::Refused
-            });
-            if !is_all_begun {
-                return;
-            }
-            ahead.begun_bytes += range.end - range.start;
             left -= range.end - range.start;
-            if left == 0 {
-                return;
+            match &mut run {
+                Some(run) if run.is_before(&place, &range) => run.range.end = range.end,
+                _ => {
+                    if run.replace(Run { place, range: range.clone() }).is_some_and(|run| !run.begin(&**store, ahead)) {
+                        return;
+                    }
+                }
             }
+            if range.start == place.batches().start {
+                ahead.is_cold |= store.prefetch(place, place.entries()) != Prefetched::Here;
+            }
+            if left == 0 {
+                break;
+            }
+        }
+        if let Some(run) = run {
+            run.begin(&**store, ahead);
         }
     }
 }
 
-/// The ranges of its object that a read of these batches needs: from the piece's front on, its entries too.
-fn ranges_of(place: &Place, batches: &Range<u64>) -> Vec<Range<u64>> {
-    let (entries, both) = (place.entries(), place.entries().start..batches.end);
-    if batches.start > place.batches().start {
-        vec![batches.clone()]
-    } else if batches.start - entries.end <= CACHE_GAP_BYTES_MAX {
-        vec![both]
-    } else {
-        vec![entries, batches.clone()]
+/// Batches of an object, of one piece or of several that lie back to back.
+struct Run {
+    place: Place,
+    range: Range<u64>,
+}
+
+impl Run {
+    fn is_before(&self, place: &Place, range: &Range<u64>) -> bool {
+        (self.place.source, self.range.end) == (place.source, range.start)
+    }
+
+    /// Begins to fetch it. False if too much is in flight.
+    fn begin(&self, store: &dyn Store, ahead: &mut Ahead) -> bool {
+        let prefetched = store.prefetch(self.place, self.range.clone());
+        ahead.is_cold |= prefetched != Prefetched::Here;
+        let is_begun = prefetched != Prefetched::Refused;
+        if is_begun {
+            ahead.begun_bytes += self.range.end - self.range.start;
+        }
+        is_begun
     }
 }

@@ -106,12 +106,8 @@ impl Copy {
         let mut claimed = state.present.clone();
         state.in_flight.iter().for_each(|(range, _)| claimed.add(range));
         let missing = claimed.missing(&self.blocks(range));
-        let parts = missing.into_iter().flat_map(|missing| {
-            let starts = missing.clone().step_by(CACHE_GET_BYTES_MAX as usize);
-            starts.map(move |start| start..missing.end.min(start + CACHE_GET_BYTES_MAX))
-        });
         let mut flying = Vec::new();
-        for part in parts {
+        for part in missing.into_iter().flat_map(parts) {
             let Some(permit) = admit() else { break };
             let (send, landed) = oneshot::channel();
             state.in_flight.push((part.clone(), landed.map(Result::ok).boxed().shared()));
@@ -193,6 +189,19 @@ impl Drop for Flying {
             self.leave();
         }
     }
+}
+
+/// The GETs that fetch these bytes. A short rest isn't worth one.
+fn parts(range: Range<u64>) -> impl Iterator<Item = Range<u64>> {
+    let mut left = range;
+    std::iter::from_fn(move || {
+        let bytes = left.end - left.start;
+        let is_last = bytes <= CACHE_GET_BYTES_MAX + CACHE_GET_BYTES_MAX / 8;
+        let end = if is_last { left.end } else { left.start + CACHE_GET_BYTES_MAX };
+        let part = left.start..end;
+        left.start = end;
+        (bytes > 0).then_some(part)
+    })
 }
 
 /// The whole blocks that a file of `bytes` bytes has, by its file system.
