@@ -241,9 +241,9 @@ pub const JOURNAL_START_MAX: Duration = Duration::from_secs(60);
 /// How often a broker stores its card, and reads those of the others: PUTs for 14 cents a day at S3's list price.
 pub const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(3);
 
-/// How long a broker that starts repeats what fails while it joins the others: as long as any request to the bucket is
-/// retried.
-pub const JOIN_RETRY_MAX: Duration = Duration::from_secs(30);
+/// How long a broker that starts repeats what fails while it joins the others: as long as the other requests of a start
+/// are retried.
+pub const JOIN_RETRY_MAX: Duration = Duration::from_secs(60);
 
 /// Pause before a step of that is repeated.
 pub const JOIN_RETRY_AFTER: Duration = Duration::from_millis(200);

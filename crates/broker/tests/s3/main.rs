@@ -15,4 +15,5 @@ mod journals;
 mod machine;
 mod partitions;
 mod servers;
+mod start;
 mod writers;

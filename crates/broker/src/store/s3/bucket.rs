@@ -52,7 +52,7 @@ impl Bucket {
     }
 
     pub(super) async fn check_credentials(&self) -> Result<(), StoreError> {
-        let mut tries = self.tries();
+        let mut tries = Tries::at_start(self);
         let cause = loop {
             let error = match timeout(self.request_timeout, self.credentials.check()).await {
                 Ok(Ok(_)) => return Ok(()),
@@ -142,10 +142,10 @@ impl Bucket {
         Ok(Dated { found, date: date.ok_or_else(no_date)? })
     }
 
-    /// An object's bytes; `None` if it doesn't exist.
+    /// A small object's bytes, for a start; `None` if it doesn't exist.
     async fn get(&self, path: &Path, range: Option<GetRange>) -> Result<Option<Bytes>, StoreError> {
         let get = || async { self.respond(path, range.clone()).await.0?.bytes().await };
-        let mut tries = self.tries();
+        let mut tries = Tries::at_start(self);
         loop {
             let failed = match timeout(self.request_timeout, get()).await {
                 Ok(Ok(got)) => return Ok(Some(got)),

@@ -4,6 +4,7 @@ use super::S3Config;
 use super::bucket::Bucket;
 use super::failed::Failed;
 use super::probe::Probe;
+use super::tries::Tries;
 use crate::limits::{DELETION_DELAY, DELETION_DELAY_MIN};
 use crate::storage_id::StorageId;
 use crate::store_error::{Setting, StoreError};
@@ -83,7 +84,7 @@ pub(super) async fn find_or_decide(bucket: &Bucket, probe: &Probe, config: &S3Co
     let storage = Storage { format: FORMAT, journals, deletion_delay_s: delay.as_secs(), id };
     let content = serde_json::to_string(&storage).map_err(|error| StoreError::human(error.to_string()))?;
     probe.passed().await?;
-    let mut tries = bucket.tries();
+    let mut tries = Tries::at_start(bucket);
     loop {
         match bucket.create(&path, Bytes::from(content.clone()).into()).await {
             Ok(_) => return Ok(Laid { deletion_delay: delay, journals, id }),

@@ -41,7 +41,7 @@ pub struct S3Config {
     pub cache: Cache,
     /// How long one request may make no progress. A PUT may take a second more for each MiB.
     pub request_timeout: Duration,
-    /// How long transient failures are retried.
+    /// How long transient failures are retried; those of a start for twice as long.
     pub retry_budget: Duration,
     /// Minimum time to keep unreferenced objects of a journal, and the base of what brokers assume about
     /// each other's clocks: whole seconds. A storage that is created now gets it, by default an hour; another value

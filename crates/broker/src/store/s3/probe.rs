@@ -3,6 +3,7 @@
 use super::bucket::Bucket;
 use super::connect::{Words, words};
 use super::failed::Failed;
+use super::tries::Tries;
 use crate::store_error::StoreError;
 use crate::tasks;
 use bytes::Bytes;
@@ -68,7 +69,7 @@ impl Bucket {
     }
 
     async fn probe_lone(&self, path: &Path) -> Result<(), StoreError> {
-        let mut tries = self.tries();
+        let mut tries = Tries::at_start(self);
         loop {
             match self.create(path, PutPayload::from_static(b"first")).await {
                 // The response to an earlier try may have been lost.
@@ -76,7 +77,7 @@ impl Bucket {
                 Err(failed) => tries.again(failed).await.map_err(|failed| self.explain("store", path, &failed))?,
             }
         }
-        let mut tries = self.tries();
+        let mut tries = Tries::at_start(self);
         loop {
             match self.create(path, PutPayload::from_static(b"second")).await {
                 Ok(_) => return Err(self.refuse("overwrote an existing object")),
@@ -94,7 +95,7 @@ impl Bucket {
     async fn probe_race(&self, path: &Path) -> Result<(), StoreError> {
         let racers = (0..RACERS).map(|racer| async move {
             let payload = Bytes::copy_from_slice(&racer.to_le_bytes());
-            let mut tries = self.tries();
+            let mut tries = Tries::at_start(self);
             let mut is_clear = true;
             loop {
                 match self.create(path, payload.clone().into()).await {

@@ -19,8 +19,18 @@ pub(super) struct Tries<'a> {
 impl<'a> Tries<'a> {
     /// Retries for as long as the bucket's settings say.
     pub(super) fn at(bucket: &'a Bucket) -> Tries<'a> {
+        Tries::within(bucket, bucket.retry_budget)
+    }
+
+    /// Retries a request of a start for twice as long: no client waits for it, and a broker that ends starts again with
+    /// even more requests, to a bucket that may refuse them because they are too many.
+    pub(super) fn at_start(bucket: &'a Bucket) -> Tries<'a> {
+        Tries::within(bucket, 2 * bucket.retry_budget)
+    }
+
+    fn within(bucket: &'a Bucket, budget: Duration) -> Tries<'a> {
         let began = Instant::now();
-        Tries { bucket, began, until: began + bucket.retry_budget, pause: PAUSE_MIN }
+        Tries { bucket, began, until: began + budget, pause: PAUSE_MIN }
     }
 
     /// Waits for the next try. Returns the failure if it would not pass or the time is over.
