@@ -353,6 +353,9 @@ pub const INDEX_BYTES_GUESS: u64 = 4096;
 /// any service takes for most.
 pub const HEDGE_AFTER: Duration = Duration::from_secs(1);
 
+/// A request is not slow before this time, even if its peers are fast: no producer notices a second request's gain.
+pub const HEDGE_AFTER_MIN: Duration = Duration::from_millis(40);
+
 /// Requests that may be sent a second time, for each that is sent: a twentieth more costs a twentieth more.
 pub const HEDGES_PER_REQUEST: f64 = 0.05;
 

@@ -217,11 +217,12 @@ async fn a_running_broker_notices_that_its_newest_objects_are_gone() {
     let mut newest: Vec<PathBuf> =
         newest.filter(|path| path.extension().is_some_and(|ending| ending == "rwj")).collect();
     newest.sort();
-    for path in newest.iter().rev().take(5) {
+    // In this order, a check meanwhile names the same first object.
+    for path in newest.iter().skip(newest.len() - 5) {
         fs::remove_file(path).unwrap();
     }
     let why = stops(&journal, partition).await;
-    assert!(why.contains("07.rwj to ") && why.contains("while the broker was running"), "{why}");
+    assert!(why.contains("07.rwj") && why.contains("while the broker was running"), "{why}");
 }
 
 #[tokio::test]

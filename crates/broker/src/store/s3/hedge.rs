@@ -5,7 +5,7 @@
 //! second one never waits for the first. The loser is dropped at once, which frees its connection and its share of the
 //! object's memory.
 
-use crate::limits::{HEDGE_AFTER, HEDGES_PER_REQUEST, HEDGES_SAVED_MAX};
+use crate::limits::{HEDGE_AFTER, HEDGE_AFTER_MIN, HEDGES_PER_REQUEST, HEDGES_SAVED_MAX};
 use crate::metrics::METRICS;
 use futures_util::future::select;
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -126,7 +126,7 @@ impl Recent {
         let mut times = self.times.clone();
         times.sort_unstable();
         let at = |share: f64| times.get((share * times.len() as f64) as usize).copied().unwrap_or_default();
-        let slow = at(FASTER).max(MEDIANS * at(0.5));
+        let slow = at(FASTER).max(MEDIANS * at(0.5)).max(HEDGE_AFTER_MIN);
         if times.len() < RECENT_MIN { slow.max(HEDGE_AFTER) } else { slow }
     }
 }
@@ -267,8 +267,10 @@ mod tests {
     fn a_request_is_slow_compared_with_its_peers() {
         let mut recent = Recent::default();
         assert_eq!(recent.slow_after(), HEDGE_AFTER);
-        (0..RECENT_MIN).for_each(|_| recent.note(ms(10)));
-        assert_eq!(recent.slow_after(), ms(30), "three medians");
+        (0..RECENT_MIN).for_each(|_| recent.note(ms(1)));
+        assert_eq!(recent.slow_after(), HEDGE_AFTER_MIN);
+        (0..RECENT_MAX).for_each(|_| recent.note(ms(15)));
+        assert_eq!(recent.slow_after(), ms(45), "three medians");
         (0..RECENT_MAX).for_each(|n| recent.note(if n % 10 == 0 { ms(500) } else { ms(20) }));
         assert_eq!(recent.slow_after(), ms(500), "more than a twentieth takes so long");
         (0..RECENT_MAX).for_each(|_| recent.note(ms(20)));
