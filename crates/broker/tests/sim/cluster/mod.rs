@@ -92,7 +92,7 @@ fn a_committed_offset_that_is_read_before_the_pending_ones_is_found() {
 
 #[test]
 fn a_member_that_is_checked_before_its_commit_is_stored_is_found() {
-    is_found_by_groups(Bug::CheckFirst, 164, |wrong| matches!(wrong, Wrong::Twice { .. } | Wrong::Back { .. }));
+    is_found_by_groups(Bug::CheckFirst, 285, |wrong| matches!(wrong, Wrong::Twice { .. } | Wrong::Back { .. }));
 }
 
 /// Some seed finds a planted bug, by a fault of a log.
