@@ -128,7 +128,8 @@ export async function send(url: string, options: RequestInit = {}): Promise<Resp
     throw new ApiError(0, "unreachable", "The broker does not respond.");
   }
   if (response.ok) return response;
-  if (response.status === 401) askForKey();
+  // Not if another key was given while the request was in flight.
+  if (response.status === 401 && key === sessionStorage.getItem(KEY)) askForKey();
   const body = await response.text().catch(() => "");
   let found: { code?: string; error?: string } = {};
   try {

@@ -10,7 +10,7 @@ from pathlib import Path
 import logs
 from brokers import REPOSITORY, binary, wait_until
 from conftest import Api, Watched
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 Open = Callable[..., tuple[Page, Watched]]
 
@@ -424,11 +424,29 @@ def test_a_key_is_asked_for_and_kept_in_the_tab(start_broker: Callable[..., Api]
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("requires a key")
     page.keyboard.press("Escape")
+    # Of the requests with the wrong key, one is refused at once, the others only after the right key was given.
+    wrong: list[Route] = []
+
+    def refuse_late(route: Route) -> None:
+        is_wrong = route.request.headers.get("authorization") == "Bearer wrong"
+        if is_wrong:
+            wrong.append(route)
+        if not is_wrong or len(wrong) == 1:
+            route.continue_()
+
+    page.route("**/*", refuse_late)
     dialog.get_by_label("API key").fill("wrong")
     dialog.get_by_role("button", name="Continue").click()
     expect(dialog).to_contain_text("has refused the key")
     dialog.get_by_label("API key").fill("secret")
     dialog.get_by_role("button", name="Continue").click()
+    expect(dialog).to_be_hidden()
+    assert len(wrong) > 1
+    for route in wrong[1:]:
+        with page.expect_response(lambda response: response.status == 401):
+            route.continue_()
+    page.unroute("**/*")
+    expect(dialog).to_be_hidden()
     page.get_by_role("link", name="t", exact=True).click()
     expect(page.get_by_role("status")).to_contain_text("live")
     api.append("t", b"with a key")
