@@ -166,11 +166,9 @@ impl Copy {
 impl Flying {
     /// Ends the flight.
     pub fn land(mut self, landed: Landed) {
-        let mut state = self.copy.lock();
         if landed.is_ok() {
-            state.present.add(&self.range);
+            self.copy.lock().present.add(&self.range);
         }
-        drop(state);
         self.leave();
         if let Some(send) = self.send.take() {
             // Every reader that waited may have gone away.
