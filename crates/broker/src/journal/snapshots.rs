@@ -34,11 +34,15 @@ pub(super) struct Unstored {
 }
 
 impl Unstored {
-    /// Its bytes, built on another thread if there is so much that appends would wait for it.
-    pub async fn into_bytes(self: Box<Self>) -> Bytes {
+    /// What counts once it is stored, and its bytes: on another thread if there is so much that appends would wait.
+    pub async fn build(self: Box<Self>) -> (Taken, Bytes) {
         let partitions: u64 = self.snapshot.state.topics().map(|(_, topic)| u64::from(topic.partitions)).sum();
         let is_large = self.taken.pieces + partitions > SNAPSHOT_INLINE_PARTS_MAX;
-        let build = move || Bytes::from(build_snapshot(&self.snapshot.state, &self.snapshot.pieces));
+        let build = move || {
+            let Unstored { taken, snapshot } = *self;
+            let bytes = build_snapshot(&snapshot.state, &snapshot.pieces);
+            (Taken { bytes: bytes_of(&snapshot.pieces), ..taken }, Bytes::from(bytes))
+        };
         if !is_large {
             return build();
         }
@@ -68,7 +72,11 @@ impl Snapshots {
     }
 
     /// One that was loaded is the newest.
-    pub fn loaded(&mut self, stored: Taken) {
+    pub fn restored(&mut self, next: u64, pieces: &BTreeMap<PartitionId, Vec<Piece>>) {
+        self.loaded(Taken { bytes: bytes_of(pieces), ..self.taken(next, pieces) });
+    }
+
+    fn loaded(&mut self, stored: Taken) {
         (self.stored, self.is_lost, self.retry_at) = (stored, false, None);
     }
 
@@ -77,11 +85,10 @@ impl Snapshots {
         self.storing.is_some()
     }
 
-    /// One of these pieces before the object `next`, as of now.
+    /// One of these pieces before the object `next`, as of now, without their size: adding it up takes time.
     pub fn taken(&self, next: u64, pieces: &BTreeMap<PartitionId, Vec<Piece>>) -> Taken {
         let count = pieces.values().map(|pieces| pieces.len() as u64).sum();
-        let bytes = pieces.values().flatten().map(|piece| u64::from(piece.place.bytes)).sum();
-        Taken { next, at: Instant::now(), pieces: count, bytes, freed_bytes: self.freed_bytes }
+        Taken { next, at: Instant::now(), pieces: count, bytes: 0, freed_bytes: self.freed_bytes }
     }
 
     /// Whether it is time for another, `new` objects after the newest stored one. A large one is worth its bytes less
@@ -117,4 +124,8 @@ impl Snapshots {
     pub fn failed(&mut self, retry_after: Duration) {
         self.retry_at = Some(Instant::now() + retry_after);
     }
+}
+
+fn bytes_of(pieces: &BTreeMap<PartitionId, Vec<Piece>>) -> u64 {
+    pieces.values().flatten().map(|piece| u64::from(piece.place.bytes)).sum()
 }

@@ -543,7 +543,7 @@ impl Task {
     fn restore(&mut self) {
         let Some(snapshot) = self.snapshot.take() else { unreachable!("no snapshot was loaded") };
         let next = snapshot.state.chain().next();
-        self.snapshots.loaded(self.snapshots.taken(next, &snapshot.pieces));
+        self.snapshots.restored(next, &snapshot.pieces);
         self.newest = None;
         if *self.progress.borrow() == Progress::Reading {
             self.watch.compare(next, snapshot.sources());

@@ -129,9 +129,10 @@ impl Task {
     /// Begins to store a snapshot. One that is still being stored continues, and the later one counts.
     fn store_snapshot(&mut self, snapshot: Option<Box<Unstored>>) {
         let Some(unstored) = snapshot else { return };
-        let (taken, store) = (unstored.taken, self.store.clone());
+        let store = self.store.clone();
         self.snapshots.storing = Some(tasks::spawn(async move {
-            match store.create_snapshot(taken.next, unstored.into_bytes().await).await {
+            let (taken, bytes) = unstored.build().await;
+            match store.create_snapshot(taken.next, bytes).await {
                 Ok(()) => Some(taken),
                 Err(error) => {
                     tracing::warn!(next = taken.next, %error, "a journal snapshot was not stored; retrying later");
