@@ -40,8 +40,10 @@ pub struct RequestsFigure {
     pub in_flight: usize,
     /// 10^6 bytes per second.
     pub mb_per_second: f64,
-    /// From sending a request to the end of its response.
+    /// From sending a request to the end of its response, with its retries.
     pub latency_us: Latency,
+    /// Number of retries of requests that the bucket refused.
+    pub retries: u64,
 }
 
 /// Measures a bucket with `count` objects of each size, which are deleted afterwards.
@@ -110,7 +112,7 @@ impl Bench {
         in_flight: usize,
         request: impl AsyncFn(u64) -> object_store::Result<()>,
     ) -> object_store::Result<RequestsFigure> {
-        let began = Instant::now();
+        let (began, retries) = (Instant::now(), self.folder.retries());
         let latency = stream::iter(0..self.count)
             .map(async |number| {
                 let sent = Instant::now();
@@ -123,13 +125,15 @@ impl Bench {
             })
             .await?;
         let mb_per_second = (self.count as usize * bytes) as f64 / began.elapsed().as_secs_f64() / 1e6;
-        Ok(RequestsFigure { operation, bytes, in_flight, mb_per_second, latency_us: Latency::of(&latency) })
+        let retries = self.folder.retries() - retries;
+        Ok(RequestsFigure { operation, bytes, in_flight, mb_per_second, latency_us: Latency::of(&latency), retries })
     }
 }
 
 fn printed(figure: RequestsFigure) -> RequestsFigure {
+    let retries = if figure.retries > 0 { format!("  {} retries", figure.retries) } else { String::new() };
     println!(
-        "  {} {:>5} KiB  {} in flight  {:>8.1} MB/s  p50 {:.3} ms  p99 {:.3} ms",
+        "  {} {:>5} KiB  {} in flight  {:>8.1} MB/s  p50 {:.3} ms  p99 {:.3} ms{retries}",
         figure.operation,
         figure.bytes >> 10,
         figure.in_flight,
@@ -144,10 +148,11 @@ impl Measured for BucketLimits {
     fn figures(&self) -> MainFigures {
         let mut figures = MainFigures::default();
         for figure in &self.requests {
-            let RequestsFigure { operation, bytes, in_flight, mb_per_second, latency_us } = figure;
+            let RequestsFigure { operation, bytes, in_flight, mb_per_second, latency_us, retries } = figure;
             let name = format!("{operation} {} KiB {in_flight} in flight ", bytes >> 10);
             figures.add(&format!("{name}mb_per_second"), *mb_per_second);
             latency_us.add_to(&mut figures, &name);
+            figures.add(&format!("{name}retries"), *retries as f64);
         }
         figures
     }

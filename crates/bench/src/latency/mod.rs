@@ -98,6 +98,8 @@ struct Figures {
     rate_reached: Spread,
     /// Time of a PUT of the same size, sent by the benchmark itself between the appends, if the store is a bucket.
     put_us: Option<Latency>,
+    /// Number of retries of these PUTs that the bucket refused; their time is part of `put_us`.
+    put_retries: Option<u64>,
     /// CPU time of the client per append, spinning included, in microseconds.
     client_cpu_us_per_append: f64,
     /// CPU time of the broker per append, in microseconds.
@@ -191,14 +193,15 @@ async fn run_once(
     let (mut appended, times) = match folder {
         Some(folder) => {
             let mut put = new_histogram();
-            let name = number.to_string();
+            let (name, retries) = (number.to_string(), folder.retries());
             let done = tokio::select! {
                 done = blocking(move || send_all(plan)) => done,
                 Err(error) = folder.put_between(&name, interval, args.record_size, &mut put) => {
                     Err(bucket::failed(error))
                 }
             };
-            done.map(|(appended, times)| (appended, Times { put, ..times }))?
+            let put_retries = folder.retries() - retries;
+            done.map(|(appended, times)| (appended, Times { put, put_retries, ..times }))?
         }
         None => blocking(move || send_all(plan)).await?,
     };
@@ -230,6 +233,7 @@ impl Figures {
             service_us: Latency::of(&times.service),
             send_lag_us: Latency::of(&times.lag),
             put_us: (!times.put.is_empty()).then(|| Latency::of(&times.put)),
+            put_retries: (!times.put.is_empty()).then_some(times.put_retries),
             rate_reached: Spread::of(rates.iter().copied()).unwrap_or_default(),
             client_cpu_us_per_append: client_cpu / appends * 1e6,
             broker_cpu_us_per_append: broker_cpu.map(|seconds| seconds / appends * 1e6),
@@ -246,6 +250,9 @@ impl Figures {
         self.send_lag_us.print("sent late by");
         if let Some(put) = &self.put_us {
             put.print("a PUT of the same size");
+            if let Some(retries @ 1..) = self.put_retries {
+                println!("  {:<22} {retries} retries of PUTs that the bucket refused, part of their times", "");
+            }
             let over = |append: f64, put: f64| (append - put) / 1e3;
             println!(
                 "  {:<22} p50 {:+.3} ms over the p50 of a PUT, p99 {:+.3} ms over two of them",
@@ -276,6 +283,7 @@ impl Measured for Figures {
         if let Some(put) = &self.put_us {
             put.add_to(&mut figures, "put_");
         }
+        figures.add_some("put_retries", self.put_retries.map(|retries| retries as f64));
         figures.add("client_cpu_us_per_append", self.client_cpu_us_per_append);
         figures.add_some("broker_cpu_us_per_append", self.broker_cpu_us_per_append);
         let summary = &self.runs.summary;
@@ -304,6 +312,7 @@ struct Times {
     lag: Histogram<u64>,
     /// Of the benchmark's own requests to the bucket.
     put: Histogram<u64>,
+    put_retries: u64,
     /// From the first due time to the last response.
     length: Duration,
 }
@@ -311,11 +320,12 @@ struct Times {
 impl Times {
     fn new() -> Times {
         let [response, service, lag, put] = std::array::from_fn(|_| new_histogram());
-        Times { response, service, lag, put, length: Duration::ZERO }
+        Times { response, service, lag, put, put_retries: 0, length: Duration::ZERO }
     }
 
     fn add(&mut self, other: &Times) -> Result<(), BenchError> {
         self.length = self.length.max(other.length);
+        self.put_retries += other.put_retries;
         for (mine, theirs) in [
             (&mut self.response, &other.response),
             (&mut self.service, &other.service),
