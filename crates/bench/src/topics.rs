@@ -8,7 +8,7 @@ use rawline_broker::{Clock, SystemClock};
 use rawline_client::{Client, Settings};
 use std::time::Instant;
 
-/// Number of topics that are created at the same time: enough to hide the latency of a bucket.
+/// Number of topics that are created or deleted at the same time: enough to hide the latency of a bucket.
 const CREATING_MAX: usize = 128;
 
 /// The names of `count` topics, of which each begins with `name`.
@@ -37,6 +37,15 @@ pub async fn create(client: &Client, names: &[String]) -> Result<(), BenchError>
         println!("created {} topics in {:.1} s", names.len(), began.elapsed().as_secs_f64());
     }
     created
+}
+
+/// Deletes topics.
+pub async fn delete(client: &Client, names: &[String]) -> Result<(), BenchError> {
+    stream::iter(names)
+        .map(async |name| client.delete_topic(name).await.map_err(|error| failed("deleting a topic", error)))
+        .buffer_unordered(CREATING_MAX)
+        .try_for_each(async |_| Ok(()))
+        .await
 }
 
 /// A topic that no other run uses, on a local or a remote broker.

@@ -114,6 +114,14 @@ fn a_broker_and_a_peer_take_turns_and_hold_what_they_acknowledge() {
     assert!(sides[0]["server_cpu_us_per_request"].as_f64().is_some(), "the broker's process was not found");
 }
 
+/// The benchmark compares every topic with what it has acknowledged.
+#[test]
+fn connections_append_to_topics_in_turns() {
+    let figures = figures(&["--requests=50", "--topics=2", "--threads=2", "--pipeline=2"]);
+    check_side(&figures["sides"][0], 1, 1);
+    assert_eq!(figures["flags"]["topics"], 2);
+}
+
 #[test]
 fn requests_are_due_at_a_rate_and_appended_to_a_history() {
     let folder = TempDir::new().unwrap();
@@ -151,6 +159,7 @@ fn wrong_flags_are_exit_code_2() {
         &["--with-limit", "--local-broker=false"],
         &["--synced"],
         &["--seconds=1", "--requests=1"],
+        &["--topics=4"],
     ] {
         let output = bench(&folder, args);
         assert_eq!(output.status.code(), Some(2), "{args:?}: {output:?}");

@@ -152,20 +152,21 @@ impl Figures {
     /// Prints a line for each side.
     pub fn print(&self, has_rate: bool) {
         println!(
-            "\n{:<16} {:>11} {:>11} {:>9} {:>9} {:>9} {:>14} {:>14}",
-            "", "requests/s", "records/s", "p50 ms", "p99 ms", "p99.9 ms", "CPU us/request", "load program's"
+            "\n{:<16} {:>11} {:>11} {:>9} {:>9} {:>9} {:>9} {:>14} {:>14}",
+            "", "requests/s", "records/s", "p50 ms", "p99 ms", "p99.9 ms", "max ms", "CPU us/request", "load program's"
         );
         for side in &self.sides {
             let times = if has_rate { &side.latency_us } else { &side.service_us };
             let server_cpu = side.server_cpu_us_per_request.map_or("-".to_owned(), |us| format!("{us:.1}"));
             println!(
-                "{:<16} {:>11.0} {:>11.0} {:>9.3} {:>9.3} {:>9.3} {server_cpu:>14} {:>14.1}",
+                "{:<16} {:>11.0} {:>11.0} {:>9.3} {:>9.3} {:>9.3} {:>9.1} {server_cpu:>14} {:>14.1}",
                 side.name,
                 side.requests_per_second.avg,
                 side.records_per_second.avg,
                 times.p50 / 1e3,
                 times.p99 / 1e3,
                 times.p999 / 1e3,
+                times.max / 1e3,
                 side.client_cpu_us_per_request,
             );
         }

@@ -38,6 +38,8 @@ pub enum End {
 pub struct Outcome {
     /// Requests whose replies have all arrived.
     pub requests: u64,
+    /// The same of each connection.
+    pub by_connection: Vec<u64>,
     /// Replies that are errors.
     pub refused: u64,
     /// The first of them.
@@ -59,12 +61,14 @@ impl Outcome {
     pub fn new() -> Outcome {
         let [response, service, lag] = std::array::from_fn(|_| new_histogram());
         let length = Duration::ZERO;
-        Outcome { requests: 0, refused: 0, refusal: None, unsent: 0, response, service, lag, length }
+        let by_connection = Vec::new();
+        Outcome { requests: 0, by_connection, refused: 0, refusal: None, unsent: 0, response, service, lag, length }
     }
 
-    /// Adds that of another thread, which ran at the same time.
+    /// Adds that of another thread, which ran at the same time with the next connections.
     pub fn add(&mut self, other: Outcome) {
         self.requests += other.requests;
+        self.by_connection.extend(other.by_connection);
         self.refused += other.refused;
         self.refusal = self.refusal.take().or(other.refusal);
         self.unsent += other.unsent;
@@ -154,6 +158,7 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn new(group: &'a mut Group, plan: Plan, start: Instant) -> Run<'a> {
         let connections = group.connections.len() as f64;
+        let outcome = Outcome { by_connection: vec![0; group.connections.len()], ..Outcome::new() };
         let (end, left) = match plan.end {
             End::After(time) => (Some(start + time), u64::MAX),
             End::Requests(requests) => (None, requests),
@@ -167,7 +172,7 @@ impl<'a> Run<'a> {
             left,
             due: 0,
             found: Received::default(),
-            outcome: Outcome::new(),
+            outcome,
         }
     }
 
@@ -223,6 +228,9 @@ impl<'a> Run<'a> {
         let is_reply = !self.found.done.is_empty();
         for request in self.found.done.drain(..) {
             self.outcome.requests += 1;
+            if let Some(requests) = self.outcome.by_connection.get_mut(number) {
+                *requests += 1;
+            }
             record(&mut self.outcome.response, now - request.due);
             record(&mut self.outcome.service, now - request.sent);
             self.outcome.length = now - self.start;

@@ -18,7 +18,7 @@ use super::local_broker::new_directory;
 use super::report::Report;
 use super::target::Target;
 use super::tasks::blocking;
-use super::topics::topic_name;
+use super::topics::{self, topic_name};
 use super::usage::{Meter, own_cpu};
 use crate::error::BenchError;
 use bare::Bare;
@@ -70,6 +70,10 @@ pub struct Args {
     /// Size of a record in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     record_size: u32,
+
+    /// Number of topics or streams; each connection appends to one, in turns
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    topics: u32,
 
     /// Number of requests per second on each connection, evenly spaced [default: as many as possible]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
@@ -134,6 +138,9 @@ impl Args {
         if names.len() < self.peer.len() {
             return usage("a --peer is given twice; omit one of them");
         }
+        if self.topics > self.connections {
+            return usage("each connection appends to one topic; give at least as many --connections as --topics");
+        }
         if self.with_limit && (!self.run.target.local_broker || self.run.target.bucket().is_some()) {
             return usage("--with-limit writes to the disk of a local broker; omit it for a remote broker or a bucket");
         }
@@ -197,10 +204,11 @@ async fn run_side(
     number: u32,
     figures: &mut SideFigures,
 ) -> Result<(), BenchError> {
-    let topic = topic_name("requests", number);
-    side.create(&topic).await?;
+    let topics = topics::names(&topic_name("requests", number), args.topics);
+    side.create(&topics).await?;
     let failed = |error: io::Error| BenchError::Failed(format!("{}: {error}", side.name));
-    let scripts = (0..args.connections).map(|connection| side.script(&topic, workload, connection));
+    let scripts = (0..args.connections).zip(topics.iter().cycle());
+    let scripts = scripts.map(|(connection, topic)| side.script(topic, workload, connection));
     let scripts = scripts.collect::<Result<Vec<_>, _>>()?;
     let (address, threads, pipeline) = (side.address, args.threads as usize, args.pipeline as usize);
     let warmup = args.warmup();
@@ -221,8 +229,17 @@ async fn run_side(
     let server_cpu = side.meter().zip(server_before).map(|(meter, before)| meter.cpu().saturating_sub(before));
     refuse_errors(side, &outcome)?;
 
-    side.check(&topic, workload, before.requests + outcome.requests).await?;
-    side.remove(&topic).await?;
+    // Of the warm-up and of the run, which have the same connections.
+    let mut requests = vec![0; topics.len()];
+    for by_connection in [&before.by_connection, &outcome.by_connection] {
+        for (connection, done) in by_connection.iter().enumerate() {
+            if let Some(requests) = requests.get_mut(connection % topics.len()) {
+                *requests += done;
+            }
+        }
+    }
+    side.check(&topics, workload, &requests).await?;
+    side.remove(&topics).await?;
     let server_cpu = server_cpu.map(|cpu| cpu.as_secs_f64());
     figures.add(&outcome, workload.records_per_batch(), client_cpu.as_secs_f64(), server_cpu);
     Ok(())

@@ -8,7 +8,6 @@ use super::reply::Protocol;
 use crate::data::{Workload, check_value};
 use crate::error::BenchError;
 use crate::read_back::{Sent, read_back};
-use crate::target::failed;
 use crate::tasks::blocking;
 use crate::topics;
 use crate::usage::Meter;
@@ -118,14 +117,14 @@ impl Side {
         self.meter.as_ref()
     }
 
-    /// Creates the topic or stream of the requests.
-    pub async fn create(&self, topic: &str) -> Result<(), BenchError> {
+    /// Creates the topics or streams of the requests.
+    pub async fn create(&self, topics: &[String]) -> Result<(), BenchError> {
         if let Some(client) = &self.client {
-            return topics::create(client, &[topic.to_owned()]).await;
+            return topics::create(client, topics).await;
         }
-        let (protocol, address, topic) = (self.protocol, self.address, topic.to_owned());
+        let (protocol, address, topics) = (self.protocol, self.address, topics.to_vec());
         on(&self.name, move || match protocol {
-            Protocol::Nats => Nats::connect(address)?.create(&topic),
+            Protocol::Nats => topics.iter().try_for_each(|topic| Nats::connect(address)?.create(topic)),
             // A stream of Redis begins with its first entry.
             _ => Ok(()),
         })
@@ -167,39 +166,45 @@ impl Side {
         Ok([head.as_bytes(), &sealed.front, &data, sealed.padding].concat())
     }
 
-    /// Checks that the server has the acknowledged records: of a broker every byte, of a peer the number of records.
-    pub async fn check(&self, topic: &str, workload: &Workload, requests: u64) -> Result<(), BenchError> {
-        let records = requests * workload.records_per_batch();
+    /// Checks that the server has the acknowledged records of each topic: of a broker every byte, of a peer the number
+    /// of records.
+    pub async fn check(&self, topics: &[String], workload: &Workload, requests: &[u64]) -> Result<(), BenchError> {
         if let Some(client) = &self.client {
-            let check = (0..requests).fold(0u64, |sum, request| {
-                sum.wrapping_add(check_value(request * workload.records_per_batch(), workload.data_crc(0)))
+            let sent = topics.iter().zip(requests).map(|(topic, &batches)| {
+                let check = (0..batches).fold(0u64, |sum, request| {
+                    sum.wrapping_add(check_value(request * workload.records_per_batch(), workload.data_crc(0)))
+                });
+                Sent { topic: topic.clone(), batches, check }
             });
-            let sent = Sent { topic: topic.to_owned(), batches: requests, check };
-            return read_back(client, vec![sent], workload.records_per_batch()).await.map(drop);
+            return read_back(client, sent.collect(), workload.records_per_batch()).await.map(drop);
         }
-        let (protocol, address, name) = (self.protocol, self.address, topic.to_owned());
-        let found = on(&self.name, move || match protocol {
-            Protocol::Redis => Redis::connect(address)?.length(&name),
-            _ => Nats::connect(address)?.length(&name),
-        });
-        let found = found.await?;
-        if found != records {
-            let name = &self.name;
-            let reason = format!("{name} has acknowledged {records} records and holds {found} in {topic}");
-            return Err(BenchError::Failed(reason));
+        for (topic, requests) in topics.iter().zip(requests) {
+            let (protocol, address, name) = (self.protocol, self.address, topic.to_owned());
+            let found = on(&self.name, move || match protocol {
+                Protocol::Redis => Redis::connect(address)?.length(&name),
+                _ => Nats::connect(address)?.length(&name),
+            });
+            let (found, records) = (found.await?, requests * workload.records_per_batch());
+            if found != records {
+                let name = &self.name;
+                let reason = format!("{name} has acknowledged {records} records and holds {found} in {topic}");
+                return Err(BenchError::Failed(reason));
+            }
         }
         Ok(())
     }
 
-    /// Deletes the topic or stream, so that the next run finds the same disk.
-    pub async fn remove(&self, topic: &str) -> Result<(), BenchError> {
+    /// Deletes the topics or streams, so that the next run finds the same disk.
+    pub async fn remove(&self, topics: &[String]) -> Result<(), BenchError> {
         if let Some(client) = &self.client {
-            return client.delete_topic(topic).await.map(drop).map_err(|error| failed("deleting the topic", error));
+            return topics::delete(client, topics).await;
         }
-        let (protocol, address, topic) = (self.protocol, self.address, topic.to_owned());
+        let (protocol, address, topics) = (self.protocol, self.address, topics.to_vec());
         on(&self.name, move || match protocol {
-            Protocol::Redis => Redis::connect(address)?.call(&["DEL", &topic]).map(drop),
-            _ => Nats::connect(address)?.delete(&topic),
+            Protocol::Redis => {
+                topics.iter().try_for_each(|topic| Redis::connect(address)?.call(&["DEL", topic]).map(drop))
+            }
+            _ => topics.iter().try_for_each(|topic| Nats::connect(address)?.delete(topic)),
         })
         .await
     }
