@@ -359,8 +359,18 @@ pub const HEDGE_AFTER_MIN: Duration = Duration::from_millis(40);
 /// Requests that may be sent a second time, for each that is sent: a twentieth more costs a twentieth more.
 pub const HEDGES_PER_REQUEST: f64 = 0.05;
 
-/// Maximum number of such requests saved up: a bucket that is slow for all requests gets few more of them.
-pub const HEDGES_SAVED_MAX: f64 = 10.0;
+/// Maximum number of such requests saved up, and their number at the start: a bucket that is slow for all requests gets
+/// few more of them.
+pub const HEDGES_SAVED_MAX: f64 = 20.0;
+
+/// The part of them that is kept for requests that are very slow.
+pub const HEDGES_RESERVED: f64 = 3.0;
+
+/// How often a request is sent again because it is slow: of a thousand, three are slow twice.
+pub const HEDGES_MAX: u32 = 2;
+
+/// Pause before one of these requests that failed is sent again: a busy bucket refuses every other one for seconds.
+pub const RESEND_AFTER: Duration = Duration::from_millis(25);
 
 /// Minimum time to keep unreferenced objects of a journal, unless the storage was created with another
 /// delay. A broker may be paused for half of it without having to look again before it acknowledges.

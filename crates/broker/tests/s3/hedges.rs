@@ -1,10 +1,11 @@
 //! Slow requests that are sent a second time.
 
-use crate::http::{Act, Proxy};
+use crate::http::{Act, Proxy, Request};
 use crate::machine::{Machine, first};
 use rawline_journal::PutResult;
 use rawline_testkit::s3_server::bucket;
 use rawline_testkit::stores::{assert_holds, object, object_of};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[tokio::test]
 async fn a_put_that_does_not_end_is_overtaken() {
@@ -57,4 +58,24 @@ async fn a_get_that_does_not_end_is_overtaken() {
     let machine = Machine::through(&bucket, proxy.address).await;
     machine.read(&object).await.unwrap();
     assert_eq!(proxy.count("GET"), 2);
+}
+
+/// It would wait for the one that hangs.
+#[tokio::test]
+async fn a_second_request_that_is_refused_is_sent_again() {
+    let bucket = bucket().await;
+    let sent = AtomicUsize::new(0);
+    let rule = move |request: &Request| match request.is_for_object("PUT").then(|| sent.fetch_add(1, Ordering::SeqCst))
+    {
+        Some(0) => Act::Hang,
+        Some(1) => Act::Refuse("503 Slow Down", "SlowDown"),
+        _ => Act::Forward,
+    };
+    let proxy = Proxy::start(bucket.address, rule).await;
+    let machine = Machine::through(&bucket, proxy.address).await;
+    let object = object(1, 1, 3);
+    let put = machine.store.journal().create(object.source(), object.parts()).await;
+    assert!(matches!(put, PutResult::Created { .. }), "{put:?}");
+    assert_eq!(proxy.count("PUT"), 3);
+    assert_holds(&machine.store, &[object], "s3").await;
 }

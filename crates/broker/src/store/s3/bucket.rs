@@ -16,9 +16,9 @@ use futures_util::StreamExt;
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, GetResult, ObjectStore, PutMode, PutOptions, PutPayload, PutResult};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -32,6 +32,8 @@ pub(super) struct Bucket {
     pub(super) retry_budget: Duration,
     pub(super) outage: Outage,
     pub(super) hedges: Hedges,
+    /// Since when every PUT has failed.
+    puts_fail_since: Mutex<Option<Instant>>,
 }
 
 impl Bucket {
@@ -48,6 +50,7 @@ impl Bucket {
             retry_budget: config.retry_budget,
             outage: Outage::default(),
             hedges: Hedges::new(),
+            puts_fail_since: Mutex::default(),
         })
     }
 
@@ -79,9 +82,23 @@ impl Bucket {
     pub(super) async fn put(&self, path: &Path, payload: PutPayload, options: PutOptions) -> Result<PutResult, Failed> {
         let limit = self.request_timeout + Duration::from_secs((payload.content_length() >> 20) as u64);
         match timeout(limit, self.store.put_opts(path, payload, options)).await {
-            Ok(Ok(put)) => Ok(put),
+            Ok(Ok(put)) => {
+                *self.puts_fail_since.lock().unwrap_or_else(PoisonError::into_inner) = None;
+                Ok(put)
+            }
             Ok(Err(error)) => Err(Failed::from(error)),
             Err(_) => Err(Failed::TimedOut),
+        }
+    }
+
+    /// Logs that a PUT failed, which is retried: as a warning if all have failed for a while.
+    pub(super) fn put_failed(&self, error: &StoreError) {
+        let now = Instant::now();
+        let since = *self.puts_fail_since.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(now);
+        if self.outage.report(since, now) {
+            tracing::warn!(%error, "PUTs fail; they are retried, and whether one had an effect will be seen");
+        } else {
+            tracing::debug!(%error, "a PUT failed; whether it had an effect will be seen");
         }
     }
 

@@ -4,26 +4,34 @@
 //! objects in order, so one slow PUT delays all topics. With HTTP/1.1, a connection has one request at a time, so the
 //! second one never waits for the first. The loser is dropped at once, which frees its connection and its share of the
 //! object's memory.
+//!
+//! Which requests are slow follows from the budget: the slowest 3 % use three fifths of it. The rest is for the second
+//! requests that are slow too, which get a third one sooner, and for times in which more requests are slow than before.
+//! If the budget is nearly spent, only the slowest get a second request: one that takes ten seconds delays more appends
+//! than ten that take one.
 
-use crate::limits::{HEDGE_AFTER, HEDGE_AFTER_MIN, HEDGES_PER_REQUEST, HEDGES_SAVED_MAX};
+use crate::limits::{
+    HEDGE_AFTER, HEDGE_AFTER_MIN, HEDGES_MAX, HEDGES_PER_REQUEST, HEDGES_RESERVED, HEDGES_SAVED_MAX, RESEND_AFTER,
+};
 use crate::metrics::METRICS;
-use futures_util::future::select;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use rawline_journal::{FoundId, Hedge, Next, PutResult};
-use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio::time::{Instant, sleep, sleep_until};
 
-/// Number of recent requests that say how long one takes: at ten a second, those of the last seconds.
-const RECENT_MAX: usize = 128;
+/// Number of recent requests that say how long one takes: at ten a second, those of the last half minute. Fewer have
+/// too few slow ones to estimate how slow these are.
+const RECENT_MAX: usize = 256;
 /// With fewer, the slowest of them say little about the next one.
 const RECENT_MIN: usize = 16;
 /// The share of recent requests that are faster than a slow one.
-const FASTER: f64 = 0.95;
+const FASTER: f64 = 0.97;
 /// A slow request takes at least this many times as long as the median: where all take about as long, the slowest of
 /// them would be no faster the second time.
 const MEDIANS: u32 = 3;
+/// A request that has taken this many times as long as a slow one may use the budget's reserve.
+const VERY_SLOW: u32 = 2;
 /// Requests of sizes within a factor of 4 are peers, from 64 KiB on: below, the size doesn't matter.
 const SIZE_CLASSES: usize = 8;
 const SMALL_BYTES_LOG2: u32 = 16;
@@ -69,25 +77,68 @@ impl Hedges {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A request begins. Returns how long it may take before it is slow.
-    fn begin(&self, kind: Kind) -> Duration {
+    /// A request begins.
+    fn begin(&self, kind: Kind) -> Watched<'_> {
         let mut state = self.state();
         state.budget(kind).earn();
-        state.recent(kind).slow_after()
+        let (slow_after, again_after) = state.recent(kind).slow_after();
+        drop(state);
+        let began = Instant::now();
+        Watched {
+            hedges: self,
+            kind,
+            began,
+            slow_after,
+            again_after,
+            look_at: began + slow_after,
+            sent_again: 0,
+            has_failed: false,
+        }
+    }
+}
+
+/// A request without a result.
+struct Watched<'a> {
+    hedges: &'a Hedges,
+    kind: Kind,
+    began: Instant,
+    /// How long it may take before it is slow.
+    slow_after: Duration,
+    /// How long the next one may take, once it is slow.
+    again_after: Duration,
+    /// When to look whether it has ended.
+    look_at: Instant,
+    /// How often it was sent again.
+    sent_again: u32,
+    /// Whether a try of it has failed: then its time says nothing about the next request.
+    has_failed: bool,
+}
+
+impl Watched<'_> {
+    /// Whether it may become slow enough to be sent once more.
+    fn can_be_slow(&self) -> bool {
+        self.sent_again < HEDGES_MAX
     }
 
-    /// Whether a slow request may be sent again. If so, that is counted.
-    fn may_send(&self, kind: Kind) -> bool {
-        let may_send = self.state().budget(kind).spend();
+    /// It is slow: whether to send it once more now. If so, that is counted.
+    fn may_send(&mut self) -> bool {
+        let now = Instant::now();
+        let is_very_slow = self.sent_again > 0 || now >= self.began + VERY_SLOW * self.slow_after;
+        let reserved = if is_very_slow { 0.0 } else { HEDGES_RESERVED };
+        let may_send = self.hedges.state().budget(self.kind).spend(reserved);
         if may_send {
-            METRICS.bucket.hedged(matches!(kind, Kind::Put(_)));
+            METRICS.bucket.hedged(matches!(self.kind, Kind::Put(_)));
+            self.sent_again += 1;
         }
+        self.look_at = now + self.again_after;
         may_send
     }
 
-    /// A request has succeeded after this time, or its second try has.
-    fn succeeded(&self, kind: Kind, took: Duration) {
-        self.state().recent(kind).note(took);
+    /// It has succeeded, or one of the others has.
+    fn succeeded(&self) {
+        if !self.has_failed {
+            self.hedges.state().recent(self.kind).note(self.began.elapsed());
+        }
     }
 }
 
@@ -122,12 +173,14 @@ impl Recent {
         self.next = (self.next + 1) % RECENT_MAX;
     }
 
-    fn slow_after(&self) -> Duration {
+    /// The time after which a request is slow, and that after which the next one is.
+    fn slow_after(&self) -> (Duration, Duration) {
         let mut times = self.times.clone();
         times.sort_unstable();
         let at = |share: f64| times.get((share * times.len() as f64) as usize).copied().unwrap_or_default();
-        let slow = at(FASTER).max(MEDIANS * at(0.5)).max(HEDGE_AFTER_MIN);
-        if times.len() < RECENT_MIN { slow.max(HEDGE_AFTER) } else { slow }
+        let min = if times.len() < RECENT_MIN { HEDGE_AFTER } else { HEDGE_AFTER_MIN };
+        let again_after = (MEDIANS * at(0.5)).max(min);
+        (at(FASTER).max(again_after), again_after)
     }
 }
 
@@ -138,7 +191,7 @@ struct Budget {
 
 impl Default for Budget {
     fn default() -> Self {
-        Budget { tokens: 1.0 }
+        Budget { tokens: HEDGES_SAVED_MAX }
     }
 }
 
@@ -147,8 +200,9 @@ impl Budget {
         self.tokens = (self.tokens + HEDGES_PER_REQUEST).min(HEDGES_SAVED_MAX);
     }
 
-    fn spend(&mut self) -> bool {
-        let has_one = self.tokens >= 1.0;
+    /// Takes one if there is one besides those reserved.
+    fn spend(&mut self, reserved: f64) -> bool {
+        let has_one = self.tokens >= 1.0 + reserved;
         if has_one {
             self.tokens -= 1.0;
         }
@@ -162,19 +216,28 @@ where
     P: Future<Output = PutResult>,
     R: Future<Output = FoundId>,
 {
-    let (kind, began) = (Kind::Put(bytes), Instant::now());
-    let slow_at = began + hedges.begin(kind);
-    let (mut hedge, mut requests, mut reads) = (Hedge::new(), FuturesUnordered::new(), FuturesUnordered::new());
-    requests.push(send());
-    let mut is_alone = true;
+    let (mut watched, mut hedge) = (hedges.begin(Kind::Put(bytes)), Hedge::new());
+    let mut requests = FuturesUnordered::from_iter([send()]);
+    let (mut reads, mut pauses) = (FuturesUnordered::new(), FuturesUnordered::new());
     loop {
         let next = tokio::select! {
             biased;
-            Some(result) = requests.next() => hedge.ended(result),
+            Some(result) = requests.next() => {
+                if result == PutResult::Unknown {
+                    // A bucket that is busy refuses some requests at once. The other one may take long.
+                    watched.has_failed = true;
+                    pauses.push(sleep(RESEND_AFTER));
+                }
+                hedge.ended(result)
+            }
             Some(found) = reads.next() => hedge.read(found),
-            () = sleep_until(slow_at), if is_alone => {
-                is_alone = false;
-                if hedges.may_send(kind) {
+            Some(()) = pauses.next(), if !requests.is_empty() => {
+                hedge.sent();
+                requests.push(send());
+                continue;
+            }
+            () = sleep_until(watched.look_at), if !requests.is_empty() && watched.can_be_slow() => {
+                if watched.may_send() {
                     hedge.sent();
                     requests.push(send());
                 }
@@ -186,7 +249,7 @@ where
             Next::ReadId => reads.push(read_id()),
             Next::Ended(result) => {
                 if result.created().is_some() {
-                    hedges.succeeded(kind, began.elapsed());
+                    watched.succeeded();
                 }
                 return result;
             }
@@ -195,27 +258,33 @@ where
 }
 
 /// Sends a GET. `send` begins a request, `is_answer` says whether it has ended with the bucket's answer. Otherwise the
-/// second request decides.
+/// other requests decide.
 pub(super) async fn get<T, F>(hedges: &Hedges, send: impl Fn() -> F, is_answer: impl Fn(&T) -> bool) -> T
 where
     F: Future<Output = T>,
 {
-    let began = Instant::now();
-    let slow_at = began + hedges.begin(Kind::Get);
-    let mut first = pin!(send());
-    let ended = match timeout_at(slow_at, &mut first).await {
-        Ok(ended) => ended,
-        Err(_) if !hedges.may_send(Kind::Get) => first.await,
-        Err(_) => {
-            let second = pin!(send());
-            let (ended, other) = select(first, second).await.factor_first();
-            if is_answer(&ended) { ended } else { other.await }
+    let mut watched = hedges.begin(Kind::Get);
+    let mut requests = FuturesUnordered::from_iter([send()]);
+    loop {
+        tokio::select! {
+            biased;
+            Some(ended) = requests.next() => {
+                let is_answer = is_answer(&ended);
+                if is_answer {
+                    watched.succeeded();
+                }
+                watched.has_failed |= !is_answer;
+                if is_answer || requests.is_empty() {
+                    return ended;
+                }
+            }
+            () = sleep_until(watched.look_at), if watched.can_be_slow() => {
+                if watched.may_send() {
+                    requests.push(send());
+                }
+            }
         }
-    };
-    if is_answer(&ended) {
-        hedges.succeeded(Kind::Get, began.elapsed());
     }
-    ended
 }
 
 #[cfg(test)]
@@ -234,11 +303,11 @@ mod tests {
     /// Hedges of a bucket whose small PUTs and whose GETs took 1 to 100 ms, with this many requests saved up.
     fn hedges(saved: f64) -> Hedges {
         let hedges = Hedges::new();
-        for took in 1..=100 {
-            hedges.succeeded(Kind::Put(SMALL), ms(took));
-            hedges.succeeded(Kind::Get, ms(took));
-        }
         let mut state = hedges.state();
+        for took in 1..=100 {
+            state.recent(Kind::Put(SMALL)).note(ms(took));
+            state.recent(Kind::Get).note(ms(took));
+        }
         (state.puts.tokens, state.gets.tokens) = (saved, saved);
         drop(state);
         hedges
@@ -246,7 +315,7 @@ mod tests {
 
     /// Sends a PUT whose requests take these times and end so. Returns its result, the number of requests, and
     /// how long it took.
-    async fn sent(hedges: &Hedges, requests: [(u64, PutResult); 2], found: FoundId) -> (PutResult, usize, Duration) {
+    async fn sent(hedges: &Hedges, requests: &[(u64, PutResult)], found: FoundId) -> (PutResult, usize, Duration) {
         let (count, began) = (Cell::new(0), Instant::now());
         let send = || {
             let (took, result) = requests[count.replace(count.get() + 1)];
@@ -266,15 +335,15 @@ mod tests {
     #[test]
     fn a_request_is_slow_compared_with_its_peers() {
         let mut recent = Recent::default();
-        assert_eq!(recent.slow_after(), HEDGE_AFTER);
+        assert_eq!(recent.slow_after(), (HEDGE_AFTER, HEDGE_AFTER));
         (0..RECENT_MIN).for_each(|_| recent.note(ms(1)));
-        assert_eq!(recent.slow_after(), HEDGE_AFTER_MIN);
+        assert_eq!(recent.slow_after(), (HEDGE_AFTER_MIN, HEDGE_AFTER_MIN));
         (0..RECENT_MAX).for_each(|_| recent.note(ms(15)));
-        assert_eq!(recent.slow_after(), ms(45), "three medians");
-        (0..RECENT_MAX).for_each(|n| recent.note(if n % 10 == 0 { ms(500) } else { ms(20) }));
-        assert_eq!(recent.slow_after(), ms(500), "more than a twentieth takes so long");
+        assert_eq!(recent.slow_after(), (ms(45), ms(45)), "three medians");
+        (0..RECENT_MAX).for_each(|n| recent.note(if n % 20 == 0 { ms(500) } else { ms(20) }));
+        assert_eq!(recent.slow_after(), (ms(500), ms(60)), "more than 3 % take so long");
         (0..RECENT_MAX).for_each(|_| recent.note(ms(20)));
-        assert_eq!(recent.slow_after(), ms(60), "what was long ago is forgotten");
+        assert_eq!(recent.slow_after(), (ms(60), ms(60)), "what was long ago is forgotten");
         let classes: Vec<usize> =
             [0, 1 << 16, 1 << 17, 1 << 18, 1 << 19, 1 << 23, 1 << 40].map(|bytes| Kind::Put(bytes).class()).into();
         assert_eq!(classes, [0, 0, 1, 1, 2, 4, 7]);
@@ -282,46 +351,88 @@ mod tests {
 
     #[test]
     fn a_twentieth_of_the_requests_is_sent_again() {
-        let hedges = Hedges::new();
+        let mut budget = Budget::default();
         let mut again = 0;
         for _ in 0..1000 {
-            hedges.begin(Kind::Put(SMALL));
-            again += usize::from(hedges.may_send(Kind::Put(SMALL)));
+            budget.earn();
+            again += usize::from(budget.spend(0.0));
         }
-        assert!((50..=51).contains(&again), "{again} of 1000");
-        (0..1000).for_each(|_| assert_eq!(hedges.begin(Kind::Get), HEDGE_AFTER));
-        let burst = (0..1000).filter(|_| hedges.may_send(Kind::Get)).count();
-        assert_eq!(burst, HEDGES_SAVED_MAX as usize, "few are saved up");
-        assert!(!hedges.may_send(Kind::Put(SMALL)), "GETs save up nothing for PUTs");
+        let expected = 50 + HEDGES_SAVED_MAX as usize;
+        assert!((expected - 1..=expected).contains(&again), "{again} of 1000");
+        (0..1000).for_each(|_| budget.earn());
+        let burst = (0..1000).filter(|_| budget.spend(HEDGES_RESERVED)).count();
+        assert_eq!(burst, (HEDGES_SAVED_MAX - HEDGES_RESERVED) as usize, "few are saved up, and some reserved");
+        let rest = (0..1000).filter(|_| budget.spend(0.0)).count();
+        assert_eq!(rest, HEDGES_RESERVED as usize);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_slow_put_is_overtaken() {
-        let slow = (10_000, CREATED);
-        let ended = sent(&hedges(1.0), [slow, (20, CREATED)], FoundId::Unknown).await;
+        let (slow, fast) = ((10_000, CREATED), (20, CREATED));
+        let ended = sent(&hedges(4.0), &[slow, fast], FoundId::Unknown).await;
         assert_eq!(ended, (CREATED, 2, ms(153 + 20)), "slow after three medians of 51 ms");
-        let ended = sent(&hedges(0.0), [slow, (20, CREATED)], FoundId::Unknown).await;
+        let ended = sent(&hedges(3.0), &[slow, fast], FoundId::Unknown).await;
+        assert_eq!(ended, (CREATED, 2, ms(2 * 153 + 20)), "the reserve is for those that take twice as long");
+        let ended = sent(&hedges(0.0), &[slow, fast], FoundId::Unknown).await;
         assert_eq!(ended, (CREATED, 1, ms(10_000)), "nothing is saved up");
-        let ended = sent(&hedges(1.0), [(150, CREATED), (20, CREATED)], FoundId::Unknown).await;
+        let ended = sent(&hedges(4.0), &[(150, CREATED), fast], FoundId::Unknown).await;
         assert_eq!(ended, (CREATED, 1, ms(150)), "it isn't slow");
+        let ended = sent(&hedges(4.0), &[slow, slow, fast], FoundId::Unknown).await;
+        assert_eq!(ended, (CREATED, 3, ms(2 * 153 + 20)), "the second is slow too");
+        let ended = sent(&hedges(9.0), &[slow, slow, slow, fast], FoundId::Unknown).await;
+        assert_eq!(ended, (CREATED, 3, ms(10_000)), "two more are enough");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_put_that_waited_for_its_second_request_gets_it_once_the_budget_allows() {
+        let hedges = hedges(0.0);
+        let earns = async {
+            sleep(ms(1000)).await;
+            hedges.state().puts.tokens = 1.0;
+        };
+        let (ended, ()) = tokio::join!(sent(&hedges, &[(10_000, CREATED), (20, CREATED)], FoundId::Unknown), earns);
+        assert_eq!(ended, (CREATED, 2, ms(7 * 153 + 20)));
+    }
+
+    /// It would wait for the first one, which may take ten seconds.
+    #[tokio::test(start_paused = true)]
+    async fn a_hedge_that_is_refused_is_sent_again() {
+        let (slow, refused) = ((10_000, CREATED), (20, PutResult::Unknown));
+        let ended = sent(&hedges(4.0), &[slow, refused, refused, (20, CREATED)], FoundId::Unknown).await;
+        assert_eq!(ended, (CREATED, 4, ms(153 + 20 + 2 * (25 + 20))));
+        let ended = sent(&hedges(4.0), &[refused], FoundId::Unknown).await;
+        assert_eq!(ended, (PutResult::Unknown, 1, ms(20)), "the journal sends one again that is alone");
+        let slow_refused = (170, PutResult::Unknown);
+        let ended = sent(&hedges(4.0), &[slow_refused, refused], FoundId::Unknown).await;
+        assert_eq!(ended, (PutResult::Unknown, 2, ms(153 + 20)), "both ended within the pause");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn times_of_requests_that_fail_do_not_count() {
+        let hedges = hedges(4.0);
+        let refused = (200, PutResult::Unknown);
+        let ended = sent(&hedges, &[refused, (1000, CREATED), (20, CREATED)], FoundId::Unknown).await;
+        assert_eq!(ended, (CREATED, 3, ms(200 + 25 + 20)));
+        assert_eq!(hedges.state().recent(Kind::Put(SMALL)).times.len(), 100);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_refused_hedge_finds_its_own_object() {
         let (own, found) = (FoundId::Own { created: 7, date: 9 }, PutResult::Found { created: 7, date: 9 });
         let requests = [(10_000, CREATED), (20, PutResult::Exists)];
-        assert_eq!(sent(&hedges(1.0), requests, own).await, (found, 2, ms(153 + 20 + 5)));
-        let ended = sent(&hedges(1.0), requests, FoundId::Other).await;
+        assert_eq!(sent(&hedges(4.0), &requests, own).await, (found, 2, ms(153 + 20 + 5)));
+        let ended = sent(&hedges(4.0), &requests, FoundId::Other).await;
         assert_eq!(ended, (PutResult::Unknown, 2, ms(153 + 20 + 5)));
-        let ended = sent(&hedges(1.0), requests, FoundId::Unknown).await;
-        assert_eq!(ended, (CREATED, 2, ms(10_000)), "the read failed, and the first request decides");
-        let requests = [(200, PutResult::Unknown), (20, PutResult::Exists)];
-        assert_eq!(sent(&hedges(1.0), requests, FoundId::Unknown).await, (PutResult::Unknown, 2, ms(200)));
+        let requests = [(10_000, CREATED), (20, PutResult::Exists), (20, PutResult::Exists)];
+        let ended = sent(&hedges(4.0), &requests, FoundId::Unknown).await;
+        assert_eq!(ended, (CREATED, 3, ms(10_000)), "both reads failed, and the first request decides");
+        let requests = [(175, PutResult::Unknown), (20, PutResult::Exists)];
+        assert_eq!(sent(&hedges(4.0), &requests, FoundId::Unknown).await, (PutResult::Unknown, 2, ms(178)));
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_first_answer_to_a_get_counts() {
-        let answer = async |hedges: &Hedges, requests: [(u64, Result<u8, ()>); 2]| {
+        let answer = async |hedges: &Hedges, requests: &[(u64, Result<u8, ()>)]| {
             let (count, began) = (Cell::new(0), Instant::now());
             let send = || {
                 let (took, result) = requests[count.replace(count.get() + 1)];
@@ -332,10 +443,12 @@ mod tests {
             };
             (get(hedges, send, Result::is_ok).await, count.get(), began.elapsed())
         };
-        assert_eq!(answer(&hedges(1.0), [(10_000, Ok(1)), (20, Ok(2))]).await, (Ok(2), 2, ms(173)));
-        assert_eq!(answer(&hedges(1.0), [(160, Err(())), (20, Ok(2))]).await, (Ok(2), 2, ms(173)));
-        assert_eq!(answer(&hedges(1.0), [(10_000, Ok(1)), (20, Err(()))]).await, (Ok(1), 2, ms(10_000)));
-        assert_eq!(answer(&hedges(1.0), [(100, Err(())), (20, Ok(2))]).await, (Err(()), 1, ms(100)));
-        assert_eq!(answer(&hedges(0.0), [(300, Ok(1)), (20, Ok(2))]).await, (Ok(1), 1, ms(300)));
+        let slow = (10_000, Ok(1));
+        assert_eq!(answer(&hedges(4.0), &[slow, (20, Ok(2))]).await, (Ok(2), 2, ms(173)));
+        assert_eq!(answer(&hedges(4.0), &[slow, slow, (20, Ok(3))]).await, (Ok(3), 3, ms(326)));
+        assert_eq!(answer(&hedges(4.0), &[(160, Err(())), (20, Ok(2))]).await, (Ok(2), 2, ms(173)));
+        assert_eq!(answer(&hedges(4.0), &[slow, (20, Err(())), (20, Err(()))]).await, (Ok(1), 3, ms(10_000)));
+        assert_eq!(answer(&hedges(4.0), &[(100, Err(())), (20, Ok(2))]).await, (Err(()), 1, ms(100)));
+        assert_eq!(answer(&hedges(0.0), &[(300, Ok(1)), (20, Ok(2))]).await, (Ok(1), 1, ms(300)));
     }
 }

@@ -113,8 +113,7 @@ impl S3Store {
         if let Failed::Exists { in_progress: false } = failed {
             return PutResult::Exists;
         }
-        let error = self.bucket.explain("store", path, &failed);
-        tracing::warn!(%error, "a PUT failed; whether it had an effect will be seen");
+        self.bucket.put_failed(&self.bucket.explain("store", path, &failed));
         PutResult::Unknown
     }
 
