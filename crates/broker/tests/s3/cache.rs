@@ -10,7 +10,7 @@ use rawline_broker::{Kind, ReadRequest};
 use rawline_journal::Index;
 use rawline_testkit::batches::{batch, received};
 use rawline_testkit::s3_server::{Bucket, bucket, variables};
-use rawline_testkit::stores::{Object, RUN, assert_holds, create, create_some, object_of};
+use rawline_testkit::stores::{Object, RUN, assert_holds, create, create_some, object, object_of};
 use std::fs;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
@@ -65,17 +65,42 @@ async fn a_download_goes_on_when_nobody_waits_for_it_any_more() {
 }
 
 #[tokio::test]
-async fn a_download_that_breaks_goes_on_where_it_was() {
+async fn a_download_that_breaks_or_stalls_goes_on_where_it_was() {
     let bucket = bucket().await;
     let big = object_of(RUN, 1, 4, 50, 5000);
     create(&Machine::new(&bucket).await.store, &big).await;
-    let proxy = Proxy::start(bucket.address, first(3, is_fetch, Act::CutAnswer(300_000))).await;
-    let machine = Machine::through(&bucket, proxy.address).await;
-    assert_eq!(machine.read(&big).await.unwrap(), big.batches);
-    let requests = proxy.requests.lock().unwrap();
-    let is_resumed = |request: &Request| !request.header("range").unwrap().starts_with("bytes=0-");
-    let resumed = requests.iter().filter(|request| is_fetch(request) && is_resumed(request));
-    assert_eq!(resumed.count(), 3);
+    for (count, act) in [(3, Act::CutAnswer(300_000)), (2, Act::StallAnswer(300_000))] {
+        let proxy = Proxy::start(bucket.address, first(count, is_fetch, act)).await;
+        let machine = Machine::with(&bucket, CACHE_BYTES, |config| {
+            config.variables = variables(proxy.address);
+            // What stalls isn't waited for.
+            config.request_timeout = Duration::from_hours(1);
+        });
+        let machine = machine.await;
+        assert_eq!(machine.read(&big).await.unwrap(), big.batches);
+        let requests = proxy.requests.lock().unwrap();
+        let is_resumed = |request: &Request| !request.header("range").unwrap().starts_with("bytes=0-");
+        let resumed = requests.iter().filter(|request| is_fetch(request) && is_resumed(request));
+        assert_eq!(resumed.count(), count);
+    }
+}
+
+/// The indexes of objects, and a snapshot, which are read whole.
+#[tokio::test]
+async fn a_whole_object_whose_body_stalls_is_read_again() {
+    let bucket = bucket().await;
+    let object = object(1, 1, 200);
+    create(&Machine::new(&bucket).await.store, &object).await;
+    let rule = first(1, |request| request.is_for_object("GET"), Act::StallAnswer(3000));
+    let proxy = Proxy::start(bucket.address, rule).await;
+    let machine = Machine::with(&bucket, CACHE_BYTES, |config| {
+        config.variables = variables(proxy.address);
+        config.request_timeout = Duration::from_hours(1);
+    });
+    let store = machine.await.store;
+    let stalled = store.journal().index(object.source()).await;
+    assert!(stalled.is_err_and(|error| error.message.contains("no response in time")));
+    assert!(store.journal().index(object.source()).await.unwrap().found.is_some());
 }
 
 #[tokio::test]

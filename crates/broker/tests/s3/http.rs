@@ -32,10 +32,23 @@ impl Request {
     }
 }
 
-/// Listens on a free port and answers every request with what `handler` makes of it; an empty answer cuts the line.
+/// The bytes of an answer, none to cut the line.
+pub struct Answer {
+    bytes: Vec<u8>,
+    /// Whether the connection ends with them. If not, nothing more comes.
+    ends: bool,
+}
+
+impl From<Vec<u8>> for Answer {
+    fn from(bytes: Vec<u8>) -> Answer {
+        Answer { bytes, ends: true }
+    }
+}
+
+/// Listens on a free port and answers every request with what `handler` makes of it.
 pub async fn serve<F>(handler: impl Fn(Request) -> F + Send + Sync + 'static) -> SocketAddr
 where
-    F: Future<Output = Vec<u8>> + Send,
+    F: Future<Output: Into<Answer>> + Send,
 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -45,9 +58,12 @@ where
             let handler = handler.clone();
             tokio::spawn(async move {
                 if let Some(request) = read_request(&mut stream).await {
-                    let answer = handler(request).await;
+                    let Answer { bytes, ends } = handler(request).await.into();
                     // The store may have given up.
-                    let _ = stream.write_all(&answer).await;
+                    let _ = stream.write_all(&bytes).await;
+                    if !ends {
+                        std::future::pending::<()>().await;
+                    }
                     let _ = stream.shutdown().await;
                 }
             });
@@ -96,6 +112,8 @@ pub enum Act {
     LoseAnswer,
     /// Passes so many bytes of the answer back and cuts the line.
     CutAnswer(usize),
+    /// Passes so many bytes of the answer back, and then nothing.
+    StallAnswer(usize),
     /// Waits before it passes the request on.
     Delay(Duration),
     /// Passes the request on when the counter has reached this number.
@@ -123,7 +141,7 @@ impl Proxy {
             let act = rule(&request);
             seen.lock().unwrap().push(request.clone());
             async move {
-                match act {
+                let answer = match act {
                     Act::Forward => forward(server, &request).await,
                     Act::Refuse(status, code) => {
                         let body = format!("<Error><Code>{code}</Code><Message>no</Message></Error>");
@@ -137,6 +155,11 @@ impl Proxy {
                         let mut answer = forward(server, &request).await;
                         answer.truncate(bytes);
                         answer
+                    }
+                    Act::StallAnswer(bytes) => {
+                        let mut answer = forward(server, &request).await;
+                        answer.truncate(bytes);
+                        return Answer { bytes: answer, ends: false };
                     }
                     Act::After(counter, count) => {
                         while counter.load(Ordering::SeqCst) < count {
@@ -157,7 +180,8 @@ impl Proxy {
                         std::future::pending().await
                     }
                     Act::Hang => std::future::pending().await,
-                }
+                };
+                answer.into()
             }
         })
         .await;

@@ -22,6 +22,10 @@ use tokio::time::{Instant, timeout};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// How long a response's body may stall before the rest is requested on another connection, or the whole again: longer
+/// than a packet that is lost several times takes. Each stall without a byte doubles it, for a network that is so slow.
+const STALL_MAX: Duration = Duration::from_secs(1);
+
 /// Requests to a bucket, each with its retries.
 pub(super) struct Bucket {
     pub(super) store: Arc<dyn ObjectStore>,
@@ -120,19 +124,18 @@ impl Bucket {
         path: &Path,
         range: Option<Range<u64>>,
     ) -> Result<Dated<Option<(Bytes, u64)>>, StoreError> {
-        let get = async {
-            let (got, date) = self.respond(path, range.map(GetRange::Bounded)).await;
-            let found = async {
-                let got = got?;
+        let responded = timeout(self.request_timeout, self.respond(path, range.map(GetRange::Bounded))).await;
+        let (found, date) = match responded {
+            Ok((Ok(got), date)) => {
                 let stored = u64::try_from(got.meta.last_modified.timestamp()).unwrap_or_default();
-                Ok::<_, object_store::Error>((got.bytes().await?, stored))
-            };
-            (found.await, date)
+                (self.body(got).await.map(|bytes| (bytes, stored)), date)
+            }
+            Ok((Err(error), date)) => (Err(Failed::from(error)), date),
+            Err(_) => (Err(Failed::TimedOut), None),
         };
-        let (failed, date) = match timeout(self.request_timeout, get).await {
-            Ok((Ok(found), date)) => return self.dated(path, Some(found), date),
-            Ok((Err(error), date)) => (Failed::from(error), date),
-            Err(_) => (Failed::TimedOut, None),
+        let failed = match found {
+            Ok(found) => return self.dated(path, Some(found), date),
+            Err(failed) => failed,
         };
         if failed.is_missing_object() {
             return self.dated(path, None, date);
@@ -153,6 +156,20 @@ impl Bucket {
         hedge::get(&self.hedges, send, is_answer).await
     }
 
+    /// The body of a response, which may take any time as long as it doesn't stall.
+    async fn body(&self, got: GetResult) -> Result<Bytes, Failed> {
+        let (mut pieces, mut body) = (got.into_stream(), Vec::new());
+        loop {
+            match timeout(STALL_MAX.min(self.request_timeout), pieces.next()).await {
+                Ok(Some(Ok(piece))) => body.push(piece),
+                Ok(Some(Err(error))) => return Err(Failed::from(error)),
+                Ok(None) if body.len() == 1 => return Ok(body.swap_remove(0)),
+                Ok(None) => return Ok(body.concat().into()),
+                Err(_) => return Err(Failed::TimedOut),
+            }
+        }
+    }
+
     /// A response with its date, which every store sends.
     pub(super) fn dated<T>(&self, path: &Path, found: T, date: Option<u64>) -> Result<Dated<T>, StoreError> {
         let no_date = || StoreError::human(format!("the response for {} has no Date", self.url(path)));
@@ -161,13 +178,16 @@ impl Bucket {
 
     /// A small object's bytes, for a start; `None` if it doesn't exist.
     async fn get(&self, path: &Path, range: Option<GetRange>) -> Result<Option<Bytes>, StoreError> {
-        let get = || async { self.respond(path, range.clone()).await.0?.bytes().await };
         let mut tries = Tries::at_start(self);
         loop {
-            let failed = match timeout(self.request_timeout, get()).await {
-                Ok(Ok(got)) => return Ok(Some(got)),
-                Ok(Err(error)) => Failed::from(error),
-                Err(_) => Failed::TimedOut,
+            let got = match timeout(self.request_timeout, self.respond(path, range.clone())).await {
+                Ok((Ok(got), _)) => self.body(got).await,
+                Ok((Err(error), _)) => Err(Failed::from(error)),
+                Err(_) => Err(Failed::TimedOut),
+            };
+            let failed = match got {
+                Ok(got) => return Ok(Some(got)),
+                Err(failed) => failed,
             };
             if failed.is_missing_object() {
                 return Ok(None);
@@ -182,15 +202,18 @@ impl Bucket {
     /// Fetches a range of an object of `bytes` bytes. After an interruption it continues where it was.
     pub(super) async fn fetch(&self, path: &Path, bytes: u64, range: Range<u64>, sink: Sink) -> Result<(), StoreError> {
         let mut position = range.start;
-        let mut tries = self.tries();
+        let (mut tries, mut stall_max) = (self.tries(), STALL_MAX);
         while position < range.end {
             let before = position;
-            let Err(failed) = self.fetch_some(path, bytes, &mut position, range.end, &sink).await else { continue };
+            let stall = stall_max.min(self.request_timeout);
+            let fetched = self.fetch_some(path, bytes, &mut position, range.end, &sink, stall).await;
+            let Err(failed) = fetched else { continue };
             if failed.is_missing_object() {
                 return Err(self.gone(path));
             }
+            stall_max *= 2;
             if position > before {
-                tries = self.tries();
+                (tries, stall_max) = (self.tries(), STALL_MAX);
             }
             tries.again(failed).await.map_err(|failed| self.explain("read", path, &failed))?;
         }
@@ -204,6 +227,7 @@ impl Bucket {
         position: &mut u64,
         end: u64,
         sink: &Sink,
+        stall_max: Duration,
     ) -> Result<(), Failed> {
         let range = Some(GetRange::Bounded(*position..end));
         let got = timeout(self.request_timeout, self.respond(path, range)).await;
@@ -216,7 +240,7 @@ impl Bucket {
         }
         let mut pieces = got.into_stream();
         loop {
-            match timeout(self.request_timeout, pieces.next()).await {
+            match timeout(stall_max, pieces.next()).await {
                 Ok(Some(Ok(piece))) => {
                     let length = piece.len() as u64;
                     if length > end - *position {
