@@ -81,7 +81,7 @@ impl Journals {
 
     /// All topics.
     pub fn topics(&self) -> Vec<Arc<JournalTopic>> {
-        self.0.iter().flat_map(Journal::topics).collect()
+        self.0.iter().map(Journal::topics).flat_map(|topics| topics.values().cloned().collect::<Vec<_>>()).collect()
     }
 
     /// A partition of an existing topic. Another broker may have created the topic a moment ago.

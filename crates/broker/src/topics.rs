@@ -3,7 +3,7 @@
 
 use crate::journal::{Journal, JournalError, JournalTopic};
 use crate::journals::Journals;
-use crate::limits::JOURNAL_PARTITIONS_MAX;
+use crate::limits::{HANDLES_AT_ONCE, JOURNAL_PARTITIONS_MAX};
 use crate::metrics::TopicMetrics;
 use crate::partition::{Common, Partition, Shared, Status};
 use crate::settings::{Retention, Settings};
@@ -51,13 +51,28 @@ impl Topics {
 
     /// All topics, by name, whichever broker has created them.
     pub fn all(&self) -> Vec<Arc<Topic>> {
-        let topics: Vec<_> = self.journals.all().iter().map(|journal| (journal, journal.topics())).collect();
-        let mut handles = self.write();
-        handles.retain(|_, topic| topic.is_live());
-        for (journal, topics) in &topics {
-            topics.iter().for_each(|topic| drop(self.handle(&mut handles, journal, topic)));
+        let mut all = Vec::new();
+        for journal in self.journals.all() {
+            let topics = journal.topics();
+            let mut topics = topics.values().filter(|topic| !topic.life.is_deleted()).peekable();
+            // Requests wait for their handles meanwhile.
+            while topics.peek().is_some() {
+                let mut handles = self.write();
+                all.extend(
+                    topics.by_ref().take(HANDLES_AT_ONCE).map(|topic| self.handle(&mut handles, journal, topic)),
+                );
+            }
         }
-        handles.values().cloned().collect()
+        all.sort_unstable_by(|one, next| one.topic_name().cmp(next.topic_name()));
+        self.drop_dead(all.len());
+        all
+    }
+
+    /// Drops the handles of topics that other brokers have deleted, if there are more than so many that aren't.
+    fn drop_dead(&self, live: usize) {
+        if self.read().len() > live {
+            self.write().retain(|_, topic| topic.is_live());
+        }
     }
 
     /// All topics of the journals for which this broker does what one broker is enough for.

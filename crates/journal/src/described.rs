@@ -75,7 +75,7 @@ impl State {
 
     /// The partitions of a producer's open transaction.
     pub fn partitions_of_transaction(&self, id: u64) -> impl Iterator<Item = PartitionId> {
-        self.transactions.open.get(&id).into_iter().flat_map(|open| open.partitions.iter().copied())
+        self.transactions.open.get(&id).into_iter().flat_map(|open| open.partitions.keys().copied())
     }
 
     /// The producers that a partition remembers, in order of id.

@@ -8,7 +8,7 @@
 use crate::control::{Control, Fence};
 use crate::limits::{GROUPS_BYTES_MAX, GROUPS_MAX};
 use crate::refused::Refused;
-use std::collections::BTreeMap;
+use crate::shared_map::SharedMap;
 use std::sync::Arc;
 
 /// A version of a group's members.
@@ -29,7 +29,7 @@ pub struct StoredGroup {
 /// The groups whose members are known.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Groups {
-    by_name: BTreeMap<Arc<str>, StoredGroup>,
+    by_name: SharedMap<Arc<str>, StoredGroup>,
     /// The greatest version of a group that was forgotten: a new one begins after it.
     forgotten: u64,
     /// Size of all states in bytes.
@@ -45,7 +45,7 @@ pub(crate) struct GroupsBefore {
 
 impl Groups {
     /// These; `None` if there are too many.
-    pub(crate) fn new(by_name: BTreeMap<Arc<str>, StoredGroup>, forgotten: u64) -> Option<Groups> {
+    pub(crate) fn new(by_name: SharedMap<Arc<str>, StoredGroup>, forgotten: u64) -> Option<Groups> {
         let bytes = by_name.values().map(|group| group.state.len()).sum();
         let is_sound = by_name.len() <= GROUPS_MAX && bytes <= GROUPS_BYTES_MAX;
         is_sound.then_some(Groups { by_name, forgotten, bytes })
@@ -57,8 +57,13 @@ impl Groups {
     }
 
     /// All of them, in order of name.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Arc<str>, &StoredGroup)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &StoredGroup)> {
         self.by_name.iter()
+    }
+
+    /// Number of groups.
+    pub(crate) fn len(&self) -> usize {
+        self.by_name.len()
     }
 
     /// A group's version; of one that isn't known, the greatest that it may have had before.

@@ -37,6 +37,10 @@ pub const SETTINGS_BYTES_MAX: usize = 4096;
 /// Maximum number of producers that a partition remembers. Each takes about 200 bytes of memory while it is remembered.
 pub const PRODUCERS_MAX: usize = 1000;
 
+/// A look for producers that can be forgotten sees about so many partitions and producers. Appends wait for it, for
+/// less than a tenth of a millisecond.
+pub const FORGET_LOOKS_MAX: usize = 4096;
+
 /// How long a producer is remembered after its newest append, in microseconds of the journal's age. Seven days, like
 /// Kafka's transactional ids: longer than any retry, and than an outage over a holiday.
 pub const PRODUCER_AGE_US: u64 = 7 * 24 * 3600 * 1_000_000;

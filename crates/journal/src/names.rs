@@ -3,8 +3,8 @@
 use crate::limits::{NAMED_IDS, PRODUCER_EPOCH_MAX, PRODUCER_NAMES_MAX};
 use crate::producers::{Producer, Rejected};
 use crate::refused::Refused;
+use crate::shared_map::SharedMap;
 use crate::shares::{Taken, gives_way};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A name, with its newest instance.
@@ -35,8 +35,8 @@ pub(crate) struct Ended {
 /// All names, at most [`PRODUCER_NAMES_MAX`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Names {
-    by_id: BTreeMap<u64, Named>,
-    ids: BTreeMap<Arc<str>, u64>,
+    by_id: SharedMap<u64, Named>,
+    ids: SharedMap<Arc<str>, u64>,
 }
 
 /// The names before an instance was opened, to take that back.
@@ -48,10 +48,17 @@ pub(crate) struct NamesBefore {
     forgotten: Option<(u64, Named)>,
 }
 
+impl NamesBefore {
+    /// Whether a name had this id, and has another now, or none.
+    pub fn had(&self, id: u64) -> bool {
+        self.named.iter().chain(&self.forgotten).any(|(had, _)| *had == id)
+    }
+}
+
 impl Names {
     /// The names with these ids; `None` if two are the same, or if one can't be.
-    pub fn new(by_id: BTreeMap<u64, Named>) -> Option<Names> {
-        let ids: BTreeMap<_, _> = by_id.iter().map(|(id, named)| (named.name.clone(), *id)).collect();
+    pub fn new(by_id: SharedMap<u64, Named>) -> Option<Names> {
+        let ids: SharedMap<_, _> = by_id.iter().map(|(id, named)| (named.name.clone(), *id)).collect();
         let names = Names { by_id, ids };
         let is_sound = names.ids.len() == names.by_id.len()
             && names.by_id.len() <= PRODUCER_NAMES_MAX
@@ -62,6 +69,11 @@ impl Names {
     /// All names with their ids, in order of id.
     pub fn iter(&self) -> impl Iterator<Item = (u64, &Named)> {
         self.by_id.iter().map(|(id, named)| (*id, named))
+    }
+
+    /// Number of names.
+    pub fn len(&self) -> usize {
+        self.by_id.len()
     }
 
     /// The name with this id.
@@ -90,7 +102,9 @@ impl Names {
 
     /// Forgets the newest instance of each name that has others.
     pub fn forget_newest(&mut self) {
-        self.by_id.values_mut().for_each(|named| named.epoch = named.epoch.saturating_sub(1));
+        let forget =
+            |(id, named): (&u64, &Named)| (*id, Named { epoch: named.epoch.saturating_sub(1), ..named.clone() });
+        self.by_id = self.by_id.iter().map(forget).collect();
     }
 
     /// A name's id, and its newest instance.
@@ -269,7 +283,7 @@ mod tests {
     #[test]
     fn a_name_without_an_epoch_left_gets_another_id() {
         let newest = Named { epoch: PRODUCER_EPOCH_MAX, ..named("a", "") };
-        let mut names = Names::new(BTreeMap::from([(ID, newest)])).unwrap();
+        let mut names = Names::new(SharedMap::from([(ID, newest)])).unwrap();
         assert_eq!(names.next("a", ID), (ID + 1, 0));
         let full = names.clone();
         let before = names.open(&"a".into(), ID + 1, 0, 5).unwrap();
@@ -324,8 +338,8 @@ mod tests {
     #[test]
     fn names_that_cannot_be_are_refused() {
         let named = |name: &str| named(name, "");
-        assert_eq!(Names::new(BTreeMap::from([(ID - 1, named("a"))])), None);
-        assert_eq!(Names::new(BTreeMap::from([(ID, named("a")), (ID + 1, named("a"))])), None);
-        assert_eq!(Names::new(BTreeMap::from([(NAMED_IDS.end, named("a"))])), None);
+        assert_eq!(Names::new(SharedMap::from([(ID - 1, named("a"))])), None);
+        assert_eq!(Names::new(SharedMap::from([(ID, named("a")), (ID + 1, named("a"))])), None);
+        assert_eq!(Names::new(SharedMap::from([(NAMED_IDS.end, named("a"))])), None);
     }
 }

@@ -4,8 +4,8 @@ use crate::control::{Committed, Control};
 use crate::limits::{COMMITTED_MAX, COMMITTED_METADATA_BYTES_MAX, PENDING_PER_OWNER_MAX};
 use crate::partition_id::PartitionId;
 use crate::refused::Refused;
+use crate::shared_map::SharedMap;
 use crate::shares::{Taken, gives_way};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A group's offsets, at least one.
@@ -15,7 +15,7 @@ pub(crate) struct GroupOffsets {
     pub owner: Arc<str>,
     /// The journal's age at the newest commit.
     pub used_us: u64,
-    pub committed: BTreeMap<PartitionId, Committed>,
+    pub committed: SharedMap<PartitionId, Committed>,
 }
 
 impl GroupOffsets {
@@ -45,9 +45,9 @@ const FULL: Refused = Refused::Committed { limit: COMMITTED_MAX, bytes: COMMITTE
 /// The offsets of all groups.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Offsets {
-    by_group: BTreeMap<Arc<str>, GroupOffsets>,
+    by_group: SharedMap<Arc<str>, GroupOffsets>,
     /// The pending offsets of open transactions, by the producer's id.
-    pending: BTreeMap<u64, Pending>,
+    pending: SharedMap<u64, Pending>,
     /// Number of offsets, the pending ones included: there is room for them when their transaction ends.
     count: usize,
     metadata_bytes: usize,
@@ -58,7 +58,7 @@ pub struct Offsets {
 pub(crate) struct Pending {
     /// The name of the key that made the first commit.
     pub owner: Arc<str>,
-    pub committed: BTreeMap<(Arc<str>, PartitionId), Committed>,
+    pub committed: SharedMap<(Arc<str>, PartitionId), Committed>,
 }
 
 impl Pending {
@@ -85,7 +85,10 @@ pub(crate) type OffsetsBefore = Vec<OffsetBefore>;
 
 impl Offsets {
     /// These; `None` if they are too many, or for a group without offsets.
-    pub(crate) fn new(by_group: BTreeMap<Arc<str>, GroupOffsets>, pending: BTreeMap<u64, Pending>) -> Option<Offsets> {
+    pub(crate) fn new(
+        by_group: SharedMap<Arc<str>, GroupOffsets>,
+        pending: SharedMap<u64, Pending>,
+    ) -> Option<Offsets> {
         let pending_count: usize = pending.values().map(|pending| pending.committed.len()).sum();
         let pending_bytes: usize = pending.values().map(Pending::metadata_bytes).sum();
         let count = pending_count + by_group.values().map(|group| group.committed.len()).sum::<usize>();
@@ -104,12 +107,12 @@ impl Offsets {
     }
 
     /// The same with these pending; `None` if there are too many.
-    pub(crate) fn with_pending(self, pending: BTreeMap<u64, Pending>) -> Option<Offsets> {
+    pub(crate) fn with_pending(self, pending: SharedMap<u64, Pending>) -> Option<Offsets> {
         Offsets::new(self.by_group, pending)
     }
 
     /// The pending offsets of open transactions.
-    pub(crate) fn pending(&self) -> &BTreeMap<u64, Pending> {
+    pub(crate) fn pending(&self) -> &SharedMap<u64, Pending> {
         &self.pending
     }
 
@@ -141,10 +144,10 @@ impl Offsets {
             return Vec::new();
         };
         let mut before = Vec::with_capacity(pending.len() * 2);
-        for ((group, partition), committed) in pending {
-            before.push(self.set_pending(producer, &owner, &group, partition, None));
+        for ((group, partition), committed) in &pending {
+            before.push(self.set_pending(producer, &owner, group, *partition, None));
             if is_committed {
-                before.push(self.set(&group, &owner, partition, Some(committed), now_us));
+                before.push(self.set(group, &owner, *partition, Some(committed.clone()), now_us));
             }
         }
         before
@@ -158,8 +161,8 @@ impl Offsets {
         partition: PartitionId,
         committed: Option<Committed>,
     ) -> OffsetBefore {
-        let new = || Pending { owner: owner.clone(), committed: BTreeMap::new() };
-        let pending = self.pending.entry(producer).or_insert_with(new);
+        let new = || Pending { owner: owner.clone(), committed: SharedMap::new() };
+        let pending = self.pending.or_insert_with(producer, new);
         let owner = pending.owner.clone();
         self.count += usize::from(committed.is_some());
         self.metadata_bytes += committed.as_ref().map_or(0, |committed| committed.metadata.len());
@@ -220,8 +223,13 @@ impl Offsets {
     }
 
     /// All groups with their offsets, in order of name.
-    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (&Arc<str>, &GroupOffsets)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &GroupOffsets)> {
         self.by_group.iter()
+    }
+
+    /// Number of groups.
+    pub(crate) fn len(&self) -> usize {
+        self.by_group.len()
     }
 
     /// Stores a group's offset. When the limit is reached, other groups are forgotten: see [`gives_way`].
@@ -337,8 +345,8 @@ impl Offsets {
         committed: Option<Committed>,
         used_us: u64,
     ) -> OffsetBefore {
-        let new = || GroupOffsets { owner: owner.clone(), used_us: 0, committed: BTreeMap::new() };
-        let group = self.by_group.entry(name.clone()).or_insert_with(new);
+        let new = || GroupOffsets { owner: owner.clone(), used_us: 0, committed: SharedMap::new() };
+        let group = self.by_group.or_insert_with(name.clone(), new);
         let owner = group.owner.clone();
         let used_before_us = std::mem::replace(&mut group.used_us, used_us);
         self.count += usize::from(committed.is_some());
@@ -466,7 +474,7 @@ mod tests {
         let before = commit_as(&mut offsets, "b", "b", 0, SETTINGS_BYTES_MAX, 3).unwrap();
         assert_eq!(names(&offsets), ["b", "large"], "all the small ones");
         assert!(offsets.metadata_bytes <= COMMITTED_METADATA_BYTES_MAX);
-        assert!(Offsets::new(offsets.by_group.clone(), BTreeMap::new()).is_some(), "a snapshot can have it");
+        assert!(Offsets::new(offsets.by_group.clone(), SharedMap::new()).is_some(), "a snapshot can have it");
         offsets.restore(before);
         assert_eq!(offsets, full);
     }

@@ -2,8 +2,9 @@
 
 use crate::limits::{PRODUCERS_MAX, is_old};
 use crate::refused::Refused;
+use crate::shared_map::SharedMap;
 use rawline_batch::Crc32c;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use thiserror::Error;
 
 /// Number of appends that a partition remembers per producer: as many as a producer may have in flight.
@@ -179,7 +180,7 @@ impl History {
 
 /// A partition's producers, at most [`PRODUCERS_MAX`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Producers(pub BTreeMap<u64, History>);
+pub(crate) struct Producers(pub SharedMap<u64, History>);
 
 /// A producer before its newest append, to take that back.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -245,7 +246,14 @@ impl Producers {
 
     /// Drops producers that are too old. No response depends on whether or when this happens.
     pub fn forget_old(&mut self, now_us: u64) {
-        self.0.retain(|_, history| !is_old(history.appended_us, now_us));
+        let is_forgotten = |history: &History| is_old(history.appended_us, now_us);
+        let old: Vec<u64> = self.0.iter().filter(|(_, history)| is_forgotten(history)).map(|(id, _)| *id).collect();
+        old.iter().for_each(|id| drop(self.0.remove(id)));
+    }
+
+    /// Those that aren't too old, in order of id.
+    pub fn remembered(&self, now_us: u64) -> impl Iterator<Item = (&u64, &History)> {
+        self.0.iter().filter(move |(_, history)| !is_old(history.appended_us, now_us))
     }
 
     /// Takes the newest append of a producer back.

@@ -8,7 +8,7 @@ use crate::chain::{Chain, Link};
 use crate::changes::{Changes, Entry};
 use crate::control::{Committed, Control, Fence};
 use crate::groups::{Groups, GroupsBefore, StoredGroup};
-use crate::limits::{PRODUCER_EPOCH_MAX, TRANSACTION_PARTITIONS_MAX, TRANSACTIONS_NOTED_MAX};
+use crate::limits::{FORGET_LOOKS_MAX, PRODUCER_EPOCH_MAX, TRANSACTION_PARTITIONS_MAX, TRANSACTIONS_NOTED_MAX};
 use crate::merges::Merges;
 use crate::names::{Ended, Named, Names, NamesBefore};
 use crate::offsets::{Offsets, OffsetsBefore};
@@ -17,6 +17,7 @@ use crate::place::MergedPiece;
 use crate::producers::{Before, Content, Producer, Producers, Rejected, Verdict};
 use crate::refused::Refused;
 use crate::rules::Rules;
+use crate::shared_map::SharedMap;
 use crate::times::Times;
 use crate::topics::{Topic, Topics};
 use crate::transactions::{
@@ -112,7 +113,7 @@ pub struct State {
     /// The times of objects. Entries expire by the age of the journal, which is the same for all observers.
     pub(crate) times: Times,
     /// Partitions that have had a record.
-    pub(crate) partitions: BTreeMap<PartitionId, Partition>,
+    pub(crate) partitions: SharedMap<PartitionId, Partition>,
 }
 
 /// The changes of one control record or one entry, to undo them.
@@ -269,7 +270,10 @@ impl State {
     #[doc(hidden)]
     #[must_use]
     pub fn without_producers(mut self) -> State {
-        self.partitions.values_mut().for_each(|partition| partition.producers = Producers::default());
+        let forget = |(id, partition): (&PartitionId, &Partition)| {
+            (*id, Partition { producers: Producers::default(), ..partition.clone() })
+        };
+        self.partitions = self.partitions.iter().map(forget).collect();
         self
     }
 
@@ -311,9 +315,27 @@ impl State {
         Undo::Time { before }
     }
 
-    /// Drops producers that are too old at this age, which is certain.
-    pub(crate) fn forget_old(&mut self, age_us: u64) {
-        self.partitions.values_mut().for_each(|partition| partition.producers.forget_old(age_us));
+    /// Drops producers that are too old at this age, which is certain, from a partition on, as far as a short look
+    /// goes. Returns the partition to continue at; none after the last.
+    pub(crate) fn forget_old(&mut self, age_us: u64, from: PartitionId) -> Option<PartitionId> {
+        let (mut looked, mut old, mut next) = (0, Vec::new(), None);
+        for (id, partition) in self.partitions.range_from(&from) {
+            if looked > FORGET_LOOKS_MAX {
+                next = Some(*id);
+                break;
+            }
+            looked += 1 + partition.producers.0.len();
+            let remembered = partition.producers.remembered(age_us).count();
+            if remembered < partition.producers.0.len() {
+                old.push(*id);
+            }
+        }
+        for id in old {
+            if let Some(partition) = self.partitions.get_mut(&id) {
+                partition.producers.forget_old(age_us);
+            }
+        }
+        next
     }
 
     /// Takes an object whose changes are counted in already into the chain.
@@ -390,7 +412,7 @@ impl State {
         // As in Kafka, the next one's: later appends of this one are too late.
         let epoch = (epoch + 1).min(PRODUCER_EPOCH_MAX);
         let producer = Producer { id, epoch, sequence: 0, wraps: true };
-        Some(Markers { producer, part: end.marker(), partitions: open.partitions.iter().copied().collect() })
+        Some(Markers { producer, part: end.marker(), partitions: open.partitions.keys().copied().collect() })
     }
 
     /// The entries of markers, once all control records of the object are counted in. Add each one before the next is
@@ -651,7 +673,7 @@ impl State {
     /// Counts an append or a marker in at the end of its partition.
     pub(crate) fn add(&mut self, entry: &Entry) -> Undo {
         let transaction = self.add_to_transaction(entry);
-        let partition = self.partitions.entry(entry.partition).or_default();
+        let partition = self.partitions.or_insert_with(entry.partition, Partition::default);
         assert_eq!(entry.first_offset, partition.next_offset, "{entry:?} is not at the end of its partition");
         assert!(entry.content.records > 0, "{entry:?} has no records");
         let next_offset = std::mem::replace(&mut partition.next_offset, entry.next_offset());
@@ -672,7 +694,7 @@ impl State {
             }
             TransactionPart::Commit | TransactionPart::Abort => None,
         };
-        let of_partition = &mut self.partitions.entry(entry.partition).or_default().transactions;
+        let of_partition = &mut self.partitions.or_insert_with(entry.partition, Partition::default).transactions;
         let before = of_partition.count();
         let noted = of_partition.note_to_undo(part, producer, entry.offsets());
         self.transactions.noted = (noted_count + of_partition.count()) - before;

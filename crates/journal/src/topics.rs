@@ -3,7 +3,7 @@
 use crate::journals::{first_topic, journal_of_topic};
 use crate::limits::PARTITIONS_MAX;
 use crate::refused::Refused;
-use std::collections::BTreeMap;
+use crate::shared_map::SharedMap;
 use std::sync::Arc;
 
 /// A topic.
@@ -21,8 +21,8 @@ pub struct Topic {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Topics {
     next_id: u64,
-    by_id: BTreeMap<u64, Topic>,
-    ids: BTreeMap<Arc<str>, u64>,
+    by_id: SharedMap<u64, Topic>,
+    ids: SharedMap<Arc<str>, u64>,
 }
 
 impl Default for Topics {
@@ -34,13 +34,13 @@ impl Default for Topics {
 impl Topics {
     /// No topics, in the journal with this number.
     pub fn of_journal(journal: u32) -> Topics {
-        Topics { next_id: first_topic(journal), by_id: BTreeMap::new(), ids: BTreeMap::new() }
+        Topics { next_id: first_topic(journal), by_id: SharedMap::new(), ids: SharedMap::new() }
     }
 
     /// The topics with these ids, of which the next one is `next_id`; `None` if two of them have one name, or if one
     /// can't be.
-    pub fn new(next_id: u64, by_id: BTreeMap<u64, Topic>) -> Option<Topics> {
-        let ids: BTreeMap<_, _> = by_id.iter().map(|(id, topic)| (topic.name.clone(), *id)).collect();
+    pub fn new(next_id: u64, by_id: SharedMap<u64, Topic>) -> Option<Topics> {
+        let ids: SharedMap<_, _> = by_id.iter().map(|(id, topic)| (topic.name.clone(), *id)).collect();
         let first = first_topic(journal_of_topic(next_id));
         let is_possible = |(id, topic): (&u64, &Topic)| {
             (first..next_id).contains(id) && (1..=PARTITIONS_MAX).contains(&topic.partitions)
@@ -62,6 +62,11 @@ impl Topics {
     /// The id of the topic with this name.
     pub fn id(&self, name: &str) -> Option<u64> {
         self.ids.get(name).copied()
+    }
+
+    /// Number of topics.
+    pub fn len(&self) -> usize {
+        self.by_id.len()
     }
 
     /// All topics with their ids, in order of id.
@@ -184,11 +189,11 @@ mod tests {
 
     #[test]
     fn topics_with_one_name_or_a_future_id_are_refused() {
-        let two = BTreeMap::from([(1, topic("a", 1)), (2, topic("a", 1))]);
+        let two = SharedMap::from([(1, topic("a", 1)), (2, topic("a", 1))]);
         assert_eq!(Topics::new(3, two), None);
-        let future = BTreeMap::from([(3, topic("a", 1))]);
+        let future = SharedMap::from([(3, topic("a", 1))]);
         assert_eq!(Topics::new(3, future), None);
-        let empty = BTreeMap::from([(1, topic("a", 0))]);
+        let empty = SharedMap::from([(1, topic("a", 0))]);
         assert_eq!(Topics::new(3, empty), None);
     }
 }

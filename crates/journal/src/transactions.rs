@@ -5,7 +5,7 @@
 //! it is never visible, and there is no state between open and ended.
 
 use crate::partition_id::PartitionId;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use crate::shared_map::SharedMap;
 use std::ops::Range;
 
 /// The role of a batch in a transaction.
@@ -67,9 +67,9 @@ pub struct Aborted {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct PartitionTransactions {
     /// The first offset of each open one, with its producer's id.
-    pub(crate) open: BTreeMap<u64, u64>,
-    /// In order of the markers.
-    pub(crate) aborted: VecDeque<Aborted>,
+    pub(crate) open: SharedMap<u64, u64>,
+    /// By the offsets of their markers.
+    pub(crate) aborted: SharedMap<u64, Aborted>,
     /// All transactional batches and markers are among these offsets.
     pub(crate) offsets: Range<u64>,
 }
@@ -113,7 +113,8 @@ impl PartitionTransactions {
         let is_aborted = part == TransactionPart::Abort && ended.is_some();
         if let Some(first_offset) = ended.filter(|_| is_aborted) {
             let stable_offset = self.stable_offset(0..offsets.end);
-            self.aborted.push_back(Aborted { producer, first_offset, last_offset: offsets.start, stable_offset });
+            let last_offset = offsets.start;
+            self.aborted.insert(last_offset, Aborted { producer, first_offset, last_offset, stable_offset });
         }
         NotedBefore { open: ended.map(|first| (first, producer)), is_aborted, offsets: before }
     }
@@ -125,9 +126,8 @@ impl PartitionTransactions {
             (Some((first, _)), false) => drop(self.open.remove(&first)),
             (None, _) => {}
         }
-        if before.is_aborted {
-            self.aborted.pop_back();
-        }
+        let newest = self.aborted.last_key_value().map(|(last_offset, _)| *last_offset).filter(|_| before.is_aborted);
+        newest.map(|last_offset| self.aborted.remove(&last_offset));
         self.offsets = before.offsets;
     }
 
@@ -158,13 +158,13 @@ impl PartitionTransactions {
 
     /// The aborted ones with records among these offsets, in order of their markers.
     pub fn aborted_among(&self, offsets: Range<u64>) -> impl Iterator<Item = &Aborted> {
-        let start = self.aborted.partition_point(|aborted| aborted.last_offset < offsets.start);
         let mut stable_offset = 0;
-        let following = self.aborted.range(start..).take_while(move |aborted| {
-            // Those after one begin at its stable offset or later.
-            let before = std::mem::replace(&mut stable_offset, aborted.stable_offset);
-            before < offsets.end
-        });
+        let following =
+            self.aborted.range_from(&offsets.start).map(|(_, aborted)| aborted).take_while(move |aborted| {
+                // Those after one begin at its stable offset or later.
+                let before = std::mem::replace(&mut stable_offset, aborted.stable_offset);
+                before < offsets.end
+            });
         following.filter(move |aborted| aborted.first_offset < offsets.end)
     }
 
@@ -174,8 +174,9 @@ impl PartitionTransactions {
     }
 
     pub(crate) fn trim_to_undo(&mut self, first_offset: u64) -> TrimmedBefore {
-        let gone = self.aborted.partition_point(|aborted| aborted.last_offset < first_offset);
-        let before = TrimmedBefore { aborted: self.aborted.drain(..gone).collect(), offsets: self.offsets.clone() };
+        let gone = self.aborted.values().take_while(|aborted| aborted.last_offset < first_offset);
+        let before = TrimmedBefore { aborted: gone.copied().collect(), offsets: self.offsets.clone() };
+        before.aborted.iter().for_each(|Aborted { last_offset, .. }| _ = self.aborted.remove(last_offset));
         if self.offsets.end <= first_offset {
             self.offsets = 0..0;
         }
@@ -183,9 +184,7 @@ impl PartitionTransactions {
     }
 
     pub(crate) fn untrim(&mut self, before: TrimmedBefore) {
-        for aborted in before.aborted.into_iter().rev() {
-            self.aborted.push_front(aborted);
-        }
+        self.aborted.extend(before.aborted.into_iter().map(|aborted| (aborted.last_offset, aborted)));
         self.offsets = before.offsets;
     }
 }
@@ -196,14 +195,14 @@ pub(crate) struct Open {
     /// The journal's age when it began.
     pub began_us: u64,
     /// The partitions that it writes to.
-    pub partitions: BTreeSet<PartitionId>,
+    pub partitions: SharedMap<PartitionId, ()>,
 }
 
 /// The open transactions of all partitions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Transactions {
     /// By the producer's id.
-    pub open: BTreeMap<u64, Open>,
+    pub open: SharedMap<u64, Open>,
     /// Number of those that partitions have noted, open or aborted.
     pub noted: usize,
 }
@@ -219,8 +218,11 @@ impl Transactions {
     /// A producer's transaction writes to a partition, or nowhere yet. It begins unless it is open.
     pub fn join(&mut self, producer: u64, partition: Option<PartitionId>, now_us: u64) -> JoinedBefore {
         let has_begun = !self.open.contains_key(&producer);
-        let open = self.open.entry(producer).or_insert_with(|| Open { began_us: now_us, ..Open::default() });
-        JoinedBefore { has_begun, has_joined: partition.is_some_and(|partition| open.partitions.insert(partition)) }
+        let open = self.open.or_insert_with(producer, || Open { began_us: now_us, ..Open::default() });
+        JoinedBefore {
+            has_begun,
+            has_joined: partition.is_some_and(|partition| open.partitions.insert(partition, ()).is_none()),
+        }
     }
 
     /// Takes [`Transactions::join`] back.
@@ -237,7 +239,7 @@ impl Transactions {
 
     /// Whether a producer's transaction writes to a partition.
     pub fn has_joined(&self, producer: u64, partition: PartitionId) -> bool {
-        self.open.get(&producer).is_some_and(|open| open.partitions.contains(&partition))
+        self.open.get(&producer).is_some_and(|open| open.partitions.contains_key(&partition))
     }
 
     /// Forgets a partition that is deleted.
@@ -254,7 +256,7 @@ impl Transactions {
     pub fn remember(&mut self, partition: PartitionId, of_partition: &PartitionTransactions) {
         for producer in of_partition.open.values() {
             if let Some(open) = self.open.get_mut(producer) {
-                open.partitions.insert(partition);
+                open.partitions.insert(partition, ());
             }
         }
         self.noted += of_partition.count();

@@ -291,6 +291,11 @@ impl Broker {
         self.topics.all()
     }
 
+    /// Number of topics.
+    pub fn topics_count(&self) -> usize {
+        self.journals.all().first().map_or(0, Journal::topics_count)
+    }
+
     /// Number of the storage's journals.
     pub fn journals(&self) -> u32 {
         self.journals.all().len() as u32
@@ -303,6 +308,9 @@ impl Broker {
 
     /// Topics that take no appends because their journal's task has panicked, by name. Their records can be read.
     pub fn failed_topics(&self) -> Vec<FailedTopic> {
+        if self.journals.all().iter().all(|journal| journal.failure().is_none()) {
+            return Vec::new();
+        }
         let failed =
             |topic: &Arc<Topic>| Some(FailedTopic { name: topic.topic_name().to_owned(), reason: topic.failure()? });
         self.topics().iter().filter_map(failed).collect()

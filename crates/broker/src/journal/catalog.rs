@@ -5,6 +5,7 @@
 
 use crate::index::TopicIndex;
 use crate::journal::Together;
+use crate::journal::walk::Walk;
 use crate::life::Life;
 use crate::limits::PIECES_PER_VISIT;
 use crate::metrics::METRICS;
@@ -12,12 +13,12 @@ use crate::notify::{Registry, Subject};
 use crate::settings::Settings;
 use crate::store_error::StoreError;
 use rawline_journal::{
-    Batch, Control, Groups, Index, MergedPiece, Offsets, PartitionId, PartitionTransactions, Piece, Snapshot, State,
-    Times, TopicId,
+    Batch, Certain, Control, Groups, Index, MergedPiece, Offsets, PartitionId, PartitionTransactions, Piece, SharedMap,
+    Snapshot, Source, Times, TopicId,
 };
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 use tokio::sync::watch;
 
 /// A topic, as its handles share it.
@@ -44,7 +45,7 @@ pub(crate) struct Extent {
 /// All topics of a journal.
 #[derive(Default)]
 pub(super) struct Catalog {
-    topics: BTreeMap<u64, Arc<JournalTopic>>,
+    topics: SharedMap<u64, Arc<JournalTopic>>,
     ids: HashMap<Arc<str>, u64>,
     by_topic_id: HashMap<TopicId, u64>,
     /// The offsets that groups have committed.
@@ -66,6 +67,8 @@ pub(super) struct Catalog {
     changes: u64,
     /// Whether readers check pieces: see [`TopicIndex::in_journal`].
     checks_pieces: bool,
+    /// The walks of snapshots that are being built.
+    walks: Vec<Weak<Walk>>,
     together: Together,
 }
 
@@ -122,6 +125,13 @@ impl JournalTopic {
                 is_last = visited < PIECES_PER_VISIT;
             }
         }
+    }
+
+    /// Looks at the index of a partition that the topic has.
+    pub(super) fn with_index<T>(&self, number: u32, look: impl FnOnce(&TopicIndex) -> T) -> T {
+        let extents = self.extents();
+        let Some(extent) = extents.get(number as usize) else { unreachable!("{} has no {number}", self.name) };
+        look(&extent.index())
     }
 
     /// Looks at the partitions except the first, in order.
@@ -217,6 +227,7 @@ impl Catalog {
     /// handles.
     pub fn restore(&mut self, snapshot: &Snapshot) {
         let Snapshot { state, pieces } = snapshot;
+        self.walks.drain(..).filter_map(|walk| walk.upgrade()).for_each(|walk| walk.end());
         self.open_merge = state.merges().open();
         (self.offsets, self.times) = (state.offsets().clone(), state.times());
         self.groups = state.groups().clone();
@@ -260,7 +271,7 @@ impl Catalog {
                 Control::Alter { topic, partitions, settings } => self.alter(*topic, *partitions, settings),
                 Control::Delete { topic } => freed += self.delete(*topic),
                 Control::Trim { partition, first_offset } => {
-                    let bytes = self.extent(*partition).trim(*first_offset);
+                    let bytes = self.trim(*partition, *first_offset);
                     METRICS.trims.bytes.add(bytes);
                     freed += bytes;
                 }
@@ -290,8 +301,29 @@ impl Catalog {
 
     /// Puts a merged piece in the place of those that it was made of, unless its topic is deleted. Returns their size.
     fn merge(&self, merged: &MergedPiece) -> u64 {
-        let extent = self.find(merged.partition);
-        extent.map_or(0, |extent| extent.index_mut().merge(&merged.piece, merged.next_offset))
+        let Some(extent) = self.find(merged.partition) else { return 0 };
+        self.keep_for_walks(merged.partition);
+        extent.index_mut().merge(&merged.piece, merged.next_offset)
+    }
+
+    /// Deletes a partition's records below an offset. Returns the size of the pieces without remaining records.
+    fn trim(&self, id: PartitionId, first_offset: u64) -> u64 {
+        self.keep_for_walks(id);
+        self.extent(id).trim(first_offset)
+    }
+
+    /// Some of a partition's pieces are about to be removed.
+    fn keep_for_walks(&self, id: PartitionId) {
+        let walks = self.walks.iter().filter_map(Weak::upgrade);
+        walks.for_each(|walk| walk.keep(self.topic(id.topic), id.number));
+    }
+
+    /// Begins a walk over the pieces that there are now. Its cost doesn't depend on how many there are.
+    pub fn walk(&mut self) -> Arc<Walk> {
+        let walk = Arc::new(Walk::new(self.topics.clone()));
+        self.walks.retain(|walk| walk.strong_count() > 0);
+        self.walks.push(Arc::downgrade(&walk));
+        walk
     }
 
     /// The time of the newest object.
@@ -324,9 +356,11 @@ impl Catalog {
         self.producers.get(&id)
     }
 
-    /// Forgets the producers that a state doesn't know: the one that follows from all objects that were published.
-    pub fn forget_producers(&mut self, state: &State) {
-        self.producers.retain(|id, _| state.has_producer(*id));
+    /// Forgets the producers that the state of all published objects doesn't know.
+    pub fn forget_producers(&mut self, certain: &Certain) {
+        if self.producers.len() > certain.producers_count() {
+            self.producers.retain(|id, _| certain.has_producer(*id));
+        }
     }
 
     /// What is known of the members of groups, and how often that has changed.
@@ -404,9 +438,9 @@ impl Catalog {
         self.with_id(*self.by_topic_id.get(&id)?)
     }
 
-    /// All topics, in order of id.
-    pub fn topics(&self) -> impl ExactSizeIterator<Item = &Arc<JournalTopic>> {
-        self.topics.values()
+    /// All topics by id, as they are now. They are shared: this takes no time, and a look at them no lock.
+    pub fn topics(&self) -> SharedMap<u64, Arc<JournalTopic>> {
+        self.topics.clone()
     }
 
     /// How often topics were created or deleted, or got partitions, as far as this broker has seen.
@@ -427,28 +461,19 @@ impl Catalog {
         })
     }
 
-    /// The pieces of all partitions, for a snapshot of `state`.
-    pub fn pieces(&self, state: &State) -> BTreeMap<PartitionId, Vec<Piece>> {
-        let mut pieces = BTreeMap::new();
-        for topic in self.topics.values() {
-            for (number, extent) in (0..).zip(&*topic.extents()) {
-                let id = PartitionId { topic: topic.id, number };
-                let index = extent.index();
-                let (expected, found) = (state.next_offset(id), index.next_offset());
-                assert_eq!(found, expected, "the catalog and the rules disagree on the end of {id:?}");
-                let of_partition: Vec<Piece> = index.pieces_from(0).map(|(piece, _)| piece).collect();
-                if !of_partition.is_empty() {
-                    pieces.insert(id, of_partition);
-                }
-            }
-        }
-        pieces
+    /// The objects that have records.
+    pub fn sources(&self) -> BTreeSet<Source> {
+        let mut sources = BTreeSet::new();
+        self.topics.values().for_each(|topic| topic.each_piece(|_, piece, _| _ = sources.insert(piece.place.source)));
+        sources
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rawline_journal::{BatchCount, BatchKind, Place, State};
+    use std::collections::BTreeMap;
 
     fn topic(id: u64, settings: &str) -> JournalTopic {
         JournalTopic::new(id, &"t".into(), &Arc::default(), 1, settings.as_bytes(), false)
@@ -468,5 +493,70 @@ mod tests {
         catalog.create(8, &"t".into(), 1, b"");
         assert!(catalog.identified(TopicId::derived(7, "t")).is_none());
         assert_eq!(catalog.identified(TopicId::derived(8, "t")).map(|topic| topic.id), Some(8));
+    }
+
+    fn piece(first_offset: u64, source: Source) -> Piece {
+        let batches = BatchCount::of(std::iter::once(BatchKind::Rawline));
+        let place = Place { source, tag: 0, object_bytes: 216, entries_at: 104, batches, batches_at: 144, bytes: 72 };
+        Piece { first_offset, appended_us: 0, newest_us: 0, place }
+    }
+
+    /// Appends to, trims, merges or deletes something.
+    fn change(catalog: &mut Catalog, random: &mut fastrand::Rng, number: u64) {
+        let ids: Vec<u64> = catalog.topics().keys().copied().collect();
+        let Some(id) = random.choice(ids).map(|topic| PartitionId { topic, number: random.u32(0..2) }) else { return };
+        let Range { start, end } = catalog.offsets(id);
+        match random.u8(0..20) {
+            0 => _ = catalog.delete(id.topic),
+            1..3 => _ = catalog.trim(id, random.u64(start..=end)),
+            3..6 => {
+                let pieces: Vec<(Piece, u64)> = catalog.extent(id).index().pieces_from(0).collect();
+                let (from, count) = (random.usize(0..=pieces.len()), random.usize(1..5));
+                let merged = pieces.iter().skip(from).take(count);
+                let Some((first, _)) = merged.clone().next() else { return };
+                let Some((_, next_offset)) = merged.last() else { return };
+                let piece = piece(first.first_offset, Source::Merged(number));
+                catalog.merge(&MergedPiece { partition: id, piece, next_offset: *next_offset });
+            }
+            _ => {
+                let next_offset = end + random.u64(1..4);
+                catalog.extent(id).push(id, &piece(end, Source::Journal(number)), next_offset, &[]);
+            }
+        }
+    }
+
+    #[test]
+    fn a_walk_visits_the_pieces_of_its_beginning_whatever_happens_meanwhile() {
+        for seed in 0..300 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let mut catalog = Catalog::default();
+            (1..6).for_each(|id: u64| catalog.create(id, &id.to_string().into(), 2, b""));
+            (0..200).for_each(|number| change(&mut catalog, &mut random, number));
+            let walk = catalog.walk();
+            let all = catalog.topics();
+            let ids = all.keys().flat_map(|topic| [0, 1].map(|number| PartitionId { topic: *topic, number }));
+            let pieces = |catalog: &Catalog, id| -> Vec<Piece> {
+                catalog.extent(id).index().pieces_from(0).map(|(piece, _)| piece).collect()
+            };
+            let expected: Vec<_> = ids.map(|id| (id, catalog.offsets(id).end, pieces(&catalog, id))).collect();
+            for (id, end, expected) in expected {
+                (0..random.u64(0..60)).for_each(|number| change(&mut catalog, &mut random, 1000 + number));
+                let mut visited = Vec::new();
+                walk.visit(id, end, &mut visited);
+                assert_eq!(visited, expected, "{id:?} up to {end}, seed {seed}");
+            }
+            assert!(!walk.is_void());
+        }
+    }
+
+    #[test]
+    fn a_snapshot_that_is_loaded_ends_the_walks() {
+        let mut catalog = Catalog::default();
+        catalog.create(1, &"t".into(), 1, b"");
+        let walk = catalog.walk();
+        let state = State::default();
+        catalog.restore(&Snapshot { state, pieces: BTreeMap::new() });
+        assert!(walk.is_void());
+        assert!(!catalog.walk().is_void());
     }
 }

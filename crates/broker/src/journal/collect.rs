@@ -3,10 +3,12 @@
 
 use crate::journal::JournalConfig;
 use crate::journal::merge::Dead;
+use crate::limits::COLLECT_INLINE_BYTES_MAX;
 use crate::metrics::METRICS;
 use crate::store::{Dated, Store};
 use crate::store_error::StoreError;
-use rawline_journal::{Snapshot, SparseFile, has_dead};
+use crate::tasks;
+use rawline_journal::{Garbage, Limits, Listing, MergeLimits, SharedFile, Snapshot, SparseFile, has_dead};
 use std::sync::Arc;
 use tokio::sync::watch;
 
@@ -23,13 +25,16 @@ async fn try_collect(store: &dyn Store, config: &JournalConfig, dead: &watch::Se
     let Some(decisive) = listing.decisive(date, limits) else { return Ok(()) };
     // Another broker may have deleted it, because a newer one is old enough by now.
     let Some(bytes) = store.snapshot(decisive).await? else { return Ok(()) };
-    let damaged = |error| StoreError::human(format!("the snapshot before {decisive} is damaged: {error}; delete it"));
-    let snapshot = Snapshot::parse(&bytes).map_err(damaged)?;
-    if snapshot.state.chain().next() != decisive {
-        return Err(StoreError::human(format!("the snapshot before {decisive} is another one; delete it")));
-    }
-    let garbage = listing.garbage(date, limits, &snapshot);
-    let sparse = snapshot.sparse(store.shared_files(decisive));
+    let (files, merge) = (store.shared_files(decisive), config.merge.as_ref().map(|merge| merge.limits));
+    let found = if bytes.len() <= COLLECT_INLINE_BYTES_MAX {
+        find(&bytes, decisive, (&listing, date), limits, files, merge.as_ref())?
+    } else {
+        let limits = *limits;
+        let finding =
+            tasks::spawn_blocking(move || find(&bytes, decisive, (&listing, date), &limits, files, merge.as_ref()));
+        finding.await.unwrap_or_else(|error| unreachable!("looking for garbage: {error}"))?
+    };
+    let Found { garbage, sparse, has_dead } = found;
     let (growing, sparse): (Vec<SparseFile>, Vec<SparseFile>) = sparse.into_iter().partition(|found| found.file.grows);
     // It can be deleted, or merged, from the next time on.
     for found in growing {
@@ -39,7 +44,37 @@ async fn try_collect(store: &dyn Store, config: &JournalConfig, dead: &watch::Se
     if !garbage.is_empty() {
         METRICS.merges.deleted.add(store.delete(garbage).await?);
     }
-    let has_objects = config.merge.as_ref().is_some_and(|merge| has_dead(&snapshot, &merge.limits));
-    dead.send_if_modified(|dead| dead.note(&sparse, has_objects));
+    dead.send_if_modified(|dead| dead.note(&sparse, has_dead));
     Ok(())
+}
+
+/// What a snapshot doesn't need.
+struct Found {
+    garbage: Garbage,
+    /// Files of which less than half is needed.
+    sparse: Vec<SparseFile>,
+    /// Whether a merge frees objects in separate files.
+    has_dead: bool,
+}
+
+/// Looks for garbage, by the bytes of the snapshot before `decisive` and a listing at the store's time `date`. Takes
+/// time by the size of the snapshot.
+fn find(
+    bytes: &[u8],
+    decisive: u64,
+    (listing, date): (&Listing, u64),
+    limits: &Limits,
+    files: Vec<SharedFile>,
+    merge: Option<&MergeLimits>,
+) -> Result<Found, StoreError> {
+    let damaged = |error| StoreError::human(format!("the snapshot before {decisive} is damaged: {error}; delete it"));
+    let snapshot = Snapshot::parse(bytes).map_err(damaged)?;
+    if snapshot.state.chain().next() != decisive {
+        return Err(StoreError::human(format!("the snapshot before {decisive} is another one; delete it")));
+    }
+    Ok(Found {
+        garbage: listing.garbage(date, limits, &snapshot),
+        sparse: snapshot.sparse(files),
+        has_dead: merge.is_some_and(|limits| has_dead(&snapshot, limits)),
+    })
 }

@@ -20,7 +20,7 @@ use crate::supervise::Supervised;
 use crate::tasks;
 use bytes::Bytes;
 use futures_util::FutureExt;
-use rawline_journal::{Control, Groups, Offsets, PartitionId, Producer, State, TopicId};
+use rawline_journal::{Control, Groups, Offsets, PartitionId, Producer, SharedMap, State, TopicId};
 use std::ops::Range;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::AtomicBool;
@@ -233,9 +233,9 @@ impl Journal {
         self.catalog().changes()
     }
 
-    /// All topics.
-    pub(crate) fn topics(&self) -> Vec<Arc<JournalTopic>> {
-        self.catalog().topics().cloned().collect()
+    /// All topics by id, as they are now.
+    pub(crate) fn topics(&self) -> SharedMap<u64, Arc<JournalTopic>> {
+        self.catalog().topics()
     }
 
     fn catalog(&self) -> RwLockReadGuard<'_, Catalog> {

@@ -385,8 +385,8 @@ impl Merger {
     /// Visits the readable pieces of all partitions, in order of partition and offset, each with the offset after its
     /// last record. Readers and the journal's task are not held up.
     async fn each_piece(&self, mut visit: impl FnMut(PartitionId, Piece, u64)) {
-        let topics: Vec<_> = self.catalog().topics().cloned().collect();
-        for (visited, topic) in topics.iter().enumerate() {
+        let topics = self.catalog().topics();
+        for (visited, topic) in topics.values().enumerate() {
             if visited % MERGE_TOPICS_PER_YIELD == MERGE_TOPICS_PER_YIELD - 1 {
                 tokio::task::yield_now().await;
             }

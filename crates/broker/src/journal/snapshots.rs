@@ -1,13 +1,15 @@
 //! Which snapshot of a journal is the newest stored one, and when it is time for another.
 
+use crate::journal::walk::Walk;
 use crate::journal_config::JournalConfig;
 use crate::limits::{
     GARBAGE_PARTS, SNAPSHOT_INLINE_PARTS_MAX, SNAPSHOT_PIECES_PER_INTERVAL, SNAPSHOT_PIECES_PER_OBJECT,
 };
 use crate::tasks;
 use bytes::Bytes;
-use rawline_journal::{PartitionId, Piece, Snapshot, build_snapshot};
+use rawline_journal::{Certain, PartitionId, Piece, build_snapshot_of};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -17,36 +19,47 @@ use tokio::time::Instant;
 pub(super) struct Taken {
     /// Number of the next object.
     pub next: u64,
-    /// When it was built.
+    /// When it was taken.
     pub at: Instant,
     /// Number of pieces in it.
     pub pieces: u64,
     /// Their size in bytes.
     pub bytes: u64,
-    /// [`Snapshots::freed_bytes`] when it was built.
+    /// [`Snapshots::freed_bytes`] when it was taken.
     pub freed_bytes: u64,
+    /// [`Snapshots::added_pieces`] when it was taken.
+    pub added_pieces: u64,
 }
 
-/// A snapshot that is not stored yet.
+/// A snapshot that is neither built nor stored yet. It shares the journal's state as it was, so that taking it costs
+/// the same however large that is.
 pub(super) struct Unstored {
     pub taken: Taken,
-    pub snapshot: Snapshot,
+    /// Number of topics, partitions and pieces at most.
+    pub parts: u64,
+    pub certain: Certain,
+    pub walk: Arc<Walk>,
 }
 
 impl Unstored {
     /// What counts once it is stored, and its bytes: on another thread if there is so much that appends would wait.
-    pub async fn build(self: Box<Self>) -> (Taken, Bytes) {
-        let partitions: u64 = self.snapshot.state.topics().map(|(_, topic)| u64::from(topic.partitions)).sum();
-        let is_large = self.taken.pieces + partitions > SNAPSHOT_INLINE_PARTS_MAX;
-        let build = move || {
-            let Unstored { taken, snapshot } = *self;
-            let bytes = build_snapshot(&snapshot.state, &snapshot.pieces);
-            (Taken { bytes: bytes_of(&snapshot.pieces), ..taken }, Bytes::from(bytes))
-        };
-        if !is_large {
-            return build();
+    /// `None` if a newer snapshot was loaded meanwhile.
+    pub async fn build(self: Box<Self>) -> Option<(Taken, Bytes)> {
+        if self.parts <= SNAPSHOT_INLINE_PARTS_MAX {
+            return self.build_now();
         }
-        tasks::spawn_blocking(build).await.unwrap_or_else(|error| unreachable!("building a snapshot: {error}"))
+        let building = tasks::spawn_blocking(move || self.build_now());
+        building.await.unwrap_or_else(|error| unreachable!("building a snapshot: {error}"))
+    }
+
+    fn build_now(self: Box<Self>) -> Option<(Taken, Bytes)> {
+        let Unstored { mut taken, certain, walk, .. } = *self;
+        let bytes = build_snapshot_of(&certain.into_state(), |id, end, pieces| {
+            walk.visit(id, end, pieces);
+            taken.pieces += pieces.len() as u64;
+            taken.bytes += pieces.iter().map(|piece| u64::from(piece.place.bytes)).sum::<u64>();
+        });
+        (!walk.is_void()).then(|| (taken, bytes.into()))
     }
 }
 
@@ -58,6 +71,8 @@ pub(super) struct Snapshots {
     pub is_lost: bool,
     /// Size of all pieces that are not needed any more since the start. A snapshot frees those before it.
     pub freed_bytes: u64,
+    /// Number of all pieces that were added since the start.
+    pub added_pieces: u64,
     /// The one that is being stored. It ends with the one that was stored, or `None` if that failed.
     pub storing: Option<JoinHandle<Option<Taken>>>,
     /// Not before this time, because the last one failed.
@@ -67,13 +82,15 @@ pub(super) struct Snapshots {
 impl Snapshots {
     /// Before the first one is known.
     pub fn new() -> Snapshots {
-        let stored = Taken { next: 1, at: Instant::now(), pieces: 0, bytes: 0, freed_bytes: 0 };
-        Snapshots { stored, is_lost: false, freed_bytes: 0, storing: None, retry_at: None }
+        let stored = Taken { next: 1, at: Instant::now(), pieces: 0, bytes: 0, freed_bytes: 0, added_pieces: 0 };
+        Snapshots { stored, is_lost: false, freed_bytes: 0, added_pieces: 0, storing: None, retry_at: None }
     }
 
     /// One that was loaded is the newest.
     pub fn restored(&mut self, next: u64, pieces: &BTreeMap<PartitionId, Vec<Piece>>) {
-        self.loaded(Taken { bytes: bytes_of(pieces), ..self.taken(next, pieces) });
+        let all = || pieces.values().flatten();
+        let bytes = all().map(|piece| u64::from(piece.place.bytes)).sum();
+        self.loaded(Taken { pieces: all().count() as u64, bytes, ..self.taken(next) });
     }
 
     fn loaded(&mut self, stored: Taken) {
@@ -85,10 +102,15 @@ impl Snapshots {
         self.storing.is_some()
     }
 
-    /// One of these pieces before the object `next`, as of now, without their size: adding it up takes time.
-    pub fn taken(&self, next: u64, pieces: &BTreeMap<PartitionId, Vec<Piece>>) -> Taken {
-        let count = pieces.values().map(|pieces| pieces.len() as u64).sum();
-        Taken { next, at: Instant::now(), pieces: count, bytes: 0, freed_bytes: self.freed_bytes }
+    /// One before the object `next`, as of now, of which the pieces aren't counted yet.
+    pub fn taken(&self, next: u64) -> Taken {
+        let (freed_bytes, added_pieces) = (self.freed_bytes, self.added_pieces);
+        Taken { next, at: Instant::now(), pieces: 0, bytes: 0, freed_bytes, added_pieces }
+    }
+
+    /// How many pieces there are at most.
+    pub fn pieces_max(&self) -> u64 {
+        self.stored.pieces + (self.added_pieces - self.stored.added_pieces)
     }
 
     /// Whether it is time for another, `new` objects after the newest stored one. A large one is worth its bytes less
@@ -124,8 +146,4 @@ impl Snapshots {
     pub fn failed(&mut self, retry_after: Duration) {
         self.retry_at = Some(Instant::now() + retry_after);
     }
-}
-
-fn bytes_of(pieces: &BTreeMap<PartitionId, Vec<Piece>>) -> u64 {
-    pieces.values().flatten().map(|piece| u64::from(piece.place.bytes)).sum()
 }

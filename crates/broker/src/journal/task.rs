@@ -559,6 +559,7 @@ impl Task {
         let Some(index) = self.indexes.remove(&link.id) else { unreachable!("{link:?} has no index") };
         assert_eq!(index.header.link, link, "two objects have one id");
         assert_eq!(index.controls(), &*changes.controls, "the index of {link:?}");
+        self.snapshots.added_pieces += u64::from(index.header.sections);
         self.snapshots.freed_bytes += self.catalog.write().unwrap_or_else(PoisonError::into_inner).publish(&index);
         self.newest = Some(link);
         // No task waits for it on a directory, where a wake-up of no task would cost as much as the rest.

@@ -281,7 +281,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     joined.map_err(|error| explain::storage(&error, &args.storage.name))?;
     // From here on a signal stops the broker gracefully. A program that has read the printed address relies on that.
     let interrupt = Interrupt::new()?;
-    let topics = broker.statuses().len();
+    let topics = broker.topics_count();
     let plural = if topics == 1 { "" } else { "s" };
     eprintln!("rawline: {topics} topic{plural} in {}, ready in {:.0?}", args.storage, started.elapsed());
     if let Some(listener) = &kafka_listener {

@@ -546,7 +546,7 @@ impl Model for Bounds {
             if merges && world.can_merge(at) {
                 actions.push(Step::Merge(at));
             }
-            if world.merging.abandons > 0 && site.writer.certain().merges().open().is_some() {
+            if world.merging.abandons > 0 && site.writer.certain().into_state().merges().open().is_some() {
                 actions.push(Step::Abandon(at));
             }
             if site.wants.is_some() {
@@ -726,7 +726,7 @@ impl Model for Bounds {
                 world.begin_merge(at);
             }
             Step::Abandon(at) => {
-                let merge = world.sites.get(at)?.writer.certain().merges().open()?;
+                let merge = world.sites.get(at)?.writer.certain().into_state().merges().open()?;
                 world.abandon(at, merge);
             }
             Step::MergeArrive(n) => world.merge_arrives(n),

@@ -20,12 +20,25 @@ use zerocopy::little_endian::{U16, U32, U64};
 
 /// The snapshot of a state, with the pieces of every partition that has some.
 pub fn build_snapshot(state: &State, pieces: &BTreeMap<PartitionId, Vec<Piece>>) -> Vec<u8> {
+    let mut with_pieces = 0;
+    let bytes = build_snapshot_of(state, |id, _, into| {
+        let found = pieces.get(&id);
+        with_pieces += usize::from(found.is_some());
+        into.extend(found.into_iter().flatten());
+    });
+    assert_eq!(with_pieces, pieces.len(), "pieces of partitions without a record");
+    bytes
+}
+
+/// As [`build_snapshot`], with the pieces that `pieces` adds for each partition, in order, by the partition's next
+/// offset. Producers that are too old are left out.
+pub fn build_snapshot_of(state: &State, mut pieces: impl FnMut(PartitionId, u64, &mut Vec<Piece>)) -> Vec<u8> {
     let (mut bytes, times) = (vec![0; HEADER_BYTES], state.times);
     let more = RawMore {
         time_us: U64::new(times.newest_us()),
         zero: U64::new(0),
         names: U32::new(state.names.iter().count() as u32),
-        groups: U32::new(state.offsets.iter().len() as u32),
+        groups: U32::new(state.offsets.len() as u32),
     };
     bytes.extend_from_slice(more.as_bytes());
     for (id, topic) in state.topics.iter() {
@@ -37,13 +50,12 @@ pub fn build_snapshot(state: &State, pieces: &BTreeMap<PartitionId, Vec<Piece>>)
     for (name, group) in state.offsets.iter() {
         write_group(name, group, times, &mut bytes);
     }
-    let mut with_pieces = 0;
+    let mut of_partition = Vec::new();
     for (id, partition) in &state.partitions {
-        let pieces = pieces.get(id).map(Vec::as_slice);
-        with_pieces += usize::from(pieces.is_some());
-        write_partition(*id, partition, pieces.unwrap_or_default(), times, &mut bytes);
+        of_partition.clear();
+        pieces(*id, partition.next_offset, &mut of_partition);
+        write_partition(*id, partition, &of_partition, times, &mut bytes);
     }
-    assert_eq!(with_pieces, pieces.len(), "pieces of partitions without a record");
     transactions::write(state, &mut bytes);
     members::write(state, &mut bytes);
     let (chain, topics) = (state.chain(), &state.topics);
@@ -123,17 +135,17 @@ fn write_group(name: &str, group: &GroupOffsets, times: Times, bytes: &mut Vec<u
 
 fn write_partition(id: PartitionId, partition: &Partition, pieces: &[Piece], times: Times, bytes: &mut Vec<u8>) {
     assert!(are_in_order(pieces), "the pieces of {id:?} are not in order");
-    let producers = &partition.producers.0;
+    let producers = || partition.producers.remembered(times.age_us());
     let raw = RawPartition {
         topic: U64::new(id.topic),
         number: U32::new(id.number),
-        producers: U32::new(producers.len() as u32),
+        producers: U32::new(producers().count() as u32),
         first_offset: U64::new(partition.first_offset),
         next_offset: U64::new(partition.next_offset),
         pieces: U64::new(pieces.len() as u64),
     };
     bytes.extend_from_slice(raw.as_bytes());
-    producers.iter().for_each(|(producer, history)| write_producer(*producer, history, times, bytes));
+    producers().for_each(|(producer, history)| write_producer(*producer, history, times, bytes));
     for piece in pieces {
         let place = &piece.place;
         assert!(place.is_sound(), "{piece:?} of {id:?}");

@@ -5,14 +5,14 @@ use super::parse::Parts;
 use super::raw::{ALIGNMENT, RawMembers, RawStoredGroup};
 use crate::groups::{Groups, StoredGroup};
 use crate::limits::{GROUP_STATE_BYTES_MAX, NAME_BYTES_MAX};
+use crate::shared_map::SharedMap;
 use crate::state::State;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::{U16, U32, U64};
 
 pub(super) fn write(state: &State, bytes: &mut Vec<u8>) {
-    let groups = U32::new(state.groups.iter().len() as u32);
+    let groups = U32::new(state.groups.len() as u32);
     let raw = RawMembers { forgotten: U64::new(state.groups.forgotten()), groups, zero: U32::new(0) };
     bytes.extend_from_slice(raw.as_bytes());
     for (name, group) in state.groups.iter() {
@@ -36,7 +36,7 @@ impl Parts<'_> {
     /// Reads the state of the members of groups.
     pub(super) fn members(&mut self, time_us: u64) -> Result<Groups, SnapshotError> {
         let raw: RawMembers = self.next()?;
-        let mut groups = BTreeMap::new();
+        let mut groups = SharedMap::new();
         for _ in 0..raw.groups.get() {
             let (name, group) = self.stored_group()?;
             if groups.last_key_value().is_some_and(|(before, _)| *before >= name) {

@@ -46,7 +46,7 @@ mod raw;
 mod tests;
 mod transactions;
 
-pub use build::build_snapshot;
+pub use build::{build_snapshot, build_snapshot_of};
 pub use parse::SnapshotError;
 
 use crate::partition_id::PartitionId;

@@ -14,6 +14,7 @@ use crate::offsets::{GroupOffsets, Offsets};
 use crate::partition_id::PartitionId;
 use crate::place::{BatchCount, Piece, Place, Source};
 use crate::producers::{Content, History, Producers, REMEMBERED_MAX, Stored};
+use crate::shared_map::SharedMap;
 use crate::state::{Partition, State};
 use crate::times::Times;
 use crate::topics::{Topic, Topics};
@@ -85,7 +86,7 @@ fn read(header: &RawHeader, mut parts: Parts<'_>) -> Result<Snapshot, SnapshotEr
     if more.zero.get() != 0 {
         return Err(SnapshotError::Content("a field that must be 0"));
     }
-    let mut topics = BTreeMap::new();
+    let mut topics = SharedMap::new();
     for _ in 0..header.topics.get() {
         let (id, topic) = parts.topic()?;
         if topics.last_key_value().is_some_and(|(before, _)| *before >= id) {
@@ -98,7 +99,7 @@ fn read(header: &RawHeader, mut parts: Parts<'_>) -> Result<Snapshot, SnapshotEr
     let merges = merges.ok_or(SnapshotError::Content("the merges"))?;
     let names = parts.names(&more)?;
     let offsets = parts.groups(&more, &topics)?;
-    let (transactions, partitions) = (Transactions::default(), BTreeMap::new());
+    let (transactions, partitions) = (Transactions::default(), SharedMap::new());
     let groups = Groups::default();
     let times = Times::of_snapshot(more.time_us.get());
     let state = State { chain, topics, merges, names, offsets, groups, transactions, times, partitions };
@@ -156,7 +157,7 @@ impl Parts<'_> {
     }
 
     fn names(&mut self, more: &RawMore) -> Result<Names, SnapshotError> {
-        let mut names = BTreeMap::new();
+        let mut names = SharedMap::new();
         for _ in 0..more.names.get() {
             let raw: RawNamed = self.next()?;
             let (id, name_bytes) = (raw.id.get(), raw.name_bytes.get() as usize);
@@ -177,7 +178,7 @@ impl Parts<'_> {
     }
 
     fn groups(&mut self, more: &RawMore, topics: &Topics) -> Result<Offsets, SnapshotError> {
-        let mut groups: BTreeMap<Arc<str>, GroupOffsets> = BTreeMap::new();
+        let mut groups: SharedMap<Arc<str>, GroupOffsets> = SharedMap::new();
         for _ in 0..more.groups.get() {
             let (name, group) = self.group(topics)?;
             if groups.last_key_value().is_some_and(|(before, _)| *before >= name) {
@@ -188,7 +189,7 @@ impl Parts<'_> {
             }
             groups.insert(name, group);
         }
-        Offsets::new(groups, BTreeMap::new()).ok_or(SnapshotError::Content("the number of the groups' offsets"))
+        Offsets::new(groups, SharedMap::new()).ok_or(SnapshotError::Content("the number of the groups' offsets"))
     }
 
     fn group(&mut self, topics: &Topics) -> Result<(Arc<str>, GroupOffsets), SnapshotError> {
@@ -198,7 +199,7 @@ impl Parts<'_> {
             return Err(SnapshotError::Content("a group's name"));
         }
         let (name, owner) = self.owned(name_bytes, raw.owner_bytes)?;
-        let mut group = GroupOffsets { owner, used_us: raw.used_us.get(), committed: BTreeMap::new() };
+        let mut group = GroupOffsets { owner, used_us: raw.used_us.get(), committed: SharedMap::new() };
         for _ in 0..raw.offsets.get() {
             let raw: RawCommitted = self.next()?;
             let id = PartitionId { topic: raw.topic.get(), number: raw.number.get() };
@@ -231,7 +232,7 @@ impl Parts<'_> {
         if raw.producers.get() as usize > PRODUCERS_MAX {
             return Err(SnapshotError::Content("a partition's number of producers"));
         }
-        let mut producers = BTreeMap::new();
+        let mut producers = SharedMap::new();
         for _ in 0..raw.producers.get() {
             let (producer, history) = self.producer(next_offset, state.times.newest_us())?;
             if producers.last_key_value().is_some_and(|(before, _)| *before >= producer) {

@@ -13,9 +13,9 @@ use crate::limits::{
 use crate::names::{Ended, Named};
 use crate::offsets::Pending;
 use crate::partition_id::PartitionId;
+use crate::shared_map::SharedMap;
 use crate::state::State;
 use crate::transactions::{Aborted, Open, PartitionTransactions};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::{U16, U32, U64};
@@ -81,7 +81,7 @@ fn write_partition(id: PartitionId, transactions: &PartitionTransactions, bytes:
         let raw = RawOpen { first_offset: U64::new(*first_offset), producer: U64::new(*producer) };
         bytes.extend_from_slice(raw.as_bytes());
     }
-    for Aborted { producer, first_offset, last_offset, stable_offset } in &transactions.aborted {
+    for Aborted { producer, first_offset, last_offset, stable_offset } in transactions.aborted.values() {
         let raw = RawAborted {
             producer: U64::new(*producer),
             first_offset: U64::new(*first_offset),
@@ -135,7 +135,7 @@ impl Parts<'_> {
             }
             before = Some(id);
         }
-        let mut all: BTreeMap<u64, Pending> = BTreeMap::new();
+        let mut all: SharedMap<u64, Pending> = SharedMap::new();
         let mut before = None;
         for _ in 0..raw.pending.get() {
             let (producer, owner, key, committed) = self.pending(state)?;
@@ -144,8 +144,8 @@ impl Parts<'_> {
                 return Err(SnapshotError::Content("the order of the offsets in transactions"));
             }
             before = Some(place);
-            let new = || Pending { owner: owner.clone(), committed: BTreeMap::new() };
-            let of_producer = all.entry(producer).or_insert_with(new);
+            let new = || Pending { owner: owner.clone(), committed: SharedMap::new() };
+            let of_producer = all.or_insert_with(producer, new);
             if of_producer.owner != owner {
                 return Err(SnapshotError::Content("the owner of the offsets in a transaction"));
             }
@@ -200,7 +200,7 @@ impl Parts<'_> {
             let (first_offset, producer) = (raw.first_offset.get(), raw.producer.get());
             let is_in_order = transactions.open.last_key_value().is_none_or(|(before, _)| *before < first_offset);
             let open = state.transactions.open.get_mut(&producer).ok_or(wrong)?;
-            if !is_in_order || first_offset >= partition.next_offset || !open.partitions.insert(id) {
+            if !is_in_order || first_offset >= partition.next_offset || open.partitions.insert(id, ()).is_some() {
                 return Err(wrong);
             }
             transactions.open.insert(first_offset, producer);
@@ -213,14 +213,15 @@ impl Parts<'_> {
                 last_offset: raw.last_offset.get(),
                 stable_offset: raw.stable_offset.get(),
             };
-            let is_in_order = transactions.aborted.back().is_none_or(|before| before.last_offset < aborted.last_offset);
+            let is_in_order =
+                transactions.aborted.last_key_value().is_none_or(|(before, _)| *before < aborted.last_offset);
             if !is_in_order
                 || aborted.first_offset >= aborted.last_offset
                 || aborted.last_offset >= partition.next_offset
             {
                 return Err(wrong);
             }
-            transactions.aborted.push_back(aborted);
+            transactions.aborted.insert(aborted.last_offset, aborted);
         }
         if transactions.is_empty() {
             return Err(wrong);

@@ -333,7 +333,7 @@ fn every_observer_forgets_the_same() {
                 assert_eq!(observer.observe(link, &changes), Ok(true), "round {round}, object {number}");
             }
             if random.bool() {
-                tidy.forget_old(tidy.times.age_us());
+                assert_eq!(tidy.forget_old(tidy.times.age_us(), ONE), None);
             }
             if random.u8(0..5) == 0 {
                 let snapshot = crate::build_snapshot(&tidy, &std::collections::BTreeMap::new());

@@ -12,6 +12,7 @@ use crate::refused::Refused;
 use crate::rules::Rules;
 use crate::snapshot::{Snapshot, build_snapshot};
 use crate::state::{State, Undo};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -300,6 +300,49 @@ pub struct Writer<T> {
     puts_changes_alone: bool,
     /// A valid object contradicts the others: nothing can be appended until a human has looked.
     contradiction: Option<Contradiction>,
+    /// Where the next look for producers that are too old begins.
+    forgets_from: PartitionId,
+}
+
+/// No partition is before it.
+const FIRST_PARTITION: PartitionId = PartitionId { topic: 0, number: 0 };
+
+/// The confirmed state at one moment. What was in flight then is taken out of it when it is used, on any thread.
+#[derive(Debug)]
+pub struct Certain {
+    state: State,
+    /// The changes in flight, the newest first.
+    undo: Vec<Undo>,
+}
+
+impl Certain {
+    /// Number of the next object.
+    pub fn next(&self) -> u64 {
+        self.state.chain().next()
+    }
+
+    /// Number of topics, and of partitions that have had a record. What is in flight counts.
+    pub fn parts_count(&self) -> usize {
+        self.state.topics.len() + self.state.partitions.len()
+    }
+
+    /// Number of named producers. What is in flight counts.
+    pub fn producers_count(&self) -> usize {
+        self.state.names.len()
+    }
+
+    /// Whether a named producer has this id.
+    pub fn has_producer(&self, id: u64) -> bool {
+        let had = |undo: &Undo| matches!(undo, Undo::Instance { names, .. } if names.had(id));
+        self.state.has_producer(id) || self.undo.iter().any(had)
+    }
+
+    /// The state.
+    pub fn into_state(self) -> State {
+        let Certain { mut state, undo } = self;
+        undo.into_iter().for_each(|undo| state.undo(undo));
+        state
+    }
 }
 
 impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
@@ -338,6 +381,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
             put_at: None,
             puts_changes_alone: false,
             contradiction: None,
+            forgets_from: FIRST_PARTITION,
         }
     }
 
@@ -346,23 +390,20 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         &self.state
     }
 
-    /// The confirmed valid objects: the contents of a snapshot.
-    pub fn certain(&self) -> State {
-        let mut state = self.state.clone();
-        for flight in self.flights.iter().rev() {
-            flight.undo.iter().rev().for_each(|undo| state.undo(undo.clone()));
-        }
-        state.forget_old(state.times.age_us());
-        state
+    /// The confirmed valid objects: the contents of a snapshot. Takes time by the objects in flight, not by the state.
+    pub fn certain(&self) -> Certain {
+        let undo = self.flights.iter().rev().flat_map(|flight| flight.undo.iter().rev().cloned()).collect();
+        Certain { state: self.state.clone(), undo }
     }
 
-    /// Frees the memory of producers that are too old by the objects that are certain.
+    /// Frees the memory of some producers that are too old by the objects that are certain. The next call continues.
     pub fn forget_old(&mut self) {
         let in_flight = self.flights.iter().flat_map(|flight| &flight.undo).find_map(|undo| match undo {
             Undo::Time { before } => Some(before.age_us()),
             _ => None,
         });
-        self.state.forget_old(in_flight.unwrap_or(self.state.times.age_us()));
+        let age_us = in_flight.unwrap_or(self.state.times.age_us());
+        self.forgets_from = self.state.forget_old(age_us, self.forgets_from).unwrap_or(FIRST_PARTITION);
     }
 
     /// Another writer has read the chain to before this number. So does this one, without reading the objects after

@@ -143,7 +143,7 @@ pub(crate) async fn stats(api: &Api, peer: &Peer) -> Result<ApiResponse, ApiErro
         memory_bytes: api.config.memory_bytes,
         pool_bytes: api.pool.bytes(),
         connections_max: api.config.connections_max,
-        topics: api.broker.topics().len(),
+        topics: api.broker.topics_count(),
         failed_topics: api.broker.failed_topics().len(),
         step_seconds: STEP.as_secs(),
         steps: Lists(&steps),

@@ -11,7 +11,6 @@ use super::keys::Keys;
 use super::rewrite::{Group, Removal, RewriteError, note_keys, rewrite};
 use super::{Failed, Merger};
 use crate::aborted::AbortedRecords;
-use crate::journal::catalog::JournalTopic;
 use crate::journal::copy::{CopyError, Made, Wanted, lay_out, read_source};
 use crate::limits::{COMPACT_HELD_BYTES, OBJECT_BATCHES_MAX};
 use crate::settings::Compaction;
@@ -69,8 +68,8 @@ impl From<CopyError> for CompactError {
 impl Merger {
     /// Compacts the partitions of which enough is not compacted.
     pub(super) async fn compact(&mut self) -> Result<(), Failed> {
-        let topics: Vec<Arc<JournalTopic>> = self.catalog().topics().cloned().collect();
-        for topic in topics {
+        let topics = self.catalog().topics();
+        for topic in topics.values() {
             let settings = topic.settings.read().unwrap_or_else(PoisonError::into_inner).clone();
             let Some(compaction) = settings.compaction() else { continue };
             for number in 0..topic.partitions() {

@@ -7,7 +7,7 @@ use crate::journal::snapshots::Unstored;
 use crate::journal::watch::Noticed;
 use crate::limits::SNAPSHOTS_SKIPPED_AT_START;
 use crate::tasks;
-use rawline_journal::{Event, ReadResult, Snapshot};
+use rawline_journal::{Event, ReadResult};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use tokio::time::Instant;
@@ -31,7 +31,7 @@ impl Task {
             Noticed::Covered => Some(ReadResult::Covered),
             Noticed::Failed => Some(ReadResult::Failed),
             Noticed::GivenUp(given_up) if given_up.lost.start == self.writer.state().chain().next() => {
-                self.watch.replace(self.writer.certain(), given_up);
+                self.watch.replace(self.writer.certain().into_state(), given_up);
                 return Event::Tick;
             }
             Noticed::ReadAgain | Noticed::GivenUp(_) => {
@@ -54,10 +54,8 @@ impl Task {
                 self.snapshots.is_lost = true;
                 self.store_snapshot(snapshot);
                 // Without a snapshot, a listing doesn't show what it lacks of the objects that the snapshot covered.
-                let state = self.writer.certain();
-                let pieces = self.catalog.read().unwrap_or_else(PoisonError::into_inner).pieces(&state);
-                let next = state.chain().next();
-                self.watch.compare(next, Snapshot { state, pieces }.sources());
+                let sources = self.catalog.read().unwrap_or_else(PoisonError::into_inner).sources();
+                self.watch.compare(self.writer.state().chain().next(), sources);
                 return Event::Tick;
             }
             Noticed::Unchecked => {
@@ -119,11 +117,11 @@ impl Task {
 
     fn build_snapshot(&mut self) -> Box<Unstored> {
         self.writer.forget_old();
-        let state = self.writer.certain();
-        self.catalog.write().unwrap_or_else(PoisonError::into_inner).forget_producers(&state);
-        let pieces = self.catalog.read().unwrap_or_else(PoisonError::into_inner).pieces(&state);
-        let taken = self.snapshots.taken(state.chain().next(), &pieces);
-        Box::new(Unstored { taken, snapshot: Snapshot { state, pieces } })
+        let certain = self.writer.certain();
+        let mut catalog = self.catalog.write().unwrap_or_else(PoisonError::into_inner);
+        catalog.forget_producers(&certain);
+        let (taken, parts) = (self.snapshots.taken(certain.next()), certain.parts_count() as u64);
+        Box::new(Unstored { taken, parts: parts + self.snapshots.pieces_max(), certain, walk: catalog.walk() })
     }
 
     /// Begins to store a snapshot. One that is still being stored continues, and the later one counts.
@@ -131,7 +129,7 @@ impl Task {
         let Some(unstored) = snapshot else { return };
         let store = self.store.clone();
         self.snapshots.storing = Some(tasks::spawn(async move {
-            let (taken, bytes) = unstored.build().await;
+            let (taken, bytes) = unstored.build().await?;
             match store.create_snapshot(taken.next, bytes).await {
                 Ok(()) => Some(taken),
                 Err(error) => {

@@ -24,7 +24,7 @@ pub(super) async fn describe(
         return DescribeLogDirsResponse { error_code: code.into(), ..DescribeLogDirsResponse::default() };
     }
     // Sizes are computed for all partitions of a topic, whichever are requested.
-    let topics = request.topics.as_ref().map_or_else(|| client.kafka.broker.topics().len(), Vec::len);
+    let topics = request.topics.as_ref().map_or_else(|| client.kafka.broker.topics_count(), Vec::len);
     building.begin(topics.saturating_mul(TOPIC_PARTITIONS_MAX as usize)).await;
     let topics = match request.topics {
         None => all(client).await,
