@@ -94,6 +94,10 @@ pub const COLLECT_STOP_MAX: Duration = Duration::from_secs(5);
 /// Handles of so many topics are made at once, in about a tenth of a millisecond, while requests wait for theirs.
 pub const HANDLES_AT_ONCE: usize = 64;
 
+/// A large file on a directory is written and synced in parts of this size. The disk writes one in a few milliseconds,
+/// for which syncs of appends wait.
+pub const DISK_SYNC_BYTES: usize = 2 << 20;
+
 /// A snapshot of up to this many topics, partitions and pieces is built by the journal's task, in less than half a
 /// millisecond.
 pub const SNAPSHOT_INLINE_PARTS_MAX: u64 = 4096;

@@ -6,6 +6,7 @@ use super::names::{draft_path, newest_snapshot, snapshot_path};
 use super::recover::whole_file;
 use super::reserve::is_full;
 use super::write::{DATE, stop};
+use crate::limits::DISK_SYNC_BYTES;
 use crate::store::disk::device::Device;
 use crate::store::disk::dirs::sync_dir;
 use crate::store::disk::errors::io_error;
@@ -100,9 +101,30 @@ fn create(device: &dyn Device, path: &Path, parts: &[Bytes]) -> io::Result<()> {
     remove(device, &draft)?;
     let write = || {
         let file = device.create(&draft)?;
-        device.write(&file, parts, 0)?;
-        device.sync(&file)?;
+        let mut position = 0;
+        for group in groups(parts) {
+            device.write(&file, &group, position)?;
+            device.sync(&file)?;
+            position += group.iter().map(|part| part.len() as u64).sum::<u64>();
+        }
         device.rename(&draft, path)
     };
     write().inspect_err(|_| drop(device.remove(&draft)))
+}
+
+/// Divides parts into groups of [`DISK_SYNC_BYTES`], at least one.
+fn groups(parts: &[Bytes]) -> Vec<Vec<Bytes>> {
+    let (mut groups, mut group, mut room) = (Vec::new(), Vec::new(), DISK_SYNC_BYTES);
+    for part in parts {
+        let mut rest = part.clone();
+        while rest.len() > room {
+            group.push(rest.split_to(room));
+            groups.push(std::mem::take(&mut group));
+            room = DISK_SYNC_BYTES;
+        }
+        room -= rest.len();
+        group.push(rest);
+    }
+    groups.push(group);
+    groups
 }

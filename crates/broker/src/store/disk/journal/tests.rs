@@ -4,6 +4,7 @@ mod loss;
 
 use super::frame::FRAME_BYTES;
 use super::*;
+use crate::limits::DISK_SYNC_BYTES;
 use crate::store::disk::device::{Device, System};
 use crate::store::disk::options::Durability;
 use rawline_batch::{Builder, Codec, Limits as BatchLimits};
@@ -160,6 +161,37 @@ async fn objects_that_wait_share_one_sync() {
     assert!(created.iter().all(|created| matches!(created, PutResult::Created { .. })), "{created:?}");
     assert_eq!(SYNCS.load(Ordering::SeqCst) - before, 1);
     assert_holds(&journal, &[1; 9], "synced at once").await;
+}
+
+/// The disk writes what isn't synced when appends are synced.
+#[tokio::test]
+async fn a_large_file_is_synced_in_parts() {
+    static UNSYNCED: AtomicU64 = AtomicU64::new(0);
+    static MOST: AtomicU64 = AtomicU64::new(0);
+    struct Counted;
+    impl Device for Counted {
+        fn write(&self, file: &File, parts: &[Bytes], position: u64) -> io::Result<()> {
+            let bytes: u64 = parts.iter().map(|part| part.len() as u64).sum();
+            MOST.fetch_max(UNSYNCED.fetch_add(bytes, Ordering::SeqCst) + bytes, Ordering::SeqCst);
+            System.write(file, parts, position)
+        }
+
+        fn sync(&self, file: &File) -> io::Result<()> {
+            UNSYNCED.store(0, Ordering::SeqCst);
+            System.sync(file)
+        }
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let journal = try_open(dir.path(), Durability::Fsync, Counted).unwrap();
+    let bytes: Bytes = (0..3 * DISK_SYNC_BYTES + 7).map(|at| (at / 1000) as u8).collect();
+    journal.create_snapshot(2, bytes.clone()).await.unwrap();
+    assert_eq!(journal.snapshot(2).await.unwrap(), Some(bytes.clone()));
+    let (front, rest) = bytes.split_at(DISK_SYNC_BYTES / 3);
+    let (middle, rest) = rest.split_at(DISK_SYNC_BYTES * 2 / 3);
+    let parts = [&[], front, middle, rest].map(Bytes::copy_from_slice);
+    assert!(matches!(journal.create(Source::Merged(1), parts.into()).await, PutResult::Created { .. }));
+    assert_eq!(fs::read(dir.path().join(format!("journal/merged/{:020}.seg", 1))).unwrap(), bytes);
+    assert_eq!((UNSYNCED.load(Ordering::SeqCst), MOST.load(Ordering::SeqCst)), (0, DISK_SYNC_BYTES as u64));
 }
 
 /// A broker that opens the directory meanwhile reads the segments.
