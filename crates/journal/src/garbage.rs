@@ -1,10 +1,10 @@
 //! Garbage in a journal's folder: the objects that a snapshot older than the deletion delay doesn't need.
 
 use crate::limits::Limits;
+use crate::merges::Merges;
+use crate::needed::Needed;
 use crate::place::Source;
 use crate::rules::Rules;
-use crate::snapshot::Snapshot;
-use crate::state::State;
 use std::collections::BTreeSet;
 
 /// A key of a journal's folder: an object, a merged object, or a snapshot of the objects before a number.
@@ -59,24 +59,25 @@ impl Listing {
     /// A journal object is deleted only if it is older than the deletion delay too. A writer that has slept for so long
     /// verifies its state before it acknowledges an append, so it notices that the object's number is free again.
     /// A merged object's number is never used again: its age doesn't matter.
-    pub fn garbage(&self, date: u64, limits: &Limits, decisive: &Snapshot) -> Garbage {
-        let sources = decisive.sources();
-        let covered = decisive.state.chain().next();
+    pub fn garbage(&self, date: u64, limits: &Limits, decisive: &Needed) -> Garbage {
+        let Needed { next: covered, merges, sources, .. } = decisive;
+        let covered = *covered;
         let is_needed = |number: u64| sources.contains(&Source::Journal(number));
         let objects = self.objects.iter().filter(|key| is_old(key, date, limits)).map(|key| key.number);
         let objects = objects.filter(|number| *number < covered && !is_needed(*number));
         let merged = self.merged.iter().map(|key| key.number);
-        let merged = merged.filter(|number| !is_merge_needed(*number, &decisive.state, &sources, Rules::default()));
+        let merged = merged.filter(|number| !is_merge_needed(*number, merges, sources, Rules::default()));
         let snapshots = self.snapshots.iter().map(|key| key.number).filter(|number| *number < covered);
         Garbage { objects: sorted(objects), merged: sorted(merged), snapshots: sorted(snapshots) }
     }
 }
 
-/// Whether anyone may refer to a merged object, now or later, by a state and the objects that hold its records. Once a
-/// merge is closed, nothing begins to refer to its object. A merge that the state doesn't know may have begun since.
-pub(crate) fn is_merge_needed(number: u64, state: &State, sources: &BTreeSet<Source>, rules: Rules) -> bool {
-    let is_unknown = number > state.merges().begun() && rules.unknown_merges();
-    let is_open = state.merges().open() == Some(number) && rules.open_merges();
+/// Whether anyone may refer to a merged object, now or later, by the merges of a state and the objects that hold its
+/// records. Once a merge is closed, nothing begins to refer to its object. A merge that the state doesn't know may have
+/// begun since.
+pub(crate) fn is_merge_needed(number: u64, merges: &Merges, sources: &BTreeSet<Source>, rules: Rules) -> bool {
+    let is_unknown = number > merges.begun() && rules.unknown_merges();
+    let is_open = merges.open() == Some(number) && rules.open_merges();
     is_unknown || is_open || sources.contains(&Source::Merged(number))
 }
 
@@ -93,11 +94,8 @@ fn sorted(numbers: impl Iterator<Item = u64>) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chain::{Chain, Id};
-    use crate::merges::Merges;
     use crate::partition_id::PartitionId;
     use crate::place::{Piece, Place};
-    use std::collections::BTreeMap;
 
     const LIMITS: Limits = Limits {
         batch_wait: std::time::Duration::ZERO,
@@ -115,9 +113,7 @@ mod tests {
     }
 
     /// The snapshot of the objects before `next`, with records in these objects, after three merges.
-    fn snapshot(next: u64, sources: &[Source], open: u32) -> Snapshot {
-        let chain = Chain::after(next, Id { run: 1, commit: next }).unwrap();
-        let state = State { chain, merges: Merges::new(3, open).unwrap(), ..State::default() };
+    fn needed(next: u64, sources: &[Source], open: u32) -> Needed {
         let place = |source| Place {
             source,
             tag: 0,
@@ -128,14 +124,16 @@ mod tests {
             bytes: 72,
         };
         let piece = |(first_offset, source)| Piece { first_offset, appended_us: 0, newest_us: 0, place: place(source) };
-        let pieces = (0..).zip(sources.iter().copied()).map(piece).collect();
-        Snapshot { state, pieces: BTreeMap::from([(PartitionId { topic: 1, number: 0 }, pieces)]) }
+        let mut needed = Needed::new(next, Merges::new(3, open).unwrap(), Vec::new(), None);
+        let pieces = (0..).zip(sources.iter().copied()).map(piece);
+        pieces.for_each(|piece| needed.add(PartitionId { topic: 1, number: 0 }, &piece));
+        needed
     }
 
     fn objects(objects: &[(u64, u64)], next: u64, live: &[u64]) -> Vec<u64> {
         let listing = Listing { objects: keys(objects), ..Listing::default() };
         let live: Vec<_> = live.iter().map(|number| Source::Journal(*number)).collect();
-        listing.garbage(1000, &LIMITS, &snapshot(next, &live, 0)).objects
+        listing.garbage(1000, &LIMITS, &needed(next, &live, 0)).objects
     }
 
     #[test]
@@ -160,7 +158,7 @@ mod tests {
     fn a_merged_object_is_closed_and_not_needed_and_of_any_age() {
         let merged = |open, live: &[Source]| {
             let listing = Listing { merged: keys(&[(4, 1), (3, 999), (1, 1), (2, 999)]), ..Listing::default() };
-            listing.garbage(1000, &LIMITS, &snapshot(9, live, open)).merged
+            listing.garbage(1000, &LIMITS, &needed(9, live, open)).merged
         };
         assert_eq!(merged(0, &[]), [1, 2, 3], "merge 4 begins later");
         assert_eq!(merged(1, &[]), [1, 2], "merge 3 is open");
@@ -172,6 +170,6 @@ mod tests {
         let snapshots = keys(&[(10, 500), (20, 600), (30, 950), (40, 999)]);
         let listing = Listing { snapshots, ..Listing::default() };
         assert_eq!(listing.decisive(1000, &LIMITS), Some(20));
-        assert_eq!(listing.garbage(1000, &LIMITS, &snapshot(20, &[], 0)).snapshots, [10]);
+        assert_eq!(listing.garbage(1000, &LIMITS, &needed(20, &[], 0)).snapshots, [10]);
     }
 }

@@ -27,6 +27,7 @@ mod missing;
 #[cfg(test)]
 mod model;
 mod names;
+mod needed;
 mod object;
 mod offsets;
 mod partition_id;
@@ -58,9 +59,10 @@ pub use limits::{
     PARTITIONS_MAX, PRODUCER_NAMES_MAX,
 };
 pub use lost::Lost;
-pub use merge::{Joined, MergeLimits, Used, Uses, choose, has_dead, join, join_adjacent};
+pub use merge::{Joined, MergeLimits, Used, Uses, choose, join, join_adjacent};
 pub use merges::Merges;
 pub use missing::Missing;
+pub use needed::Needed;
 pub use object::{
     Batch, BatchKind, HEADER_BYTES, Header, Index, ObjectError, Section, build_index, build_merged_index, index_bytes,
 };

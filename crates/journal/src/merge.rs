@@ -5,7 +5,6 @@ use crate::index_bytes;
 use crate::limits::{MERGED_PIECES_MAX, OBJECT_APPENDS_MAX, OBJECT_BYTES_MAX, PIECE_OFFSETS_MAX};
 use crate::partition_id::PartitionId;
 use crate::place::{Piece, Place, Source};
-use crate::snapshot::Snapshot;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -65,7 +64,7 @@ impl MergeLimits {
         source.is_merged() || u64::from(bytes) < self.keep_piece_bytes || is_large_and_dead || is_in(sparse, source)
     }
 
-    fn is_shared(&self, source: Source) -> bool {
+    pub(crate) fn is_shared(&self, source: Source) -> bool {
         self.shares_files && !source.is_merged()
     }
 }
@@ -103,6 +102,11 @@ pub struct Uses {
 }
 
 impl Uses {
+    /// Whether [`choose`] finds objects that are merged because most of their bytes are dead.
+    pub fn have_dead(&self, limits: &MergeLimits) -> bool {
+        self.all().any(|used| used.is_mostly_dead(limits)) || half_dead_bytes(self, limits) >= limits.keep_bytes
+    }
+
     /// Counts a piece.
     pub fn add(&mut self, partition: PartitionId, piece: &Piece) {
         let place = &piece.place;
@@ -175,17 +179,6 @@ pub fn choose(uses: &Uses, sparse: &[Range<u64>], limits: &MergeLimits) -> Vec<S
         dead.by_ref().take_while(|used| chosen.bytes < limits.target_bytes && chosen.add(used, limits)).count();
     }
     chosen.sources
-}
-
-/// Whether [`choose`] finds objects in separate files that are merged because most of their bytes are dead, according
-/// to a snapshot.
-pub fn has_dead(snapshot: &Snapshot, limits: &MergeLimits) -> bool {
-    let mut uses = Uses::default();
-    for (partition, pieces) in &snapshot.pieces {
-        let pieces = pieces.iter().filter(|piece| !limits.is_shared(piece.place.source));
-        pieces.for_each(|piece| uses.add(*partition, piece));
-    }
-    uses.all().any(|used| used.is_mostly_dead(limits)) || half_dead_bytes(&uses, limits) >= limits.keep_bytes
 }
 
 /// The dead bytes of objects of which less than half is alive.

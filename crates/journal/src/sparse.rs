@@ -2,7 +2,6 @@
 
 use crate::index_bytes;
 use crate::place::{Piece, Source};
-use crate::snapshot::Snapshot;
 use std::ops::Range;
 
 /// A file with journal objects of consecutive numbers.
@@ -34,22 +33,31 @@ impl SparseFile {
     }
 }
 
-impl Snapshot {
-    /// Those of the files, which are in ascending order of their numbers, of which less than half is needed: the
-    /// objects that the snapshot doesn't cover, and the records that it refers to.
+/// The shared files, and how much of each is needed: the objects that a snapshot doesn't cover, and the records that it
+/// refers to.
+#[derive(Debug, Default)]
+pub(crate) struct SparseFiles(Vec<SparseFile>);
+
+impl SparseFiles {
+    /// Files in ascending order of their numbers.
+    pub fn new(files: Vec<SharedFile>) -> SparseFiles {
+        SparseFiles(files.into_iter().map(|file| SparseFile { file, alive_bytes: 0 }).collect())
+    }
+
+    /// Adds a piece that the snapshot refers to.
     ///
     /// An object that has some needed records counts with these alone: a merge copies no others.
-    pub fn sparse(&self, files: Vec<SharedFile>) -> Vec<SparseFile> {
-        let mut found: Vec<_> = files.into_iter().map(|file| SparseFile { file, alive_bytes: 0 }).collect();
-        for piece in self.pieces.values().flatten() {
-            let Source::Journal(number) = piece.place.source else { continue };
-            let at = found.partition_point(|sparse| sparse.file.numbers.end <= number);
-            if let Some(sparse) = found.get_mut(at).filter(|sparse| sparse.file.numbers.contains(&number)) {
-                sparse.alive_bytes += needed_bytes(piece);
-            }
+    pub fn add(&mut self, piece: &Piece) {
+        let Source::Journal(number) = piece.place.source else { return };
+        let at = self.0.partition_point(|sparse| sparse.file.numbers.end <= number);
+        if let Some(sparse) = self.0.get_mut(at).filter(|sparse| sparse.file.numbers.contains(&number)) {
+            sparse.alive_bytes += needed_bytes(piece);
         }
-        found.retain(|sparse| sparse.dead_bytes() * 2 > sparse.file.bytes);
-        found
+    }
+
+    /// Those of which less than half is needed.
+    pub fn sparse(&self) -> Vec<SparseFile> {
+        self.0.iter().filter(|sparse| sparse.dead_bytes() * 2 > sparse.file.bytes).cloned().collect()
     }
 }
 
@@ -61,11 +69,10 @@ fn needed_bytes(piece: &Piece) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::partition_id::PartitionId;
     use crate::place::{BatchCount, Place};
-    use std::collections::BTreeMap;
 
-    fn snapshot(pieces: &[(Source, u32)]) -> Snapshot {
+    /// The sparse ones of these files, if a snapshot refers to pieces of these sizes.
+    fn sparse(pieces: &[(Source, u32)], files: Vec<SharedFile>) -> Vec<SparseFile> {
         let piece = |(first_offset, &(source, bytes)): (u64, &(Source, u32))| Piece {
             first_offset,
             appended_us: 0,
@@ -80,9 +87,9 @@ mod tests {
                 bytes,
             },
         };
-        let pieces = (0..).zip(pieces).map(piece).collect();
-        let pieces = BTreeMap::from([(PartitionId { topic: 1, number: 0 }, pieces)]);
-        Snapshot { state: Default::default(), pieces }
+        let mut files = SparseFiles::new(files);
+        (0..).zip(pieces).map(piece).for_each(|piece| files.add(&piece));
+        files.sparse()
     }
 
     fn file(numbers: Range<u64>, bytes: u64, covered_bytes: u64) -> SharedFile {
@@ -91,24 +98,23 @@ mod tests {
 
     #[test]
     fn records_that_are_deleted_inside_of_objects_count() {
-        let snapshot = snapshot(&[(Source::Journal(1), 1000), (Source::Journal(9), 1000), (Source::Journal(10), 5000)]);
+        let pieces = [(Source::Journal(1), 1000), (Source::Journal(9), 1000), (Source::Journal(10), 5000)];
         let full = |numbers, bytes| file(numbers, bytes, bytes);
-        let sparse = snapshot.sparse(vec![full(1..5, 20_000), full(5..9, 20_000), full(9..20, 12_000)]);
-        let found: Vec<_> = sparse.iter().map(|sparse| (sparse.file.numbers.clone(), sparse.alive_bytes)).collect();
+        let found = sparse(&pieces, vec![full(1..5, 20_000), full(5..9, 20_000), full(9..20, 12_000)]);
+        let found: Vec<_> = found.iter().map(|sparse| (sparse.file.numbers.clone(), sparse.alive_bytes)).collect();
         assert_eq!(found, [(1..5, 1144), (5..9, 0)], "half of the third is needed");
-        assert_eq!(snapshot.sparse(vec![full(9..20, 13_000)]).len(), 1, "less than half");
+        assert_eq!(sparse(&pieces, vec![full(9..20, 13_000)]).len(), 1, "less than half");
     }
 
     #[test]
     fn what_no_snapshot_covers_is_needed() {
-        let snapshot = snapshot(&[(Source::Journal(1), 1000)]);
-        assert_eq!(snapshot.sparse(vec![file(1..5, 20_000, 11_000)]), []);
-        assert_eq!(snapshot.sparse(vec![file(1..5, 20_000, 12_000)]).len(), 1);
+        let pieces = [(Source::Journal(1), 1000)];
+        assert_eq!(sparse(&pieces, vec![file(1..5, 20_000, 11_000)]), []);
+        assert_eq!(sparse(&pieces, vec![file(1..5, 20_000, 12_000)]).len(), 1);
     }
 
     #[test]
     fn merged_objects_with_the_same_numbers_are_other_files() {
-        let snapshot = snapshot(&[(Source::Merged(2), 9000)]);
-        assert_eq!(snapshot.sparse(vec![file(1..5, 10_000, 10_000)])[0].alive_bytes, 0);
+        assert_eq!(sparse(&[(Source::Merged(2), 9000)], vec![file(1..5, 10_000, 10_000)])[0].alive_bytes, 0);
     }
 }

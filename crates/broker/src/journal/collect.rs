@@ -8,7 +8,7 @@ use crate::metrics::METRICS;
 use crate::store::{Dated, Store};
 use crate::store_error::StoreError;
 use crate::tasks;
-use rawline_journal::{Garbage, Limits, Listing, MergeLimits, SharedFile, Snapshot, SparseFile, has_dead};
+use rawline_journal::{Garbage, Limits, Listing, MergeLimits, Needed, SharedFile, SparseFile};
 use std::sync::Arc;
 use tokio::sync::watch;
 
@@ -27,11 +27,10 @@ async fn try_collect(store: &dyn Store, config: &JournalConfig, dead: &watch::Se
     let Some(bytes) = store.snapshot(decisive).await? else { return Ok(()) };
     let (files, merge) = (store.shared_files(decisive), config.merge.as_ref().map(|merge| merge.limits));
     let found = if bytes.len() <= COLLECT_INLINE_BYTES_MAX {
-        find(&bytes, decisive, (&listing, date), limits, files, merge.as_ref())?
+        find(&bytes, decisive, (&listing, date), limits, files, merge)?
     } else {
         let limits = *limits;
-        let finding =
-            tasks::spawn_blocking(move || find(&bytes, decisive, (&listing, date), &limits, files, merge.as_ref()));
+        let finding = tasks::spawn_blocking(move || find(&bytes, decisive, (&listing, date), &limits, files, merge));
         finding.await.unwrap_or_else(|error| unreachable!("looking for garbage: {error}"))?
     };
     let Found { garbage, sparse, has_dead } = found;
@@ -65,16 +64,13 @@ fn find(
     (listing, date): (&Listing, u64),
     limits: &Limits,
     files: Vec<SharedFile>,
-    merge: Option<&MergeLimits>,
+    merge: Option<MergeLimits>,
 ) -> Result<Found, StoreError> {
     let damaged = |error| StoreError::human(format!("the snapshot before {decisive} is damaged: {error}; delete it"));
-    let snapshot = Snapshot::parse(bytes).map_err(damaged)?;
-    if snapshot.state.chain().next() != decisive {
+    let needed = Needed::read(bytes, files, merge).map_err(damaged)?;
+    if needed.next() != decisive {
         return Err(StoreError::human(format!("the snapshot before {decisive} is another one; delete it")));
     }
-    Ok(Found {
-        garbage: listing.garbage(date, limits, &snapshot),
-        sparse: snapshot.sparse(files),
-        has_dead: merge.is_some_and(|limits| has_dead(&snapshot, limits)),
-    })
+    let garbage = listing.garbage(date, limits, &needed);
+    Ok(Found { garbage, sparse: needed.sparse(), has_dead: needed.has_dead() })
 }

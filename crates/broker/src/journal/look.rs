@@ -10,7 +10,7 @@ use crate::store_error::StoreError;
 use bytes::Bytes;
 use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
-use rawline_journal::{Id, Index, Limits, Link, Lost, Missing, PutResult, Snapshot, Source, State};
+use rawline_journal::{Id, Index, Limits, Link, Lost, Missing, Needed, PutResult, Source, State};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -136,10 +136,10 @@ pub(super) async fn referred(
         }
         if listing.snapshots.iter().any(|snapshot| snapshot.number > next)
             && let Some(bytes) = store.newest_snapshot().await?.found
-            && let Ok(newer) = Snapshot::parse(&bytes)
-            && newer.state.chain().next() > next
+            && let Ok(newer) = Needed::read(&bytes, Vec::new(), None)
+            && newer.next() > next
         {
-            (next, sources) = (newer.state.chain().next(), newer.sources());
+            (next, sources) = (newer.next(), newer.sources().clone());
             continue;
         }
         let given_up = missing.without_given_up(&listing);

@@ -189,7 +189,7 @@ impl World {
         let Some((state, places)) = self.old_snapshot(bounds) else { return Vec::new() };
         let sources: BTreeSet<Source> = places.values().copied().collect();
         let merged = self.merging.objects.keys().copied();
-        merged.filter(|merge| !is_merge_needed(*merge, state, &sources, bounds.rules)).collect()
+        merged.filter(|merge| !is_merge_needed(*merge, state.merges(), &sources, bounds.rules)).collect()
     }
 
     /// Whether a journal object holds what no merged one does, by the snapshot.

@@ -59,23 +59,77 @@ pub enum SnapshotError {
 impl Snapshot {
     /// Reads a snapshot and checks all of it.
     pub fn parse(bytes: &[u8]) -> Result<Snapshot, SnapshotError> {
-        let have = bytes.len() as u64;
-        let Ok((header, rest)) = RawHeader::read_from_prefix(bytes) else {
-            return Err(SnapshotError::Length { have, need: HEADER_BYTES as u64 });
-        };
-        if header.magic != MAGIC {
-            return Err(SnapshotError::Magic { found: header.magic });
+        let (header, parts) = open(bytes)?;
+        read(&header, parts)
+    }
+
+    /// The number of the next object, the merges, and the pieces of a snapshot, in order, without its state. Their
+    /// checksum is right, and that is all that is known of the rest.
+    pub(crate) fn read_pieces(bytes: &[u8]) -> Result<(u64, Merges, Pieces<'_>), SnapshotError> {
+        let (header, mut parts) = open(bytes)?;
+        let more: RawMore = parts.next()?;
+        for _ in 0..header.topics.get() {
+            parts.topic()?;
         }
-        if header.version != VERSION {
-            return Err(SnapshotError::Version { found: header.version });
+        parts.names(&more)?;
+        for _ in 0..more.groups.get() {
+            parts.skip_group()?;
         }
-        if header.snapshot_bytes.get() != have {
-            return Err(SnapshotError::Length { have, need: header.snapshot_bytes.get() });
+        let merges = Merges::new(header.merges.get(), header.open_merge.get());
+        let merges = merges.ok_or(SnapshotError::Content("the merges"))?;
+        let (partition, partitions) = (PartitionId { topic: 0, number: 0 }, header.partitions.get());
+        Ok((header.next_number.get(), merges, Pieces { parts, partitions, partition, pieces: 0 }))
+    }
+}
+
+/// The header of a snapshot with the right checksum, and its parts.
+fn open(bytes: &[u8]) -> Result<(RawHeader, Parts<'_>), SnapshotError> {
+    let have = bytes.len() as u64;
+    let Ok((header, rest)) = RawHeader::read_from_prefix(bytes) else {
+        return Err(SnapshotError::Length { have, need: HEADER_BYTES as u64 });
+    };
+    if header.magic != MAGIC {
+        return Err(SnapshotError::Magic { found: header.magic });
+    }
+    if header.version != VERSION {
+        return Err(SnapshotError::Version { found: header.version });
+    }
+    if header.snapshot_bytes.get() != have {
+        return Err(SnapshotError::Length { have, need: header.snapshot_bytes.get() });
+    }
+    if checksum(&header, rest) != header.crc32c.get() {
+        return Err(SnapshotError::Crc);
+    }
+    Ok((header, Parts { rest }))
+}
+
+/// The pieces of a snapshot that haven't been read, in order.
+pub(crate) struct Pieces<'a> {
+    parts: Parts<'a>,
+    /// Number of partitions that follow.
+    partitions: u32,
+    partition: PartitionId,
+    /// Number of its pieces that follow.
+    pieces: u64,
+}
+
+impl Pieces<'_> {
+    /// The next one with its partition.
+    pub fn next(&mut self) -> Result<Option<(PartitionId, Piece)>, SnapshotError> {
+        while self.pieces == 0 {
+            if self.partitions == 0 {
+                return Ok(None);
+            }
+            self.partitions -= 1;
+            let raw: RawPartition = self.parts.next()?;
+            self.partition = PartitionId { topic: raw.topic.get(), number: raw.number.get() };
+            for _ in 0..raw.producers.get() {
+                self.parts.producer(raw.next_offset.get(), u64::MAX)?;
+            }
+            self.pieces = raw.pieces.get();
         }
-        if checksum(&header, rest) != header.crc32c.get() {
-            return Err(SnapshotError::Crc);
-        }
-        read(&header, Parts { rest })
+        self.pieces -= 1;
+        Ok(Some((self.partition, self.parts.piece()?)))
     }
 }
 
@@ -215,6 +269,16 @@ impl Parts<'_> {
             group.committed.insert(id, Committed { offset: raw.offset.get().cast_signed(), metadata: metadata.into() });
         }
         Ok((name, group))
+    }
+
+    fn skip_group(&mut self) -> Result<(), SnapshotError> {
+        let raw: RawGroup = self.next()?;
+        self.owned(raw.name_bytes.get() as usize, raw.owner_bytes)?;
+        for _ in 0..raw.offsets.get() {
+            let raw: RawCommitted = self.next()?;
+            self.bytes((raw.metadata_bytes.get() as usize).next_multiple_of(ALIGNMENT))?;
+        }
+        Ok(())
     }
 
     fn partition(&mut self, snapshot: &mut Snapshot) -> Result<(), SnapshotError> {

@@ -6,6 +6,7 @@ use crate::chain::{Id, Link};
 use crate::changes::{Changes, Entry};
 use crate::control::{Control, Fence};
 use crate::limits::NAMED_IDS;
+use crate::needed::Needed;
 use crate::place::{BatchCount, Place};
 use crate::producers::{Content, Producer};
 use zerocopy::{FromBytes, IntoBytes};
@@ -141,7 +142,12 @@ fn with_checksum(mut bytes: Vec<u8>) -> Result<Snapshot, SnapshotError> {
     let mut header = RawHeader::read_from_bytes(front).unwrap();
     header.crc32c = checksum(&header, rest).into();
     front.copy_from_slice(header.as_bytes());
-    Snapshot::parse(&bytes)
+    let (read, needed) = (Snapshot::parse(&bytes), Needed::read(&bytes, Vec::new(), None));
+    if let Ok(snapshot) = &read {
+        let needed = needed.unwrap();
+        assert_eq!((needed.next(), needed.sources()), (snapshot.state.chain().next(), &snapshot.sources()));
+    }
+    read
 }
 
 #[test]
