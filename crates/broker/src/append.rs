@@ -234,7 +234,7 @@ impl Partition {
     fn checked(&self, appended: Appended, records: u64) -> Appended {
         let acknowledged = appended.next_offset - appended.first_offset;
         assert_eq!(acknowledged, records, "{appended:?} for an append of {records} records");
-        let visible = *self.next_offset.borrow();
+        let visible = self.index().next_offset();
         assert!(appended.next_offset <= visible, "{appended:?} is acknowledged, readers see up to {visible}");
         appended
     }

@@ -14,6 +14,9 @@ struct ObjectEntry {
     verified: bool,
 }
 
+/// A partition with fewer objects has memory for these only. Where there are very many partitions, most have one.
+const FEW_OBJECTS: usize = 4;
+
 // `docs/operating.md` says so.
 const _: () = assert!(size_of::<ObjectEntry>() == 72);
 
@@ -140,6 +143,9 @@ impl TopicIndex {
         let before = self.entries.back().and_then(ObjectEntry::appended_us);
         self.times_go_back |= is_back(before, entry.appended_us());
         self.bytes += entry.bytes();
+        if self.entries.len() < FEW_OBJECTS {
+            self.entries.reserve_exact(1);
+        }
         self.entries.push_back(entry);
         self.next_offset = next_offset;
         Ok(())

@@ -6,7 +6,6 @@ use crate::store_error::StoreError;
 use crate::topic_error::{TopicError, check_name, check_partition};
 use rawline_batch::Kind;
 use rawline_journal::{PartitionId, TopicId, journal_of, journal_of_topic};
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
 /// The journals of a storage, by number.
@@ -111,11 +110,6 @@ impl Journals {
         let newest_us = others.iter().map(|journal| journal.with_newest_us(|newest_us| newest_us)).min();
         let registry = first.subscriptions();
         first.with_newest_us(|first_us| (registry.register(wanted), newest_us.unwrap_or(first_us).min(first_us)))
-    }
-
-    /// Whether this broker does the work of the topic with this name that one broker should do.
-    pub fn tidies(&self, topic: &str) -> bool {
-        self.of(topic).is_none_or(|journal| journal.tidies().load(Ordering::Relaxed))
     }
 
     /// The journal that knows named producers. Several can't: an instance is replaced in one of them, and would

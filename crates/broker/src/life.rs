@@ -1,25 +1,21 @@
 //! Whether a topic still exists.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use tokio::sync::watch;
+use tokio::sync::Notify;
 
 /// The life of one topic. A topic that is created later under the same name has its own.
+#[derive(Default)]
 pub(crate) struct Life {
-    ended: watch::Sender<bool>,
-    /// The same for reads, which check it often.
     is_deleted: AtomicBool,
+    deleted: Notify,
 }
 
 impl Life {
-    pub fn new() -> Life {
-        Life { ended: watch::Sender::new(false), is_deleted: AtomicBool::new(false) }
-    }
-
     /// The topic is deleted.
     pub fn delete(&self) {
-        self.is_deleted.store(true, Ordering::Release);
-        let before = self.ended.send_replace(true);
+        let before = self.is_deleted.swap(true, Ordering::SeqCst);
         assert!(!before, "a topic is deleted twice");
+        self.deleted.notify_waiters();
     }
 
     /// Whether nothing of the topic may be returned any more: its name may belong to another topic.
@@ -29,7 +25,10 @@ impl Life {
 
     /// Waits until nothing will ever be appended.
     pub async fn ended(&self) {
-        // The sender lives as long as `self`.
-        let _ = self.ended.subscribe().wait_for(|&ended| ended).await;
+        // It sees a deletion from here on, the next line one before.
+        let deleted = self.deleted.notified();
+        if !self.is_deleted.load(Ordering::SeqCst) {
+            deleted.await;
+        }
     }
 }

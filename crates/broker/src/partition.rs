@@ -17,7 +17,7 @@ use rawline_journal::PartitionId;
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use tokio::sync::{Mutex, Notify, mpsc, watch};
+use tokio::sync::{Mutex, Notify, mpsc};
 
 /// A partition of a topic: a log with dense offsets.
 pub struct Partition {
@@ -25,8 +25,7 @@ pub struct Partition {
     pub(crate) number: u32,
     /// Its name in the log of the program: the topic's name for partition 0, `TOPIC/NUMBER` for the others.
     pub(crate) log: String,
-    index: Arc<RwLock<TopicIndex>>,
-    pub(crate) next_offset: watch::Receiver<u64>,
+    pub(crate) extent: Extent,
     /// Held while the settings or the first offset change.
     pub(crate) changing: Mutex<()>,
     /// Of batches that reads have cut.
@@ -94,14 +93,13 @@ pub struct Bounds {
 
 impl Partition {
     pub(crate) fn new(topic: Arc<Common>, number: u32) -> Arc<Partition> {
-        let Some(Extent { index, end: next_offset }) = topic.stored.extent(number) else {
+        let Some(extent) = topic.stored.extent(number) else {
             unreachable!("topic {} has no partition {number}", topic.name)
         };
         Arc::new(Partition {
             number,
             log: if number == 0 { topic.name.clone() } else { format!("{}/{number}", topic.name) },
-            index,
-            next_offset: next_offset.subscribe(),
+            extent,
             changing: Mutex::default(),
             checksums: topic.shared.checksums.topic(),
             readers: Readers::default(),
@@ -190,10 +188,10 @@ impl Partition {
     }
 
     pub(crate) fn index(&self) -> RwLockReadGuard<'_, TopicIndex> {
-        self.index.read().unwrap_or_else(PoisonError::into_inner)
+        self.extent.index()
     }
 
     pub(crate) fn index_mut(&self) -> RwLockWriteGuard<'_, TopicIndex> {
-        self.index.write().unwrap_or_else(PoisonError::into_inner)
+        self.extent.index_mut()
     }
 }

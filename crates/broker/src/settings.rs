@@ -54,6 +54,8 @@ pub struct Compaction {
 /// A topic's settings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
+    /// The id that the topic was created with, if it was. Most topics have no other member, and so no map.
+    topic_id: Option<TopicId>,
     members: Map<String, Value>,
     retention: Retention,
     compacts: bool,
@@ -67,6 +69,7 @@ impl Default for Settings {
     /// Those of a topic whose settings never changed.
     fn default() -> Self {
         Settings {
+            topic_id: None,
             members: Map::new(),
             retention: Retention::default(),
             compacts: false,
@@ -80,10 +83,16 @@ impl Default for Settings {
 impl Settings {
     /// Parses the stored settings of `topic`. Invalid ones are logged, and have no effect.
     pub(crate) fn parse(topic: &str, stored: &[u8]) -> Result<Settings, StoreError> {
-        let members = serde_json::from_slice(stored).map_err(|error| {
+        let mut members: Map<String, Value> = serde_json::from_slice(stored).map_err(|error| {
             StoreError::human(format!("the settings of topic {topic} are not a JSON object: {error}"))
         })?;
-        Ok(Settings::of(topic, members))
+        let topic_id = members.get(TOPIC_ID).and_then(Value::as_str).and_then(TopicId::parse);
+        if topic_id.is_some() {
+            members.remove(TOPIC_ID);
+        }
+        // One that has lost its last member keeps memory for some.
+        let members = if members.is_empty() { Map::new() } else { members };
+        Ok(Settings { topic_id, ..Settings::of(topic, members) })
     }
 
     /// A member, whether or not the broker reads it.
@@ -98,12 +107,12 @@ impl Settings {
 
     /// The id that the topic was created with, if it was.
     pub(crate) fn topic_id(&self) -> Option<TopicId> {
-        TopicId::parse(self.members.get(TOPIC_ID)?.as_str()?)
+        self.topic_id
     }
 
     /// The first settings of a topic, with its id.
     pub(crate) fn with_topic_id(mut self, id: TopicId) -> Settings {
-        let before = self.members.insert(TOPIC_ID.to_owned(), id.to_string().into());
+        let before = self.topic_id.replace(id);
         assert!(before.is_none(), "a topic with two ids, {before:?} and {id:?}");
         self
     }
@@ -152,7 +161,7 @@ impl Settings {
                 value => drop(members.insert(name, value)),
             }
         }
-        Settings::of(topic, members)
+        Settings { topic_id: self.topic_id, ..Settings::of(topic, members) }
     }
 
     fn of(topic: &str, members: Map<String, Value>) -> Settings {
@@ -160,14 +169,16 @@ impl Settings {
         let (compacts, deletes) = policy(topic, &members);
         let tombstone_age = tombstone_age(topic, &members);
         let batch_bytes_max = member(&members, BATCH_BYTES_MAX).and_then(Value::as_u64);
-        Settings { members, retention, compacts, tombstone_age, deletes, batch_bytes_max }
+        Settings { topic_id: None, members, retention, compacts, tombstone_age, deletes, batch_bytes_max }
     }
 
     /// The form in which they are stored.
     pub(crate) fn encode(&self) -> Result<Bytes, StoreError> {
-        let encoded = match serde_json::to_vec(&self.members) {
+        let id = self.topic_id.map(|id| (TOPIC_ID.to_owned(), id.to_string().into()));
+        let members: Map<String, Value> = self.members.clone().into_iter().chain(id).collect();
+        let encoded = match serde_json::to_vec(&members) {
             Ok(encoded) => encoded,
-            Err(error) => unreachable!("{:?} has no JSON form: {error}", self.members),
+            Err(error) => unreachable!("{members:?} has no JSON form: {error}"),
         };
         if encoded.len() > SETTINGS_BYTES_MAX {
             return Err(StoreError::new(

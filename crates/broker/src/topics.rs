@@ -4,7 +4,7 @@
 use crate::journal::{Journal, JournalError, JournalTopic};
 use crate::journals::Journals;
 use crate::limits::{HANDLES_AT_ONCE, JOURNAL_PARTITIONS_MAX};
-use crate::metrics::TopicMetrics;
+use crate::metrics::{TOPICS_LABELLED_MAX, TopicMetrics};
 use crate::partition::{Common, Partition, Shared, Status};
 use crate::settings::{Retention, Settings};
 use crate::topic_error::{TopicError, check_partition};
@@ -12,6 +12,7 @@ use rawline_journal::{Control, Refused, TopicId};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::ops::{Deref, Range};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// The handles by name, as far as this broker has seen what the journals say.
@@ -75,9 +76,26 @@ impl Topics {
         }
     }
 
-    /// All topics of the journals for which this broker does what one broker is enough for.
-    pub fn tidied(&self) -> Vec<Arc<Topic>> {
-        self.all().into_iter().filter(|topic| self.journals.tidies(topic.topic_name())).collect()
+    /// The topics with a limit for their records, of the journals for which this broker does what one broker is enough
+    /// for.
+    pub fn with_limits(&self) -> Vec<Arc<Topic>> {
+        let mut found = Vec::new();
+        for journal in self.journals.all().iter().filter(|journal| journal.tidies().load(Ordering::Relaxed)) {
+            let topics = journal.topics();
+            let limited = topics.values().filter(|topic| topic.has_limits() && !topic.life.is_deleted());
+            found.extend(limited.map(|topic| self.handle(&mut self.write(), journal, topic)));
+        }
+        found
+    }
+
+    /// Opens as many topics as have separate counts, and one more, so that all counts are shown.
+    pub fn show(&self) {
+        let some = self.journals.all().iter().flat_map(|journal| {
+            let topics: Vec<_> = journal.topics().values().take(TOPICS_LABELLED_MAX + 1).cloned().collect();
+            topics.into_iter().map(move |topic| (journal, topic))
+        });
+        some.take(TOPICS_LABELLED_MAX + 1)
+            .for_each(|(journal, topic)| drop(self.handle(&mut self.write(), journal, &topic)));
     }
 
     /// Drops the handle of a topic that is deleted: its metrics end with it. A new topic may have the name by now.

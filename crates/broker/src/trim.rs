@@ -62,7 +62,7 @@ impl Partition {
         if !self.is_live() {
             return Err(TrimError::TopicDeleted { topic: self.topic.name.clone() });
         }
-        let next_offset = *self.next_offset.borrow();
+        let next_offset = self.index().next_offset();
         if offset > next_offset {
             return Err(TrimError::AboveEnd { offset, next_offset });
         }

@@ -81,9 +81,9 @@ impl State {
     /// The producers that a partition remembers, in order of id.
     pub fn partition_producers(&self, partition: PartitionId) -> Vec<PartitionProducer> {
         let Some(partition) = self.partitions.get(&partition) else { return Vec::new() };
-        let all = partition.producers.0.iter().filter_map(|(id, history)| {
+        let all = partition.producers().0.iter().filter_map(|(id, history)| {
             let newest = history.stored.back()?;
-            let mut open = partition.transactions.open.iter().filter(|(_, producer)| *producer == id);
+            let mut open = partition.transactions().open.iter().filter(|(_, producer)| *producer == id);
             Some(PartitionProducer {
                 id: *id,
                 epoch: history.epoch,

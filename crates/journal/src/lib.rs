@@ -30,6 +30,7 @@ mod names;
 mod needed;
 mod object;
 mod offsets;
+mod partition;
 mod partition_id;
 mod place;
 mod producers;

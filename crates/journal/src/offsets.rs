@@ -306,7 +306,11 @@ impl Offsets {
 
     /// Deletes the offsets in a topic.
     pub(crate) fn delete_topic(&mut self, topic: u64) -> OffsetsBefore {
-        let groups: Vec<Arc<str>> = self.by_group.keys().cloned().collect();
+        let first = PartitionId { topic, number: 0 };
+        let has_some = |(_, group): &(&Arc<str>, &GroupOffsets)| {
+            group.committed.range_from(&first).next().is_some_and(|(id, _)| id.topic == topic)
+        };
+        let groups: Vec<Arc<str>> = self.by_group.iter().filter(has_some).map(|(name, _)| name.clone()).collect();
         let mut before: OffsetsBefore =
             groups.iter().flat_map(|group| self.delete_where(group, |id| id.topic == topic)).collect();
         let of_topic = |(producer, pending): (&u64, &Pending)| {

@@ -11,7 +11,7 @@ use std::iter::FusedIterator;
 use std::slice;
 use std::sync::Arc;
 
-/// Maximum number of entries or children of a node. 128 partitions have 15 KiB, which are copied in a few microseconds,
+/// Maximum number of entries or children of a node. 128 partitions have 5 KiB, which are copied in about a microsecond,
 /// and a million of them need three levels.
 const NODE_MAX: usize = 128;
 

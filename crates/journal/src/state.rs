@@ -12,6 +12,7 @@ use crate::limits::{FORGET_LOOKS_MAX, PRODUCER_EPOCH_MAX, TRANSACTION_PARTITIONS
 use crate::merges::Merges;
 use crate::names::{Ended, Named, Names, NamesBefore};
 use crate::offsets::{Offsets, OffsetsBefore};
+use crate::partition::Partition;
 use crate::partition_id::PartitionId;
 use crate::place::MergedPiece;
 use crate::producers::{Before, Content, Producer, Producers, Rejected, Verdict};
@@ -90,14 +91,6 @@ pub enum Wrong {
         /// Number of markers.
         found: usize,
     },
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Partition {
-    pub first_offset: u64,
-    pub next_offset: u64,
-    pub producers: Producers,
-    pub transactions: PartitionTransactions,
 }
 
 /// The state after an object of the chain.
@@ -232,7 +225,7 @@ impl State {
 
     /// The transactions of a partition, if it has had any.
     pub fn transactions(&self, partition: PartitionId) -> Option<&PartitionTransactions> {
-        self.partitions.get(&partition).map(|partition| &partition.transactions).filter(|found| !found.is_empty())
+        self.partitions.get(&partition).map(Partition::transactions).filter(|found| !found.is_empty())
     }
 
     /// Whether a transaction is open.
@@ -271,7 +264,9 @@ impl State {
     #[must_use]
     pub fn without_producers(mut self) -> State {
         let forget = |(id, partition): (&PartitionId, &Partition)| {
-            (*id, Partition { producers: Producers::default(), ..partition.clone() })
+            let mut partition = partition.clone();
+            partition.change_producers(|producers| *producers = Producers::default());
+            (*id, partition)
         };
         self.partitions = self.partitions.iter().map(forget).collect();
         self
@@ -324,15 +319,15 @@ impl State {
                 next = Some(*id);
                 break;
             }
-            looked += 1 + partition.producers.0.len();
-            let remembered = partition.producers.remembered(age_us).count();
-            if remembered < partition.producers.0.len() {
+            looked += 1 + partition.producers().0.len();
+            let remembered = partition.producers().remembered(age_us).count();
+            if remembered < partition.producers().0.len() {
                 old.push(*id);
             }
         }
         for id in old {
             if let Some(partition) = self.partitions.get_mut(&id) {
-                partition.producers.forget_old(age_us);
+                partition.change_producers(|producers| producers.forget_old(age_us));
             }
         }
         next
@@ -453,7 +448,7 @@ impl State {
         match (producer, self.partitions.get(&partition)) {
             (None, _) => Verdict::New,
             (Some(_), None) => Verdict::Unknown,
-            (Some(producer), Some(found)) => found.producers.judge(producer, content, self.times.age_us()),
+            (Some(producer), Some(found)) => found.producers().judge(producer, content, self.times.age_us()),
         }
     }
 
@@ -605,7 +600,7 @@ impl State {
         let partitions = (0..before.partitions).map(|number| PartitionId { topic, number });
         let partitions: Vec<_> = partitions.filter_map(|id| self.partitions.remove_entry(&id)).collect();
         for (id, partition) in &partitions {
-            self.transactions.forget(*id, &partition.transactions);
+            self.transactions.forget(*id, partition.transactions());
         }
         let offsets = self.offsets.delete_topic(topic);
         Ok(Undo::Delete { topic, before, partitions, offsets })
@@ -622,9 +617,11 @@ impl State {
         let mut transactions = TrimmedBefore::default();
         if let Some(partition) = self.partitions.get_mut(&id) {
             partition.first_offset = before.max(found);
-            let noted = partition.transactions.count();
-            transactions = partition.transactions.trim_to_undo(partition.first_offset);
-            self.transactions.noted -= noted - partition.transactions.count();
+            let (noted, first_offset) = (partition.transactions().count(), partition.first_offset);
+            if !partition.transactions().is_empty() {
+                transactions = partition.change_transactions(|transactions| transactions.trim_to_undo(first_offset));
+            }
+            self.transactions.noted -= noted - partition.transactions().count();
         }
         Ok(Undo::Trim { partition: id, first_offset: before, transactions })
     }
@@ -678,7 +675,9 @@ impl State {
         assert!(entry.content.records > 0, "{entry:?} has no records");
         let next_offset = std::mem::replace(&mut partition.next_offset, entry.next_offset());
         let now_us = self.times.age_us();
-        let note = |producer| partition.producers.note(producer, entry.content, entry.first_offset, now_us);
+        let note = |producer| {
+            partition.change_producers(|producers| producers.note(producer, entry.content, entry.first_offset, now_us))
+        };
         let appends = entry.producer.filter(|_| !entry.is_marker());
         let before = appends.map(note);
         let used = appends.and_then(|producer| Some((producer.id, self.names.used(producer.id, now_us)?)));
@@ -694,17 +693,19 @@ impl State {
             }
             TransactionPart::Commit | TransactionPart::Abort => None,
         };
-        let of_partition = &mut self.partitions.or_insert_with(entry.partition, Partition::default).transactions;
-        let before = of_partition.count();
-        let noted = of_partition.note_to_undo(part, producer, entry.offsets());
-        self.transactions.noted = (noted_count + of_partition.count()) - before;
+        let partition = self.partitions.or_insert_with(entry.partition, Partition::default);
+        let before = partition.transactions().count();
+        let note =
+            |transactions: &mut PartitionTransactions| transactions.note_to_undo(part, producer, entry.offsets());
+        let noted = partition.change_transactions(note);
+        self.transactions.noted = (noted_count + partition.transactions().count()) - before;
         Some(Box::new(InTransactionBefore { part, producer, noted_count, noted, joined }))
     }
 
     fn undo_in_transaction(&mut self, id: PartitionId, before: InTransactionBefore) {
         let InTransactionBefore { part, producer, noted_count, noted, joined } = before;
         if let Some(partition) = self.partitions.get_mut(&id) {
-            partition.transactions.take_back(part, noted);
+            partition.change_transactions(|transactions| transactions.take_back(part, noted));
         }
         if let Some(joined) = joined {
             self.transactions.unjoin(producer, Some(id), joined);
@@ -731,7 +732,7 @@ impl State {
             Undo::Delete { topic, before, partitions, offsets } => {
                 self.topics.put(topic, before);
                 for (id, partition) in &partitions {
-                    self.transactions.remember(*id, &partition.transactions);
+                    self.transactions.remember(*id, partition.transactions());
                 }
                 self.partitions.extend(partitions);
                 self.offsets.restore(offsets);
@@ -744,9 +745,11 @@ impl State {
             Undo::Trim { partition, first_offset, transactions } => {
                 if let Some(partition) = self.partitions.get_mut(&partition) {
                     partition.first_offset = first_offset;
-                    let noted = partition.transactions.count();
-                    partition.transactions.untrim(transactions);
-                    self.transactions.noted += partition.transactions.count() - noted;
+                    let noted = partition.transactions().count();
+                    if transactions != TrimmedBefore::default() {
+                        partition.change_transactions(|of_partition| of_partition.untrim(transactions));
+                    }
+                    self.transactions.noted += partition.transactions().count() - noted;
                 }
             }
             Undo::Entry { partition: id, next_offset, producer, used, transaction } => {
@@ -762,7 +765,7 @@ impl State {
                 assert!(next_offset < partition.next_offset, "{next_offset} after {}", partition.next_offset);
                 partition.next_offset = next_offset;
                 if let Some(before) = producer {
-                    partition.producers.restore(before);
+                    partition.change_producers(|producers| producers.restore(before));
                 }
                 if partition.next_offset == 0 {
                     self.partitions.remove(&id);

@@ -89,12 +89,12 @@ impl Broker {
         let journals = open_journals(&shared, &together).await?;
         let topics = Arc::new(Topics::new(journals.clone(), shared.clone()));
         // What is counted of topics is shown from now on.
-        drop(topics.all());
+        topics.show();
         let (config, interval) = (&shared.config, shared.config.retention_interval);
         let forgetting = (journals.all().len() > 1).then(|| ForgettingTask::start(journals.downgrade(), interval));
         // The task must not keep the store open when the broker is gone.
         let weak = Arc::downgrade(&topics);
-        let retained = move || weak.upgrade().map(|topics| topics.tidied()).unwrap_or_default();
+        let retained = move || weak.upgrade().map(|topics| topics.with_limits()).unwrap_or_default();
         let (clock, changed) = (shared.clock.clone(), shared.settings_changed.clone());
         let retention = retention::start(retained, clock, interval, changed, together.written);
         Ok(Broker {

@@ -10,7 +10,7 @@ use crate::life::Life;
 use crate::limits::PIECES_PER_VISIT;
 use crate::metrics::METRICS;
 use crate::notify::{Registry, Subject};
-use crate::settings::Settings;
+use crate::settings::{Retention, Settings};
 use crate::store_error::StoreError;
 use rawline_journal::{
     Batch, Certain, Control, Groups, Index, MergedPiece, Offsets, PartitionId, PartitionTransactions, Piece, SharedMap,
@@ -18,7 +18,7 @@ use rawline_journal::{
 };
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 use tokio::sync::watch;
 
 /// A topic, as its handles share it.
@@ -36,10 +36,13 @@ pub(crate) struct JournalTopic {
 
 /// A partition, as its handles share it.
 #[derive(Clone)]
-pub(crate) struct Extent {
-    pub index: Arc<RwLock<TopicIndex>>,
-    /// The offset that the next record gets.
-    pub end: watch::Sender<u64>,
+pub(crate) struct Extent(Arc<Shared>);
+
+struct Shared {
+    index: RwLock<TopicIndex>,
+    /// The offset that the next record gets, once a reader has waited for one: most partitions of many have no reader,
+    /// and this takes more memory than all else of them.
+    end: OnceLock<watch::Sender<u64>>,
 }
 
 /// All topics of a journal.
@@ -88,7 +91,7 @@ impl JournalTopic {
             id,
             topic_id,
             name: name.clone(),
-            life: Arc::new(Life::new()),
+            life: Arc::default(),
             subject: subscriptions.subject(name.clone(), topic_id),
             settings: Arc::default(),
             partitions: RwLock::default(),
@@ -134,6 +137,11 @@ impl JournalTopic {
         look(&extent.index())
     }
 
+    /// Whether it has settings by which records are deleted.
+    pub fn has_limits(&self) -> bool {
+        self.settings.read().unwrap_or_else(PoisonError::into_inner).expiry() != Retention::default()
+    }
+
     /// Looks at the partitions except the first, in order.
     pub fn for_others(&self, look: impl FnMut(&Extent)) {
         self.extents().iter().skip(1).for_each(look);
@@ -151,6 +159,7 @@ impl JournalTopic {
         let mut extents = self.partitions.write().unwrap_or_else(PoisonError::into_inner);
         let least = extents.len() as u32;
         assert!(partitions >= least, "topic {} gets {partitions} partitions after {least}", self.name);
+        extents.reserve_exact((partitions - least) as usize);
         extents.resize_with(partitions as usize, || Extent::new(self.checks_pieces));
     }
 }
@@ -163,15 +172,30 @@ fn parse(topic: &str, settings: &[u8]) -> Result<Settings, StoreError> {
 impl Extent {
     fn new(checks_pieces: bool) -> Extent {
         let index = TopicIndex::in_journal(checks_pieces);
-        Extent { index: Arc::new(RwLock::new(index)), end: watch::Sender::new(0) }
+        Extent(Arc::new(Shared { index: RwLock::new(index), end: OnceLock::new() }))
     }
 
     pub fn index(&self) -> RwLockReadGuard<'_, TopicIndex> {
-        self.index.read().unwrap_or_else(PoisonError::into_inner)
+        self.0.index.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn index_mut(&self) -> RwLockWriteGuard<'_, TopicIndex> {
-        self.index.write().unwrap_or_else(PoisonError::into_inner)
+    pub fn index_mut(&self) -> RwLockWriteGuard<'_, TopicIndex> {
+        self.0.index.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The offset that the next record gets, with every change from now on.
+    pub fn end(&self) -> watch::Receiver<u64> {
+        // The journal's task adds a piece with the lock, and looks for the sender afterwards.
+        let index = self.index();
+        self.0.end.get_or_init(|| watch::Sender::new(index.next_offset())).subscribe()
+    }
+
+    /// The index ends at another offset.
+    fn ends_at(&self, id: PartitionId, next_offset: u64) {
+        if let Some(end) = self.0.end.get() {
+            let before = end.send_replace(next_offset);
+            assert!(before <= next_offset, "{id:?} ended at {before}, now at {next_offset}");
+        }
     }
 
     /// Adds a piece. Returns the size of those before it that have no record left: the newest is kept until another
@@ -185,8 +209,7 @@ impl Extent {
         assert!(pushed.is_ok(), "{piece:?} of {id:?}: {pushed:?}");
         let deleted = index.delete_hidden();
         drop(index);
-        let before = self.end.send_replace(next_offset);
-        assert!(before < next_offset, "{id:?} ended at {before}, now at {next_offset}");
+        self.ends_at(id, next_offset);
         deleted
     }
 
@@ -211,8 +234,7 @@ impl Extent {
         index.restore(&offsets, pieces);
         index.set_transactions(transactions);
         drop(index);
-        let before = self.end.send_replace(offsets.end);
-        assert_eq!(before, known, "{id:?} ended elsewhere for its readers");
+        self.ends_at(id, offsets.end);
         known
     }
 }

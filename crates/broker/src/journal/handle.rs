@@ -403,7 +403,7 @@ impl Journal {
     /// The stored batches around an offset, as far as one object has them; `None` if the record doesn't exist.
     pub async fn read(&self, partition: PartitionId, offset: u64) -> Result<Option<ReadPiece>, StoreError> {
         let extent = self.catalog().find(partition);
-        let found = extent.and_then(|extent| extent.index.read().unwrap_or_else(PoisonError::into_inner).find(offset));
+        let found = extent.and_then(|extent| extent.index().find(offset));
         let Some(Found { piece, next_offset, .. }) = found else { return Ok(None) };
         let read = copy::read_source(&*self.store, piece.place.source, &[(partition, piece, next_offset)]).await;
         let mut read = read.map_err(|error| match error {

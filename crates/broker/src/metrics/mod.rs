@@ -8,8 +8,8 @@ mod topics;
 
 pub use kinds::{Counter, Gauge, Histogram};
 pub use text::{Labels, Text};
-pub(crate) use topics::TopicMetrics;
 pub use topics::{CommitCounts, commit_counts};
+pub(crate) use topics::{TOPICS_LABELLED_MAX, TopicMetrics};
 
 use bucket::BucketMetrics;
 use cache::CacheMetrics;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 /// Topics with their own series. The others share one name, so that topics can't flood a monitoring system.
-const TOPICS_LABELLED_MAX: usize = 200;
+pub(crate) const TOPICS_LABELLED_MAX: usize = 200;
 
 /// The name that all other topics share. No topic can have it.
 const OTHERS: &str = "(other)";

@@ -173,10 +173,10 @@ impl Partition {
 
     /// As [`Partition::wait`], for a record that belongs to a view.
     pub async fn wait_as(&self, offset: u64, wait: Duration, view: View) {
-        if wait.is_zero() || *self.next_offset.borrow() > offset && self.is_seen(offset, view) {
+        if wait.is_zero() || self.index().next_offset() > offset && self.is_seen(offset, view) {
             return;
         }
-        let mut next_offset = self.next_offset.clone();
+        let mut next_offset = self.extent.end();
         let arrived = async {
             let mut seen = offset;
             loop {

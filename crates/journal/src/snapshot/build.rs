@@ -8,10 +8,11 @@ use super::{members, transactions};
 use crate::control::Committed;
 use crate::names::Named;
 use crate::offsets::GroupOffsets;
+use crate::partition::Partition;
 use crate::partition_id::PartitionId;
 use crate::place::Piece;
 use crate::producers::History;
-use crate::state::{Partition, State};
+use crate::state::State;
 use crate::times::Times;
 use crate::topics::Topic;
 use std::collections::BTreeMap;
@@ -135,7 +136,7 @@ fn write_group(name: &str, group: &GroupOffsets, times: Times, bytes: &mut Vec<u
 
 fn write_partition(id: PartitionId, partition: &Partition, pieces: &[Piece], times: Times, bytes: &mut Vec<u8>) {
     assert!(are_in_order(pieces), "the pieces of {id:?} are not in order");
-    let producers = || partition.producers.remembered(times.age_us());
+    let producers = || partition.producers().remembered(times.age_us());
     let raw = RawPartition {
         topic: U64::new(id.topic),
         number: U32::new(id.number),

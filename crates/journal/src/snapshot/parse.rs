@@ -11,14 +11,15 @@ use crate::limits::{NAME_BYTES_MAX, OWNER_BYTES_MAX, PRODUCERS_MAX, SETTINGS_BYT
 use crate::merges::Merges;
 use crate::names::{Named, Names};
 use crate::offsets::{GroupOffsets, Offsets};
+use crate::partition::Partition;
 use crate::partition_id::PartitionId;
 use crate::place::{BatchCount, Piece, Place, Source};
 use crate::producers::{Content, History, Producers, REMEMBERED_MAX, Stored};
 use crate::shared_map::SharedMap;
-use crate::state::{Partition, State};
+use crate::state::State;
 use crate::times::Times;
 use crate::topics::{Topic, Topics};
-use crate::transactions::{PartitionTransactions, Transactions};
+use crate::transactions::Transactions;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use thiserror::Error;
@@ -322,8 +323,11 @@ impl Parts<'_> {
         if !found.is_empty() {
             pieces.insert(id, found);
         }
-        let (producers, transactions) = (Producers(producers), PartitionTransactions::default());
-        state.partitions.insert(id, Partition { first_offset, next_offset, producers, transactions });
+        let mut partition = Partition::new(first_offset..next_offset);
+        if !producers.is_empty() {
+            partition.change_producers(|of_partition| *of_partition = Producers(producers));
+        }
+        state.partitions.insert(id, partition);
         Ok(())
     }
 

@@ -27,7 +27,7 @@ fn has_any(named: &Named) -> bool {
 pub(super) fn write(state: &State, bytes: &mut Vec<u8>) {
     let producers: Vec<_> = state.names.iter().filter(|(_, named)| has_any(named)).collect();
     let partitions: Vec<_> =
-        state.partitions.iter().filter(|(_, partition)| !partition.transactions.is_empty()).collect();
+        state.partitions.iter().filter(|(_, partition)| !partition.transactions().is_empty()).collect();
     let pending = state.offsets.pending();
     let raw = RawTransactions {
         producers: U32::new(producers.len() as u32),
@@ -41,7 +41,7 @@ pub(super) fn write(state: &State, bytes: &mut Vec<u8>) {
         write_producer(id, named, open, bytes);
     }
     for (id, partition) in partitions {
-        write_partition(*id, &partition.transactions, bytes);
+        write_partition(*id, partition.transactions(), bytes);
     }
     for (producer, pending) in pending {
         for ((group, id), committed) in &pending.committed {
@@ -187,7 +187,7 @@ impl Parts<'_> {
         let id = PartitionId { topic: raw.topic.get(), number: raw.number.get() };
         let wrong = SnapshotError::Content("a partition's transactions");
         let partition = state.partitions.get_mut(&id).ok_or(wrong)?;
-        let transactions = &mut partition.transactions;
+        let mut transactions = PartitionTransactions::default();
         transactions.offsets = raw.from.get()..raw.to.get();
         let is_sound = transactions.offsets.start < transactions.offsets.end
             && transactions.offsets.end <= partition.next_offset
@@ -227,6 +227,7 @@ impl Parts<'_> {
             return Err(wrong);
         }
         state.transactions.noted += transactions.count();
+        partition.change_transactions(|of_partition| *of_partition = transactions);
         Ok(id)
     }
 

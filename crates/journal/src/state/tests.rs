@@ -352,7 +352,7 @@ fn every_observer_forgets_the_same() {
                 crate::build_snapshot(&state.clone().without_producers(), &std::collections::BTreeMap::new())
             };
             assert_eq!(stored(&fresh), stored(&plain), "round {round}, object {number}");
-            let kept = |state: &State| state.partitions.values().map(|partition| partition.producers.0.len()).sum();
+            let kept = |state: &State| state.partitions.values().map(|partition| partition.producers().0.len()).sum();
             let (kept, all): (usize, usize) = (kept(&tidy), kept(&plain));
             forgotten += all - kept;
         }

@@ -183,7 +183,7 @@ impl World {
     fn check(&self) {
         let mut noted = 0;
         for (id, partition) in &self.state.partitions {
-            let transactions = &partition.transactions;
+            let transactions = partition.transactions();
             let seen = self.seen.get(id).cloned().unwrap_or_default();
             assert_eq!(*transactions, seen, "{id:?}");
             noted += transactions.count();
