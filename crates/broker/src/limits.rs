@@ -240,7 +240,7 @@ pub const CLOCK_JUMP_HOLD: Duration = Duration::from_secs(300);
 /// Maximum number of partitions of a topic.
 pub const TOPIC_PARTITIONS_MAX: u32 = rawline_journal::PARTITIONS_MAX;
 
-/// Maximum number of topics in a journal: each takes about three kilobytes of memory.
+/// Maximum number of topics in a journal: each takes about a kilobyte of memory, and another while it is used.
 pub const JOURNAL_TOPICS_MAX: usize = 100_000;
 
 /// Maximum number of partitions in a journal, the first of each topic included: each takes about 500 bytes of memory,
