@@ -144,6 +144,7 @@ fn open_bucket(bucket: &str, variables: &[(String, String)]) -> Result<impl Obje
         .with_bucket_name(bucket)
         .with_region(region)
         .with_conditional_put(S3ConditionalPut::ETagMatch)
+        .with_s3_express(bucket.ends_with("--x-s3"))
         .with_retry(retry)
         .build()
         .map_err(|error| MeasureError::Config {

@@ -13,9 +13,13 @@ pub mod batches;
 #[cfg(feature = "broker")]
 pub mod cloud_bucket;
 #[cfg(feature = "broker")]
+pub mod directory_bucket;
+#[cfg(feature = "broker")]
 pub mod faulty;
 #[cfg(feature = "broker")]
 pub mod gcs_server;
+#[cfg(feature = "broker")]
+pub mod http;
 pub mod process;
 #[cfg(feature = "broker")]
 pub mod s3_server;

@@ -1,5 +1,6 @@
 //! A real S3 server: one per test process, stopped with the process.
 
+use crate::directory_bucket;
 use crate::server::{Server, cache_dir, program};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -46,13 +47,32 @@ pub fn variables(address: SocketAddr) -> Vec<(String, String)> {
 
 /// A new bucket on the process' server, which is started for the first.
 pub async fn bucket() -> Bucket {
+    let server = server().await;
+    new_bucket(server, "", server.address)
+}
+
+/// A new bucket of S3 Express One Zone, as far as its clients can tell: the same server after a proxy.
+pub async fn directory_bucket() -> Bucket {
+    let server = server().await;
+    new_bucket(server, "--use1-az4--x-s3", directory_bucket::start(server.address).await)
+}
+
+/// A bucket of each kind.
+pub async fn buckets() -> [Bucket; 2] {
+    [bucket().await, directory_bucket().await]
+}
+
+async fn server() -> &'static Server {
     static SERVER: OnceCell<Server> = OnceCell::const_new();
+    SERVER.get_or_init(start).await
+}
+
+fn new_bucket(server: &Server, ending: &str, address: SocketAddr) -> Bucket {
     static BUCKETS: AtomicU64 = AtomicU64::new(0);
-    let server = SERVER.get_or_init(start).await;
-    let name = format!("bucket-{}", BUCKETS.fetch_add(1, Ordering::Relaxed));
+    let name = format!("bucket-{}{ending}", BUCKETS.fetch_add(1, Ordering::Relaxed));
     let dir = server.dir.join("buckets").join(&name);
     std::fs::create_dir(&dir).unwrap();
-    Bucket { name, address: server.address, dir, server_dir: server.dir.clone() }
+    Bucket { name, address, dir, server_dir: server.dir.clone() }
 }
 
 async fn start() -> Server {

@@ -117,9 +117,11 @@ pub async fn places() -> Vec<Home> {
     ]
 }
 
-/// The same with buckets of the other services. Their servers are slower, so few tests use them.
+/// The same with buckets of the other services, and a directory bucket. Their servers are slower, so few tests use
+/// them.
 pub async fn places_and_clouds() -> Vec<Home> {
     let mut places = places().await;
+    places.push(Home { name: "s3 express", kind: Kind::S3(s3_server::directory_bucket().await) });
     places.push(Home { name: "gs", kind: Kind::Cloud(gcs_server::bucket().await) });
     places.push(Home { name: "az", kind: Kind::Cloud(azure_server::bucket().await) });
     places

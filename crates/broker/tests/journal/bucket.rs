@@ -9,7 +9,7 @@ use rawline_broker::store::Store;
 use rawline_broker::store::cache::Cache;
 use rawline_broker::store::s3::{self, S3Config};
 use rawline_journal::{Control, PartitionId};
-use rawline_testkit::s3_server::{Bucket, bucket};
+use rawline_testkit::s3_server::{Bucket, bucket, buckets};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -37,35 +37,36 @@ fn keys(bucket: &Bucket, folder: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn what_is_trimmed_leaves_the_bucket() {
-    let bucket = bucket().await;
-    let mut config = config(1);
-    config.limits.batch_wait = Duration::ZERO;
-    config.limits.deletion_delay = 4;
-    config.snapshot_objects = 5;
-    config.garbage_interval = Duration::from_millis(300);
-    let journal = Journal::open(store(&bucket).await, Arc::new(SystemClock), config);
-    let topic = journal.change(create("t", 1)).await.unwrap();
-    let partition = PartitionId { topic, number: 0 };
-    for n in 0..20 {
-        journal.append(partition, None, received(&one(&[&n.to_string()]))).await.unwrap();
-    }
-    assert!(keys(&bucket, "").len() > 20);
-    journal.change(Control::Trim { partition, first_offset: 18 }).await.unwrap();
-    let give_up = Instant::now() + Duration::from_secs(60);
-    loop {
-        // A snapshot covers the objects only once others follow.
-        journal.append(partition, None, received(&one(&["later"]))).await.unwrap();
-        let first = keys(&bucket, "").into_iter().next().unwrap();
-        if first.as_str() > "00000000000000000019.rwj" {
-            break;
+    for bucket in buckets().await {
+        let mut config = config(1);
+        config.limits.batch_wait = Duration::ZERO;
+        config.limits.deletion_delay = 4;
+        config.snapshot_objects = 5;
+        config.garbage_interval = Duration::from_millis(300);
+        let journal = Journal::open(store(&bucket).await, Arc::new(SystemClock), config);
+        let topic = journal.change(create("t", 1)).await.unwrap();
+        let partition = PartitionId { topic, number: 0 };
+        for n in 0..20 {
+            journal.append(partition, None, received(&one(&[&n.to_string()]))).await.unwrap();
         }
-        assert!(Instant::now() < give_up, "{first} is still there");
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        assert!(keys(&bucket, "").len() > 20);
+        journal.change(Control::Trim { partition, first_offset: 18 }).await.unwrap();
+        let give_up = Instant::now() + Duration::from_secs(60);
+        loop {
+            // A snapshot covers the objects only once others follow.
+            journal.append(partition, None, received(&one(&["later"]))).await.unwrap();
+            let first = keys(&bucket, "").into_iter().next().unwrap();
+            if first.as_str() > "00000000000000000019.rwj" {
+                break;
+            }
+            assert!(Instant::now() < give_up, "{first} is still there");
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+        assert_eq!(all(&journal, partition).await[..2], ["18", "19"]);
+        let fresh = open(store(&bucket).await, 2);
+        fresh.append(partition, None, received(&one(&["last"]))).await.unwrap();
+        assert_eq!(all(&fresh, partition).await[..2], ["18", "19"], "a new broker reads what is left");
     }
-    assert_eq!(all(&journal, partition).await[..2], ["18", "19"]);
-    let fresh = open(store(&bucket).await, 2);
-    fresh.append(partition, None, received(&one(&["last"]))).await.unwrap();
-    assert_eq!(all(&fresh, partition).await[..2], ["18", "19"], "a new broker reads what is left");
 }
 
 /// The journal's objects and merged objects with their sizes.
@@ -93,61 +94,63 @@ async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 
 #[tokio::test]
 async fn a_bucket_has_few_objects_after_merging() {
-    let bucket = bucket().await;
-    let mut config = merging(1);
-    config.limits.deletion_delay = 4;
-    config.snapshot_interval = Duration::from_secs(1);
-    config.garbage_interval = Duration::from_millis(500);
-    let mut quiet = config.clone();
-    quiet.merge = None;
-    let journal = Journal::open(store(&bucket).await, Arc::new(SystemClock), quiet);
-    let topics = three_topics(&journal).await;
-    fill(&journal, &topics, 0..60).await;
-    drop(journal);
-    let before = listing(&bucket);
+    for bucket in buckets().await {
+        let mut config = merging(1);
+        config.limits.deletion_delay = 4;
+        config.snapshot_interval = Duration::from_secs(1);
+        config.garbage_interval = Duration::from_millis(500);
+        let mut quiet = config.clone();
+        quiet.merge = None;
+        let journal = Journal::open(store(&bucket).await, Arc::new(SystemClock), quiet);
+        let topics = three_topics(&journal).await;
+        fill(&journal, &topics, 0..60).await;
+        drop(journal);
+        let before = listing(&bucket);
 
-    let journal = Journal::open(store(&bucket).await, Arc::new(SystemClock), config);
-    fill(&journal, &topics, 60..61).await;
-    until("nothing was merged", || !keys(&bucket, "/merged").is_empty()).await;
-    assert_all(&journal, &topics, 61).await;
-    println!("before: {} objects, {} bytes\n{before:#?}", before.len(), bytes(&before));
-    until("there are not fewer objects and bytes", || {
-        let after = listing(&bucket);
-        after.len() < before.len() / 2 && bytes(&after) < bytes(&before)
-    })
-    .await;
-    assert_all(&journal, &topics, 61).await;
-    drop(journal);
-    // Another cache, which is empty.
-    let fresh = open(store(&bucket).await, 2);
-    fill(&fresh, &topics, 61..62).await;
-    assert_all(&fresh, &topics, 62).await;
+        let journal = Journal::open(store(&bucket).await, Arc::new(SystemClock), config);
+        fill(&journal, &topics, 60..61).await;
+        until("nothing was merged", || !keys(&bucket, "/merged").is_empty()).await;
+        assert_all(&journal, &topics, 61).await;
+        println!("before: {} objects, {} bytes\n{before:#?}", before.len(), bytes(&before));
+        until("there are not fewer objects and bytes", || {
+            let after = listing(&bucket);
+            after.len() < before.len() / 2 && bytes(&after) < bytes(&before)
+        })
+        .await;
+        assert_all(&journal, &topics, 61).await;
+        drop(journal);
+        // Another cache, which is empty.
+        let fresh = open(store(&bucket).await, 2);
+        fill(&fresh, &topics, 61..62).await;
+        assert_all(&fresh, &topics, 62).await;
+    }
 }
 
 #[tokio::test]
 async fn two_brokers_merge_one_bucket() {
-    let bucket = bucket().await;
-    let open = async |run| {
-        let mut config = merging(run);
-        config.limits.deletion_delay = 4;
-        config.snapshot_interval = Duration::from_secs(1);
-        config.garbage_interval = Duration::from_millis(500);
-        Journal::open(store(&bucket).await, Arc::new(SystemClock), config)
-    };
-    let journals = [open(1).await, open(2).await];
-    let topics = three_topics(&journals[0]).await;
-    for n in 0..90 {
-        fill(&journals[n % 2], &topics, n..n + 1).await;
+    for bucket in buckets().await {
+        let open = async |run| {
+            let mut config = merging(run);
+            config.limits.deletion_delay = 4;
+            config.snapshot_interval = Duration::from_secs(1);
+            config.garbage_interval = Duration::from_millis(500);
+            Journal::open(store(&bucket).await, Arc::new(SystemClock), config)
+        };
+        let journals = [open(1).await, open(2).await];
+        let topics = three_topics(&journals[0]).await;
+        for n in 0..90 {
+            fill(&journals[n % 2], &topics, n..n + 1).await;
+        }
+        until("nothing was merged", || keys(&bucket, "/merged").len() >= 2).await;
+        until("what was merged is not deleted", || keys(&bucket, "").len() < 50).await;
+        fill(&journals[0], &topics, 90..91).await;
+        fill(&journals[1], &topics, 91..92).await;
+        fill(&journals[0], &topics, 92..93).await;
+        assert_all(&journals[0], &topics, 93).await;
+        let fresh = open(3).await;
+        fill(&fresh, &topics, 93..94).await;
+        assert_all(&fresh, &topics, 94).await;
     }
-    until("nothing was merged", || keys(&bucket, "/merged").len() >= 2).await;
-    until("what was merged is not deleted", || keys(&bucket, "").len() < 50).await;
-    fill(&journals[0], &topics, 90..91).await;
-    fill(&journals[1], &topics, 91..92).await;
-    fill(&journals[0], &topics, 92..93).await;
-    assert_all(&journals[0], &topics, 93).await;
-    let fresh = open(3).await;
-    fill(&fresh, &topics, 93..94).await;
-    assert_all(&fresh, &topics, 94).await;
 }
 
 #[tokio::test]

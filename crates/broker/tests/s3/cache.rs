@@ -1,6 +1,5 @@
 //! The cache of an S3 store: single downloads, its bound, damage, a full disk.
 
-use crate::http::{Act, Proxy, Request};
 use crate::journal::open;
 use crate::machine::{CACHE_BYTES, Machine, first, flip_byte};
 use futures_util::future::join_all;
@@ -9,6 +8,7 @@ use rawline_broker::store::cache::Cache;
 use rawline_broker::{Kind, ReadRequest};
 use rawline_journal::Index;
 use rawline_testkit::batches::{batch, received};
+use rawline_testkit::http::{Act, Proxy, Request};
 use rawline_testkit::s3_server::{Bucket, bucket, variables};
 use rawline_testkit::stores::{Object, RUN, assert_holds, create, create_some, object, object_of};
 use std::fs;

@@ -1,7 +1,6 @@
 //! Reads of data that isn't in the cache fetch what they need.
 
 use crate::cache::is_fetch;
-use crate::http::{Act, Proxy, Request};
 use crate::journal::{merge_within, open};
 use crate::machine::Machine;
 use futures_util::future::join_all;
@@ -9,6 +8,7 @@ use rawline_batch::Codec;
 use rawline_broker::{Broker, ReadAnswer, ReadRequest, Topic};
 use rawline_journal::MergeLimits;
 use rawline_testkit::batches::{batch, received};
+use rawline_testkit::http::{Act, Proxy, Request};
 use rawline_testkit::s3_server::{Bucket, bucket, variables};
 use rawline_testkit::stores::{Object, RUN, create, create_some, object_of};
 use std::fs;

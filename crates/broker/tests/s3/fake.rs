@@ -1,6 +1,6 @@
 //! S3 servers as they should not be: they keep no condition, or not under a race, or not their word.
 
-use crate::http::{Request, answer, serve};
+use rawline_testkit::http::{Request, answer, serve};
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};

@@ -1,8 +1,8 @@
 //! Slow requests that are sent a second time.
 
-use crate::http::{Act, Proxy, Request};
 use crate::machine::{Machine, first};
 use rawline_journal::PutResult;
+use rawline_testkit::http::{Act, Proxy, Request};
 use rawline_testkit::s3_server::bucket;
 use rawline_testkit::stores::{assert_holds, object, object_of};
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,6 +1,5 @@
 //! What exists is never shadowed: objects that are missing stop a start and a running broker, and can be given up.
 
-use crate::http::{Act, Proxy, Request};
 use crate::journal::{of, open};
 use crate::machine::{CACHE_BYTES, Machine, config};
 use rawline_broker::journal::{Journal, JournalConfig};
@@ -10,7 +9,8 @@ use rawline_broker::store::s3::{self, S3Config};
 use rawline_broker::{Broker, Config, Kind, ReadError, ReadRequest, SystemClock};
 use rawline_journal::{Control, PartitionId};
 use rawline_testkit::batches::received;
-use rawline_testkit::s3_server::{Bucket, bucket, variables};
+use rawline_testkit::http::{Act, Proxy, Request};
+use rawline_testkit::s3_server::{Bucket, bucket, buckets, variables};
 use rustix::fs::RenameFlags;
 use std::fs;
 use std::net::SocketAddr;
@@ -85,51 +85,53 @@ async fn serves_all_but(bucket: &Bucket, lost: &[u64], records: u64) {
 
 #[tokio::test]
 async fn an_object_that_is_missing_after_a_crash_stops_the_start_and_can_be_given_up() {
-    let bucket = bucket().await;
-    write(&bucket, 20).await;
-    forget_snapshots(&bucket);
-    for number in [7, 8, 15] {
-        fs::remove_file(object(&bucket, number)).unwrap();
+    for bucket in buckets().await {
+        write(&bucket, 20).await;
+        forget_snapshots(&bucket);
+        for number in [7, 8, 15] {
+            fs::remove_file(object(&bucket, number)).unwrap();
+        }
+        let (first, second) = ("00000000000000000007.accept", "00000000000000000015.accept");
+        let all = ["07.rwj to ", "08.rwj", "15.rwj", first, second, "aws s3 cp - s3://", "Restore"];
+        let message = refuses(&bucket, &all).await;
+        assert!(!message.contains("22.rwj"), "{message}");
+        // Nothing was stored.
+        assert!(!object(&bucket, 7).exists() && !object(&bucket, 22).exists());
+        fs::write(key(&bucket, first), b"").unwrap();
+        let message = refuses(&bucket, &[second]).await;
+        assert!(!message.contains(first), "{message}");
+        fs::write(key(&bucket, second), b"").unwrap();
+        // Offsets begin at object 2.
+        serves_all_but(&bucket, &[5, 6, 13], 20).await;
     }
-    let (first, second) = ("00000000000000000007.accept", "00000000000000000015.accept");
-    let all = ["07.rwj to ", "08.rwj", "15.rwj", first, second, "aws s3 cp - s3://", "Restore"];
-    let message = refuses(&bucket, &all).await;
-    assert!(!message.contains("22.rwj"), "{message}");
-    // Nothing was stored.
-    assert!(!object(&bucket, 7).exists() && !object(&bucket, 22).exists());
-    fs::write(key(&bucket, first), b"").unwrap();
-    let message = refuses(&bucket, &[second]).await;
-    assert!(!message.contains(first), "{message}");
-    fs::write(key(&bucket, second), b"").unwrap();
-    // Offsets begin at object 2.
-    serves_all_but(&bucket, &[5, 6, 13], 20).await;
 }
 
 #[tokio::test]
 async fn what_a_snapshot_refers_to_stops_the_start_and_can_be_given_up() {
-    let bucket = bucket().await;
-    write(&bucket, 10).await;
-    // The newest too: only the snapshot knows of it.
-    for number in [4, 11] {
-        fs::remove_file(object(&bucket, number)).unwrap();
-    }
-    let (first, second) = ("00000000000000000004.accept", "00000000000000000011.accept");
-    refuses(&bucket, &["04.rwj", "11.rwj", first, second]).await;
-    fs::write(key(&bucket, first), b"").unwrap();
-    fs::write(key(&bucket, second), b"").unwrap();
-    serves_all_but(&bucket, &[2, 9], 10).await;
-    // What was given up stops no running broker either, nor its snapshots.
-    let machine = Machine::with(&bucket, CACHE_BYTES, |_| ()).await;
-    let mut config = JournalConfig::new(8);
-    (config.limits.batch_wait, config.check_interval) = (Duration::ZERO, Duration::from_millis(5));
-    config.snapshot_objects = 2;
-    let journal = Journal::open(machine.store.journal().clone(), Arc::new(SystemClock), config);
-    let snapshots = || fs::read_dir(key(&bucket, "snapshots")).unwrap().count();
-    let before = snapshots();
-    for number in 0.. {
-        append(&journal, PartitionId { topic: 1, number: 0 }, number).await.unwrap();
-        if number > 20 && snapshots() > before + 2 {
-            break;
+    for bucket in buckets().await {
+        write(&bucket, 10).await;
+        // The newest too: only the snapshot knows of it.
+        for number in [4, 11] {
+            fs::remove_file(object(&bucket, number)).unwrap();
+        }
+        let (first, second) = ("00000000000000000004.accept", "00000000000000000011.accept");
+        refuses(&bucket, &["04.rwj", "11.rwj", first, second]).await;
+        fs::write(key(&bucket, first), b"").unwrap();
+        fs::write(key(&bucket, second), b"").unwrap();
+        serves_all_but(&bucket, &[2, 9], 10).await;
+        // What was given up stops no running broker either, nor its snapshots.
+        let machine = Machine::with(&bucket, CACHE_BYTES, |_| ()).await;
+        let mut config = JournalConfig::new(8);
+        (config.limits.batch_wait, config.check_interval) = (Duration::ZERO, Duration::from_millis(5));
+        config.snapshot_objects = 2;
+        let journal = Journal::open(machine.store.journal().clone(), Arc::new(SystemClock), config);
+        let snapshots = || fs::read_dir(key(&bucket, "snapshots")).unwrap().count();
+        let before = snapshots();
+        for number in 0.. {
+            append(&journal, PartitionId { topic: 1, number: 0 }, number).await.unwrap();
+            if number > 20 && snapshots() > before + 2 {
+                break;
+            }
         }
     }
 }
@@ -151,20 +153,21 @@ async fn without_snapshots_and_first_objects_nothing_is_served() {
 /// Up to seven objects after the end are what a writer leaves that died with several in flight.
 #[tokio::test]
 async fn objects_that_were_in_flight_in_a_crash_stop_nothing() {
-    let bucket = bucket().await;
-    write(&bucket, 3).await;
-    forget_snapshots(&bucket);
-    // The fifth object never arrived, those after it were put at the same time.
-    let template = fs::read(object(&bucket, 4)).unwrap();
-    let index = rawline_journal::Index::parse(&template).unwrap();
-    for in_flight in 1..7_u8 {
-        let id = |commit| rawline_journal::Id { run: 77, commit };
-        let number = 5 + u64::from(in_flight);
-        let link = rawline_journal::Link { number, id: id(number), prev: id(number - 1), in_flight };
-        let empty = rawline_journal::build_index(link, index.header.appended_us, &[], &[]);
-        fs::write(object(&bucket, number), empty).unwrap();
+    for bucket in buckets().await {
+        write(&bucket, 3).await;
+        forget_snapshots(&bucket);
+        // The fifth object never arrived, those after it were put at the same time.
+        let template = fs::read(object(&bucket, 4)).unwrap();
+        let index = rawline_journal::Index::parse(&template).unwrap();
+        for in_flight in 1..7_u8 {
+            let id = |commit| rawline_journal::Id { run: 77, commit };
+            let number = 5 + u64::from(in_flight);
+            let link = rawline_journal::Link { number, id: id(number), prev: id(number - 1), in_flight };
+            let empty = rawline_journal::build_index(link, index.header.appended_us, &[], &[]);
+            fs::write(object(&bucket, number), empty).unwrap();
+        }
+        serves_all_but(&bucket, &[], 3).await;
     }
-    serves_all_but(&bucket, &[], 3).await;
 }
 
 /// How often a journal looks whether its storage was changed.
@@ -208,31 +211,33 @@ async fn stops(journal: &Journal, partition: PartitionId) -> String {
 
 #[tokio::test]
 async fn a_running_broker_notices_that_its_newest_objects_are_gone() {
-    let bucket = bucket().await;
-    let (journal, partition, _task) = watching(&bucket, bucket.address, OFTEN).await;
-    for number in 0..10 {
-        append(&journal, partition, number).await.unwrap();
+    for bucket in buckets().await {
+        let (journal, partition, _task) = watching(&bucket, bucket.address, OFTEN).await;
+        for number in 0..10 {
+            append(&journal, partition, number).await.unwrap();
+        }
+        let newest = fs::read_dir(key(&bucket, "")).unwrap().map(|file| file.unwrap().path());
+        let mut newest: Vec<PathBuf> =
+            newest.filter(|path| path.extension().is_some_and(|ending| ending == "rwj")).collect();
+        newest.sort();
+        // In this order, a check meanwhile names the same first object.
+        for path in newest.iter().skip(newest.len() - 5) {
+            fs::remove_file(path).unwrap();
+        }
+        let why = stops(&journal, partition).await;
+        assert!(why.contains("07.rwj") && why.contains("while the broker was running"), "{why}");
     }
-    let newest = fs::read_dir(key(&bucket, "")).unwrap().map(|file| file.unwrap().path());
-    let mut newest: Vec<PathBuf> =
-        newest.filter(|path| path.extension().is_some_and(|ending| ending == "rwj")).collect();
-    newest.sort();
-    // In this order, a check meanwhile names the same first object.
-    for path in newest.iter().skip(newest.len() - 5) {
-        fs::remove_file(path).unwrap();
-    }
-    let why = stops(&journal, partition).await;
-    assert!(why.contains("07.rwj") && why.contains("while the broker was running"), "{why}");
 }
 
 #[tokio::test]
 async fn a_running_broker_notices_that_its_prefix_is_gone() {
-    let bucket = bucket().await;
-    let (journal, partition, _task) = watching(&bucket, bucket.address, OFTEN).await;
-    append(&journal, partition, 0).await.unwrap();
-    fs::remove_dir_all(bucket.file("some/prefix")).unwrap();
-    let why = stops(&journal, partition).await;
-    assert!(why.contains("storage.json is gone"), "{why}");
+    for bucket in buckets().await {
+        let (journal, partition, _task) = watching(&bucket, bucket.address, OFTEN).await;
+        append(&journal, partition, 0).await.unwrap();
+        fs::remove_dir_all(bucket.file("some/prefix")).unwrap();
+        let why = stops(&journal, partition).await;
+        assert!(why.contains("storage.json is gone"), "{why}");
+    }
 }
 
 /// Copies a folder's files.

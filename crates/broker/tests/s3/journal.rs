@@ -1,6 +1,5 @@
 //! Topics in a journal: the layout of a storage, requests for reads, damaged copies and objects.
 
-use crate::http::{Act, Proxy};
 use crate::machine::{CACHE_BYTES, Machine, flip_byte};
 use futures_util::future::join_all;
 use rawline_batch::record_batch::{RecordBatchBuilder, RecordCodec};
@@ -15,6 +14,7 @@ use rawline_journal::{
     build_index,
 };
 use rawline_testkit::batches::{batch, received, received_record_batches};
+use rawline_testkit::http::{Act, Proxy};
 use rawline_testkit::s3_server::{Bucket, bucket, variables};
 use std::fs;
 use std::net::SocketAddr;

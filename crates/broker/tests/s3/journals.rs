@@ -10,7 +10,7 @@ use rawline_broker::store::s3::{self, S3Config};
 use rawline_broker::subscriptions::{Event, Position, Slow, Subscribe};
 use rawline_broker::{Broker, Commit, Config, Piece, ReadRequest, Received, SystemClock, Topic};
 use rawline_testkit::batches::{batch, received};
-use rawline_testkit::s3_server::{Bucket, bucket};
+use rawline_testkit::s3_server::{Bucket, bucket, buckets};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
@@ -97,41 +97,42 @@ async fn the_number_of_journals_is_decided_once() {
 
 #[tokio::test]
 async fn topics_are_spread_over_the_journals_and_all_are_served_after_a_restart() {
-    let bucket = bucket().await;
-    let names: Vec<String> = ('a'..='i').map(|name| name.to_string()).collect();
-    let cache_dir = bucket.cache_dir();
-    let first = broker_with(&bucket, &cache_dir, 1).await;
-    let journals: BTreeSet<u32> = names.iter().map(|name| first.journal_of(name)).collect();
-    assert_eq!((first.journals(), journals.len()), (3, 3));
-    let mut ids = BTreeSet::new();
-    for name in &names {
-        let topic = first.create_topic(name, serde_json::from_str(r#"{"partitions":2}"#).unwrap()).await.unwrap();
-        ids.insert(topic.topic_id().to_bytes());
-        for number in 0..3 {
-            topic.append(received(&record(&format!("{name} {number}")))).await.unwrap();
-        }
-    }
-    assert_eq!(ids.len(), names.len(), "ids of topics in different journals are different");
-    for journal in 0..3 {
-        let folder = bucket.file(&format!("some/prefix/.journal/{journal:04}"));
-        assert!(fs::read_dir(&folder).unwrap().count() > 1, "nothing in {}", folder.display());
-    }
-    first.close().await;
-
-    // With the copies and without: objects that have one number come from their own journals.
-    for (run, cache_dir) in [(2, cache_dir), (3, bucket.cache_dir())] {
-        let again = broker_with(&bucket, &cache_dir, run).await;
-        let listed: Vec<String> = again.topics().iter().map(|topic| topic.topic_name().to_owned()).collect();
-        assert_eq!(listed, names);
+    for bucket in buckets().await {
+        let names: Vec<String> = ('a'..='i').map(|name| name.to_string()).collect();
+        let cache_dir = bucket.cache_dir();
+        let first = broker_with(&bucket, &cache_dir, 1).await;
+        let journals: BTreeSet<u32> = names.iter().map(|name| first.journal_of(name)).collect();
+        assert_eq!((first.journals(), journals.len()), (3, 3));
+        let mut ids = BTreeSet::new();
         for name in &names {
-            let topic = again.topic(name).await.unwrap();
-            assert!(ids.contains(&topic.topic_id().to_bytes()) && topic.partitions() == 2);
-            assert_eq!(again.topic_with_id(topic.topic_id()).await.unwrap().unwrap().topic_name(), name);
+            let topic = first.create_topic(name, serde_json::from_str(r#"{"partitions":2}"#).unwrap()).await.unwrap();
+            ids.insert(topic.topic_id().to_bytes());
             for number in 0..3 {
-                assert_eq!(read(&topic, number).await, record(&format!("{name} {number}")));
+                topic.append(received(&record(&format!("{name} {number}")))).await.unwrap();
             }
         }
-        again.close().await;
+        assert_eq!(ids.len(), names.len(), "ids of topics in different journals are different");
+        for journal in 0..3 {
+            let folder = bucket.file(&format!("some/prefix/.journal/{journal:04}"));
+            assert!(fs::read_dir(&folder).unwrap().count() > 1, "nothing in {}", folder.display());
+        }
+        first.close().await;
+
+        // With the copies and without: objects that have one number come from their own journals.
+        for (run, cache_dir) in [(2, cache_dir), (3, bucket.cache_dir())] {
+            let again = broker_with(&bucket, &cache_dir, run).await;
+            let listed: Vec<String> = again.topics().iter().map(|topic| topic.topic_name().to_owned()).collect();
+            assert_eq!(listed, names);
+            for name in &names {
+                let topic = again.topic(name).await.unwrap();
+                assert!(ids.contains(&topic.topic_id().to_bytes()) && topic.partitions() == 2);
+                assert_eq!(again.topic_with_id(topic.topic_id()).await.unwrap().unwrap().topic_name(), name);
+                for number in 0..3 {
+                    assert_eq!(read(&topic, number).await, record(&format!("{name} {number}")));
+                }
+            }
+            again.close().await;
+        }
     }
 }
 

@@ -1,9 +1,9 @@
 //! A store on a bucket with a separate cache, as a broker on its own machine has it.
 
-use crate::http::{Act, Request};
 use rawline_broker::store::cache::Cache;
 use rawline_broker::store::s3::{self, S3Config};
 use rawline_broker::store::{Storage, StoreError};
+use rawline_testkit::http::{Act, Request};
 use rawline_testkit::s3_server::{Bucket, variables};
 use rawline_testkit::stores::Object;
 use std::fs;

@@ -9,7 +9,6 @@ mod damage;
 mod fake;
 mod hedges;
 mod holes;
-mod http;
 mod journal;
 mod journals;
 mod machine;

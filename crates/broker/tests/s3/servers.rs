@@ -1,7 +1,6 @@
 //! Servers that fail for a while, servers that reject the settings, and servers that break the condition of a PUT.
 
 use crate::fake::{self, Fault};
-use crate::http::{Act, Proxy, Request};
 use crate::machine::{CACHE_BYTES, Machine, config, first};
 use futures_util::future::join_all;
 use rawline_batch::Codec;
@@ -11,7 +10,8 @@ use rawline_broker::store::s3::{self, S3Config};
 use rawline_broker::{Broker, Config, Kind, ReadRequest, SystemClock};
 use rawline_journal::{PutResult, Source};
 use rawline_testkit::batches::{batch, received};
-use rawline_testkit::s3_server::{Bucket, bucket, variables};
+use rawline_testkit::http::{Act, Proxy, Request, answer, forward, serve};
+use rawline_testkit::s3_server::{Bucket, bucket, directory_bucket, variables};
 use rawline_testkit::stores::create_some;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -133,6 +133,31 @@ async fn a_bucket_that_cannot_be_used_says_why() {
 
     let error = open_error(&bucket, |config| config.variables = variables(closed)).await;
     assert!(error.kind == Kind::Wait && error.message.contains(&closed.to_string()), "{error}");
+}
+
+#[tokio::test]
+async fn a_directory_bucket_without_a_session_says_what_the_key_needs() {
+    let bucket = directory_bucket().await;
+    let error = open_error(&bucket, |config| set(config, "AWS_ACCESS_KEY_ID", "unknown")).await;
+    assert!(error.kind == Kind::TellHuman && error.message.contains("s3express:CreateSession"), "{error}");
+}
+
+#[tokio::test]
+async fn a_listing_that_never_ends_is_an_error() {
+    let bucket = bucket().await;
+    let server = bucket.address;
+    let proxy = serve(move |request| async move {
+        if !request.target.contains("list-type=2") {
+            return forward(server, &request).await;
+        }
+        let date = httpdate::fmt_http_date(std::time::SystemTime::now());
+        let page = "<ListBucketResult><NextContinuationToken>same</NextContinuationToken></ListBucketResult>";
+        answer("200 OK", &format!("Date: {date}\r\n"), page.as_bytes())
+    })
+    .await;
+    let machine = Machine::through(&bucket, proxy).await;
+    let error = machine.store.journal().list().await.unwrap_err();
+    assert!(error.kind == Kind::TellHuman && error.message.contains("the same page"), "{error}");
 }
 
 #[tokio::test]

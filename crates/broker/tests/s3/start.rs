@@ -1,6 +1,5 @@
 //! Starts of a broker on a bucket that fails requests.
 
-use crate::http::{Act, Proxy, Request};
 use crate::machine::{CACHE_BYTES, config};
 use futures_util::stream::{self, StreamExt};
 use rawline_batch::Codec;
@@ -8,6 +7,7 @@ use rawline_broker::store::cache::Cache;
 use rawline_broker::store::{StoreError, s3};
 use rawline_broker::{Broker, Config, SystemClock};
 use rawline_testkit::batches::{batch, received};
+use rawline_testkit::http::{Act, Proxy, Request};
 use rawline_testkit::s3_server::{Bucket, bucket, variables};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;

@@ -1,8 +1,8 @@
 //! Lost responses.
 
-use crate::http::{Act, Proxy};
 use crate::machine::{Machine, first};
 use rawline_journal::PutResult;
+use rawline_testkit::http::{Act, Proxy};
 use rawline_testkit::s3_server::bucket;
 use rawline_testkit::stores::{assert_holds, object};
 

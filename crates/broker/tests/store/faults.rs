@@ -1,6 +1,5 @@
 //! Stores that fail: full ones, and requests that have no effect. What failed changes nothing, and can be done again.
 
-use crate::http::{Act, Proxy, Request};
 use crate::{has, listed};
 use rawline_broker::Kind;
 use rawline_broker::store::cache::Cache;
@@ -8,6 +7,7 @@ use rawline_broker::store::disk::{self, Device, Durability, Options, System};
 use rawline_broker::store::s3::{self, S3Config};
 use rawline_broker::store::{Storage, StoreError};
 use rawline_journal::{Garbage, PutResult, Source};
+use rawline_testkit::http::{Act, Proxy, Request};
 use rawline_testkit::s3_server::{Bucket, bucket, variables};
 use rawline_testkit::stores::{Object, RUN, SEGMENT_BYTES, assert_holds, create, create_some, object_of};
 use std::fs::File;

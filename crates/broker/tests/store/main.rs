@@ -3,9 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
 
 mod faults;
-#[allow(dead_code)] // The tests of the bucket use the rest.
-#[path = "../s3/http.rs"]
-mod http;
 
 use bytes::Bytes;
 use futures_util::future::join_all;

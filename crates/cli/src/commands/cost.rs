@@ -16,8 +16,8 @@ Examples:
   # From what it sends during the next minute
   rawline cost --for 1m
 
-  # At the prices of Google Cloud Storage
-  rawline cost --prices gs
+  # At the prices of S3 Express One Zone
+  rawline cost --prices s3-express
 
   # The dollars per day alone
   rawline cost --json | jq .dollars_per_day";
@@ -26,8 +26,10 @@ Examples:
 ///
 /// Prices are list prices, without traffic out of the region: of S3 Standard in us-east-1, or of Google Cloud Storage
 /// Standard in us-east1 (2024). Both: $5.00 per million PUT and LIST requests, $0.40 per million GET requests, DELETE
-/// requests are free. A GiB costs $0.023 a month in S3, $0.020 in Google Cloud Storage. Azure's prices depend on region
-/// and redundancy: take the counted requests, and the prices of your account.
+/// requests are free. A GiB costs $0.023 a month in S3, $0.020 in Google Cloud Storage. S3 Express One Zone in
+/// us-east-1 (2025): $1.13 per million PUT and LIST requests, $0.03 per million GET requests, $0.0032 per GiB sent,
+/// $0.0006 per GiB received, $0.11 per GiB and month. Azure's prices depend on region and redundancy: take the counted
+/// requests, and the prices of your account.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -47,28 +49,41 @@ pub struct Args {
     broker: BrokerArgs,
 }
 
-/// List prices in dollars per million requests.
-const PUT_PRICE: f64 = 5.0;
-const LIST_PRICE: f64 = 5.0;
-const GET_PRICE: f64 = 0.4;
-const DELETE_PRICE: f64 = 0.0;
+/// List prices in dollars. DELETE requests are free.
+struct PriceList {
+    /// Of a million PUTs or LISTs.
+    puts: f64,
+    /// Of a million GETs.
+    gets: f64,
+    /// Of a GiB sent to the bucket.
+    sent_gib: f64,
+    /// Of a GiB received.
+    received_gib: f64,
+    /// Of a GiB for a month.
+    stored_gib_month: f64,
+}
 
-/// The service whose list prices apply. They differ only in the price of stored bytes.
+/// The service whose list prices apply.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 enum Prices {
     /// Amazon S3
     #[default]
     S3,
+    /// S3 Express One Zone
+    S3Express,
     /// Google Cloud Storage
     Gs,
 }
 
 impl Prices {
-    /// List price of a GiB for a month, in dollars.
-    fn stored_gib_month(self) -> f64 {
+    fn list(self) -> PriceList {
+        let standard = PriceList { puts: 5.0, gets: 0.4, sent_gib: 0.0, received_gib: 0.0, stored_gib_month: 0.023 };
         match self {
-            Prices::S3 => 0.023,
-            Prices::Gs => 0.020,
+            Prices::S3 => standard,
+            Prices::Gs => PriceList { stored_gib_month: 0.020, ..standard },
+            Prices::S3Express => {
+                PriceList { puts: 1.13, gets: 0.03, sent_gib: 0.0032, received_gib: 0.0006, stored_gib_month: 0.11 }
+            }
         }
     }
 }
@@ -132,11 +147,12 @@ impl Usage {
     /// Operations with their number of requests and their price.
     fn operations(&self) -> [(&'static str, f64, f64); 4] {
         let BucketUsage { puts, lists, gets, deletes, .. } = self.counted;
+        let prices = self.prices.list();
         [
-            ("put", puts as f64, PUT_PRICE),
-            ("list", lists as f64, LIST_PRICE),
-            ("get", gets as f64, GET_PRICE),
-            ("delete", deletes as f64, DELETE_PRICE),
+            ("put", puts as f64, prices.puts),
+            ("list", lists as f64, prices.puts),
+            ("get", gets as f64, prices.gets),
+            ("delete", deletes as f64, 0.0),
         ]
     }
 
@@ -150,13 +166,19 @@ impl Usage {
         (self.counted.appended_bytes > 0).then(|| count / self.counted.appended_bytes as f64 * GIB)
     }
 
-    /// Dollars for the requests that were counted.
+    /// Dollars for the requests that were counted, and for their bytes.
     fn dollars(&self) -> f64 {
-        self.operations().iter().map(|(_, count, price)| count * price / 1e6).sum()
+        self.operations().iter().map(|(_, count, price)| count * price / 1e6).sum::<f64>() + self.traffic_dollars()
+    }
+
+    fn traffic_dollars(&self) -> f64 {
+        let BucketUsage { sent_bytes, received_bytes, .. } = self.counted;
+        let prices = self.prices.list();
+        (sent_bytes as f64 * prices.sent_gib + received_bytes as f64 * prices.received_gib) / GIB
     }
 
     fn stored_dollars_per_month(&self) -> f64 {
-        self.stored_bytes as f64 / GIB * self.prices.stored_gib_month()
+        self.stored_bytes as f64 / GIB * self.prices.list().stored_gib_month
     }
 
     fn json(&self) -> Value {
@@ -202,7 +224,7 @@ impl Usage {
             text,
             "\nrequests  ${} per day, ${} per GiB appended; counted for {:.0} s\n\
              hedges    {} PUTs, {} GETs: slow requests that were sent again, counted above\n\
-             traffic   {} sent, {} received, {} appended\n\
+             traffic   {} sent, {} received, {} appended: ${} per day of the above\n\
              stored    {}: ${:.4} per month\n",
             or_dash(self.per_day(self.dollars()), 4),
             or_dash(self.per_gib(self.dollars()), 6),
@@ -212,6 +234,7 @@ impl Usage {
             BinaryBytes(self.counted.sent_bytes),
             BinaryBytes(self.counted.received_bytes),
             BinaryBytes(self.counted.appended_bytes),
+            or_dash(self.per_day(self.traffic_dollars()), 4),
             BinaryBytes(self.stored_bytes),
             self.stored_dollars_per_month(),
         );
@@ -249,8 +272,15 @@ mod tests {
         assert!(table.contains("PUT              1000         10000        2000.0        0.0500"), "{table}");
         assert!(table.contains("requests  $0.0800 per day, $0.016000 per GiB appended; counted for 8640 s"), "{table}");
         assert!(table.contains("hedges    3 PUTs, 0 GETs"), "{table}");
-        let short = Usage { is_long: false, ..google };
+        let counted = BucketUsage { sent_bytes: 1 << 30, received_bytes: 1 << 31, ..google.counted.clone() };
+        let express = Usage { prices: Prices::S3Express, counted, ..google };
+        // 1,200 at $1.13, 5,000 at $0.03 per million, a GiB sent and two received.
+        let dollars = 10.0 * (0.001356 + 0.00015 + 0.0032 + 0.0012);
+        assert!((express.json()["dollars_per_day"].as_f64().unwrap() - dollars).abs() < 1e-9, "{}", express.json());
+        assert!(express.table().contains("appended: $0.0440 per day of the above"), "{}", express.table());
+        assert!((express.stored_dollars_per_month() - 1.10).abs() < 1e-12);
+        let short = Usage { is_long: false, ..express };
         assert_eq!(short.json()["dollars_per_day"], Value::Null);
-        assert!(short.table().contains("requests  $- per day, $0.016000 per GiB"), "{}", short.table());
+        assert!(short.table().contains("requests  $- per day, $0.011812 per GiB"), "{}", short.table());
     }
 }

@@ -62,6 +62,9 @@ impl Address {
         let service = Service::of(url).ok_or_else(|| wrong("it does not begin with s3://, gs:// or az://"))?;
         let (_, rest) = url.split_once("://").unwrap_or_default();
         let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+        if service == Service::S3 && bucket.ends_with(DIRECTORY) && zone_of(bucket).is_none() {
+            return Err(wrong("a directory bucket's name is NAME--ZONE--x-s3"));
+        }
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
         if bucket.is_empty() || !bucket.bytes().all(plain) {
             return Err(wrong("a bucket's name has letters, digits, '.', '-' and '_' only"));
@@ -72,6 +75,19 @@ impl Address {
         }
         Ok(Address { service, bucket: bucket.to_owned(), prefix: prefix.to_owned() })
     }
+
+    /// The availability zone of a directory bucket (S3 Express One Zone).
+    pub(super) fn zone(&self) -> Option<&str> {
+        zone_of(&self.bucket).filter(|_| self.service == Service::S3)
+    }
+}
+
+/// The end of a directory bucket's name, `NAME--ZONE--x-s3`.
+const DIRECTORY: &str = "--x-s3";
+
+fn zone_of(bucket: &str) -> Option<&str> {
+    let (name, zone) = bucket.strip_suffix(DIRECTORY)?.rsplit_once("--")?;
+    Some(zone).filter(|zone| !name.is_empty() && !zone.is_empty())
 }
 
 /// The bucket, without the prefix.
@@ -109,11 +125,20 @@ mod tests {
             "s3://b/../a",
             "s3://b u/c",
             "gs:/b",
+            "s3://name--x-s3/a",
+            "s3://--use1-az4--x-s3",
             "az://container@account.blob.core.windows.net/a",
         ] {
             let error = Address::parse(wrong).unwrap_err();
             assert!(error.kind == Kind::TellHuman && error.message.contains("s3://BUCKET/PREFIX"), "{wrong}: {error}");
         }
+    }
+
+    #[test]
+    fn a_directory_bucket_has_a_zone() {
+        let zone = |url: &str| Address::parse(url).unwrap().zone().map(str::to_owned);
+        assert_eq!(zone("s3://name--with--use1-az4--x-s3/prefix").as_deref(), Some("use1-az4"));
+        assert_eq!((zone("s3://name/prefix--use1-az4--x-s3"), zone("gs://name--use1-az4--x-s3")), (None, None));
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::store::cache::{CacheError, Sink};
 use crate::store_error::StoreError;
 use bytes::Bytes;
 use futures_util::StreamExt;
+use object_store::list::PaginatedListStore;
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, GetResult, ObjectStore, PutMode, PutOptions, PutPayload, PutResult};
 use std::ops::Range;
@@ -29,6 +30,8 @@ const STALL_MAX: Duration = Duration::from_secs(1);
 /// Requests to a bucket, each with its retries.
 pub(super) struct Bucket {
     pub(super) store: Arc<dyn ObjectStore>,
+    pub(super) pages: Arc<dyn PaginatedListStore>,
+    pub(super) has_start_after: bool,
     credentials: Credentials,
     pub(super) address: Address,
     pub(super) endpoint: String,
@@ -44,9 +47,12 @@ impl Bucket {
     /// The bucket that `config` names.
     pub(super) fn new(config: &S3Config) -> Result<Bucket, StoreError> {
         let connect_timeout = CONNECT_TIMEOUT.min(config.request_timeout);
-        let Connected { store, endpoint, credentials } = connect(&config.address, &config.variables, connect_timeout)?;
+        let connected = connect(&config.address, &config.variables, connect_timeout)?;
+        let Connected { store, pages, has_start_after, endpoint, credentials } = connected;
         Ok(Bucket {
             store,
+            pages,
+            has_start_after,
             credentials,
             address: config.address.clone(),
             endpoint,

@@ -7,7 +7,7 @@
 
 use super::DELETES_MAX;
 use super::bucket::Bucket;
-use super::date::{DateSlot, ResponseDate};
+use super::date::DateSlot;
 use super::failed::Failed;
 use super::hedge;
 use super::layout::{self, Laid};
@@ -17,17 +17,15 @@ use crate::store::cache::{Cache, CacheError, CopyName, Fetch};
 use crate::store::{Dated, Mappings, Prefetched, Store, StoredIndex};
 use crate::store_error::StoreError;
 use bytes::Bytes;
-use futures_util::StreamExt;
 use futures_util::future::{BoxFuture, try_join};
 use object_store::path::Path;
-use object_store::{ObjectMeta, ObjectStore, PutMode, PutOptions, PutPayload};
+use object_store::{ObjectMeta, PutMode, PutOptions, PutPayload};
 use rawline_journal::{
     FoundId, Garbage, HEADER_BYTES, Header, Id, Index, Key, Listing, ObjectError, Place, PutResult, Source,
 };
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::time::timeout;
 
 /// Ending of keys by which a person gives up objects that are missing.
 const ACCEPT: &str = "accept";
@@ -188,9 +186,7 @@ impl S3Store {
     }
 
     async fn read_newest_snapshot(&self) -> Result<Dated<Option<Bytes>>, StoreError> {
-        let folder = self.path(format_args!("/snapshots"))?;
-        // A start waits for it. A journal has few snapshots: one page.
-        let listed = self.list_folder(&folder, ".rws", self.bucket.request_timeout).await?;
+        let listed = self.list_folder("/snapshots", ".rws", None).await?;
         let found = match listed.found.0.iter().map(|key| key.number).max() {
             Some(newest) => self.get(&self.snapshot_path(newest)?, None).await?.found,
             None => None,
@@ -206,37 +202,18 @@ impl S3Store {
         }
     }
 
-    /// Lists the journal objects from a number on. Where keys come in order, later keys aren't listed.
     async fn list_objects_from(&self, number: u64) -> Result<Listing, StoreError> {
-        let (folder, before) =
-            (self.path(format_args!(""))?, self.object_path(Source::Journal(number.saturating_sub(1)))?);
-        let is_sorted = !self.bucket.address.bucket.ends_with("--x-s3");
-        let mut keys = self.bucket.store.list_with_offset(Some(&folder), &before);
-        let mut found = Listing::default();
-        loop {
-            let key = match timeout(self.bucket.request_timeout, keys.next()).await {
-                Ok(None) => return Ok(found),
-                Ok(Some(Ok(key))) => key,
-                Ok(Some(Err(error))) => return Err(self.bucket.explain("list", &folder, &Failed::from(error))),
-                Err(_) => return Err(self.bucket.explain("list", &folder, &Failed::TimedOut)),
-            };
-            let is_in_folder = key.location.prefix_match(&folder).is_some_and(|mut parts| parts.nth(1).is_none());
-            match (is_in_folder, key_of(&key, ".rwj"), mark_of(&key)) {
-                (true, Some(object), _) if object.number >= number => found.objects.push(object),
-                (true, _, Some(mark)) => found.given_up.push(Source::Journal(mark)),
-                (false, ..) if is_sorted => return Ok(found),
-                _ => {}
-            }
-        }
+        let before = self.object_path(Source::Journal(number.saturating_sub(1)))?;
+        let listed = self.list_folder("", ".rwj", Some(&before)).await?;
+        let (mut objects, given_up) = listed.found;
+        objects.retain(|key| key.number >= number);
+        Ok(Listing { objects, given_up: given_up.into_iter().map(Source::Journal).collect(), ..Listing::default() })
     }
 
     async fn list_all(&self) -> Result<Dated<Listing>, StoreError> {
-        // Each page is a request, but they are not available one by one here.
-        let limit = 10 * self.bucket.request_timeout;
-        let snapshots = self.list_folder(&self.path(format_args!("/snapshots"))?, ".rws", limit).await?;
-        let (objects_dir, merged_dir) = (self.path(format_args!(""))?, self.path(format_args!("/merged"))?);
-        let objects = self.list_folder(&objects_dir, ".rwj", limit);
-        let (objects, merged) = try_join(objects, self.list_folder(&merged_dir, ".rwj", limit)).await?;
+        let snapshots = self.list_folder("/snapshots", ".rws", None).await?;
+        let objects = self.list_folder("", ".rwj", None);
+        let (objects, merged) = try_join(objects, self.list_folder("/merged", ".rwj", None)).await?;
         // The date of the first listing counts for all: by it, keys only seem younger.
         let Dated { found: (snapshots, _), date } = snapshots;
         let ((objects, given_up), (merged, merged_given_up)) = (objects.found, merged.found);
@@ -245,21 +222,18 @@ impl S3Store {
         Ok(Dated { found: Listing { objects, merged, snapshots, given_up }, date })
     }
 
-    /// The keys of a folder whose names are a number and an ending, and the numbers that a person has given up.
+    /// The keys of a folder whose names are a number and an ending, and the numbers that a person has given up. Those
+    /// up to the key `after` may be missing.
     async fn list_folder(
         &self,
-        folder: &Path,
+        folder: &str,
         ending: &str,
-        limit: Duration,
+        after: Option<&Path>,
     ) -> Result<Dated<(Vec<Key>, Vec<u64>)>, StoreError> {
-        let listed = match timeout(limit, self.bucket.store.list_with_delimiter(Some(folder))).await {
-            Ok(Ok(listed)) => listed,
-            Ok(Err(error)) => return Err(self.bucket.explain("list", folder, &Failed::from(error))),
-            Err(_) => return Err(self.bucket.explain("list", folder, &Failed::TimedOut)),
-        };
-        let date = listed.extensions.get::<ResponseDate>().map(|date| date.0);
-        let keys = listed.objects.iter().filter_map(|meta| key_of(meta, ending)).collect();
-        self.bucket.dated(folder, (keys, listed.objects.iter().filter_map(mark_of).collect()), date)
+        let folder = self.path(format_args!("{folder}"))?;
+        let Dated { found, date } = self.bucket.list(&folder, after).await?;
+        let keys = found.iter().filter_map(|meta| key_of(meta, ending)).collect();
+        Ok(Dated { found: (keys, found.iter().filter_map(mark_of).collect()), date })
     }
 
     async fn delete_all(&self, garbage: &Garbage) -> Result<(), StoreError> {

@@ -1,7 +1,6 @@
 //! The cards of the brokers on a bucket: `PREFIX/.brokers/ID.json`.
 
 use super::bucket::Bucket;
-use super::failed::Failed;
 use super::probe::Probe;
 use crate::store::Dated;
 use crate::store::members::{BrokerId, MemberStore};
@@ -9,10 +8,9 @@ use crate::store_error::StoreError;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use object_store::path::Path;
-use object_store::{ObjectMeta, ObjectStore, PutOptions};
+use object_store::{ObjectMeta, PutOptions};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::time::timeout;
 
 const FOLDER: &str = ".brokers";
 
@@ -40,16 +38,8 @@ impl S3Members {
 
     async fn list_all(&self) -> Result<Vec<BrokerId>, StoreError> {
         let folder = self.bucket.path(FOLDER)?;
-        let failed =
-            match timeout(self.bucket.request_timeout, self.bucket.store.list_with_delimiter(Some(&folder))).await {
-                Ok(Ok(listed)) => {
-                    let id = |meta: &ObjectMeta| meta.location.filename()?.strip_suffix(".json")?.parse().ok();
-                    return Ok(listed.objects.iter().filter_map(id).collect());
-                }
-                Ok(Err(error)) => Failed::from(error),
-                Err(_) => Failed::TimedOut,
-            };
-        Err(self.bucket.explain("list", &folder, &failed))
+        let id = |meta: &ObjectMeta| meta.location.filename()?.strip_suffix(".json")?.parse().ok();
+        Ok(self.bucket.list(&folder, None).await?.found.iter().filter_map(id).collect())
     }
 }
 

@@ -15,6 +15,7 @@ mod failed;
 mod hedge;
 mod journal;
 mod layout;
+mod list;
 mod members;
 mod open;
 mod outage;

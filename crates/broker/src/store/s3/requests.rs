@@ -3,6 +3,7 @@
 
 use super::date::{self, DateSlot};
 use crate::metrics::METRICS;
+use http::Uri;
 use object_store::ClientOptions;
 use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpRequest, HttpResponse, HttpService, ReqwestConnector,
@@ -14,6 +15,8 @@ use std::pin::Pin;
 pub(super) struct CountingConnector {
     pub bucket: String,
     pub endpoint: String,
+    /// Where a directory bucket's sessions are created, if not at its own host.
+    pub sessions: Option<Uri>,
 }
 
 #[derive(Debug)]
@@ -22,14 +25,15 @@ struct CountingClient {
     /// Requests to these hosts are the bucket's; others get credentials, and cost nothing.
     endpoint: String,
     bucket_host: String,
+    sessions: Option<Uri>,
 }
 
 impl HttpConnector for CountingConnector {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
         let client = ReqwestConnector::default().connect(options)?;
         let bucket_host = format!("{}.", self.bucket);
-        let endpoint = self.endpoint.clone();
-        Ok(HttpClient::new(CountingClient { client, endpoint, bucket_host }))
+        let (endpoint, sessions) = (self.endpoint.clone(), self.sessions.clone());
+        Ok(HttpClient::new(CountingClient { client, endpoint, bucket_host, sessions }))
     }
 }
 
@@ -38,7 +42,10 @@ impl CountingClient {
         self.endpoint.contains(host) || host.starts_with(&self.bucket_host)
     }
 
-    async fn send(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+    async fn send(&self, mut request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        if let Some(sessions) = self.sessions.as_ref().filter(|_| request.uri().query() == Some("session")) {
+            request.uri_mut().clone_from(sessions);
+        }
         if !request.uri().host().is_some_and(|host| self.is_buckets(host)) {
             return self.client.execute(request).await;
         }

@@ -73,9 +73,11 @@ pub(super) fn connect(client: &ClientSettings<'_>) -> object_store::Result<Conne
             builder = builder.with_config(key, value);
         }
     }
-    let store = builder.with_container_name(&client.address.bucket).with_retry(client.retry()).build()?;
+    let store = Arc::new(builder.with_container_name(&client.address.bucket).with_retry(client.retry()).build()?);
     let credentials = Credentials::Azure(store.credentials().clone());
-    Ok(Connected { store: Arc::new(store), endpoint, credentials })
+    // Only recent versions of the service have it, and no emulator.
+    let has_start_after = false;
+    Ok(Connected { pages: store.clone(), store, has_start_after, endpoint, credentials })
 }
 
 impl Account {

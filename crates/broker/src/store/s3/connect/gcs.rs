@@ -49,10 +49,10 @@ pub(super) fn connect(client: &ClientSettings<'_>) -> object_store::Result<Conne
     if is_emulator {
         builder = builder.with_bearer_token("emulator");
     }
-    let store =
-        builder.with_bucket_name(&client.address.bucket).with_base_url(&endpoint).with_retry(client.retry()).build()?;
+    let builder = builder.with_bucket_name(&client.address.bucket).with_base_url(&endpoint);
+    let store = Arc::new(builder.with_retry(client.retry()).build()?);
     let credentials = Credentials::Gcs(store.credentials().clone());
-    Ok(Connected { store: Arc::new(store), endpoint, credentials })
+    Ok(Connected { pages: store.clone(), store, has_start_after: true, endpoint, credentials })
 }
 
 /// `STORAGE_EMULATOR_HOST` is what Google's own clients know. It may lack the scheme.

@@ -6,6 +6,7 @@ use crate::store::s3::requests::CountingConnector;
 use object_store::aws::AwsCredentialProvider;
 use object_store::azure::AzureCredentialProvider;
 use object_store::gcp::GcpCredentialProvider;
+use object_store::list::PaginatedListStore;
 use object_store::{ClientOptions, ObjectStore, RetryConfig};
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +16,9 @@ pub struct Connected {
     /// Sends requests, none of them twice: after a PUT whose response was lost, a retry would fail because the object
     /// exists, and only the caller can see whose object it is.
     pub store: Arc<dyn ObjectStore>,
+    pub(in crate::store::s3) pages: Arc<dyn PaginatedListStore>,
+    /// Whether a listing can begin after a key.
+    pub(in crate::store::s3) has_start_after: bool,
     /// The URL that they are sent to.
     pub endpoint: String,
     pub(in crate::store::s3) credentials: Credentials,
@@ -78,7 +82,7 @@ impl ClientSettings<'_> {
     }
 
     pub fn connector(&self, endpoint: &str) -> CountingConnector {
-        CountingConnector { bucket: self.address.bucket.clone(), endpoint: endpoint.to_owned() }
+        CountingConnector { bucket: self.address.bucket.clone(), endpoint: endpoint.to_owned(), sessions: None }
     }
 
     pub fn retry(&self) -> RetryConfig {

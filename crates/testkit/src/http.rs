@@ -194,7 +194,8 @@ impl Proxy {
     }
 }
 
-async fn forward(server: SocketAddr, request: &Request) -> Vec<u8> {
+/// Passes a request on. Returns the answer.
+pub async fn forward(server: SocketAddr, request: &Request) -> Vec<u8> {
     let mut stream = TcpStream::connect(server).await.unwrap();
     // This header is not signed, so it may be added.
     let head = request.head.replacen("\r\n", "\r\nConnection: close\r\n", 1);
