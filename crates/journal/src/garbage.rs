@@ -103,6 +103,7 @@ mod tests {
         in_flight_max: 1,
         concurrent_bytes: 0,
         retry_after: std::time::Duration::ZERO,
+        first_retry_after: std::time::Duration::ZERO,
         give_up_after: std::time::Duration::ZERO,
         wait_max: std::time::Duration::ZERO,
         deletion_delay: 100,

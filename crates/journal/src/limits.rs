@@ -110,6 +110,8 @@ pub struct Limits {
     pub concurrent_bytes: u64,
     /// How long to wait before a request whose outcome is unknown is sent again.
     pub retry_after: Duration,
+    /// The same for a PUT that has failed for the first time. The pause grows with the time since then.
+    pub first_retry_after: Duration,
     /// How long to send a PUT again before its number is settled with an empty object.
     pub give_up_after: Duration,
     /// How long requests wait while the chain's end isn't known, because the store doesn't respond. Then they fail, and
@@ -140,6 +142,7 @@ impl Default for Limits {
             in_flight_max: PUTS_IN_FLIGHT_MAX,
             concurrent_bytes: 0,
             retry_after: Duration::from_millis(200),
+            first_retry_after: Duration::from_millis(25),
             give_up_after: Duration::from_secs(10),
             wait_max: Duration::from_secs(20),
             deletion_delay: 3600,

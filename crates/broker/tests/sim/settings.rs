@@ -17,6 +17,8 @@ pub fn small(settings: JournalConfig) -> JournalConfig {
             in_flight_max: 4,
             concurrent_bytes: 0,
             retry_after: Duration::from_millis(200),
+            // Without it, the few worlds that find rare bugs would be others.
+            first_retry_after: Duration::from_millis(200),
             give_up_after: Duration::from_secs(5),
             wait_max: Duration::from_secs(10),
             deletion_delay: DELETION_DELAY,

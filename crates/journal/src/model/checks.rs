@@ -152,6 +152,7 @@ fn all() -> Vec<Bounds> {
         Bounds { appends: &[2], hedges: 2, ..hedges() },
         Bounds { lost: 1, ticks: 3, ..hedges() },
         Bounds { appends: &[1], lost: 2, ticks: 3, hedges: 2, ..hedges() },
+        Bounds { appends: &[1], lost: 1, ticks: 3, hedges: 3, ..hedges() },
         late_hedges(),
         Bounds { appends: &[1, 1], crashes: 1, sequences: true, ..hedges() },
         Bounds { hedges: 1, ..two_merges() },

@@ -258,6 +258,7 @@ impl Bounds {
             in_flight_max: self.in_flight_max,
             concurrent_bytes: 0,
             retry_after: Duration::from_secs(1),
+            first_retry_after: Duration::from_secs(1),
             give_up_after: Duration::from_secs(2),
             wait_max: Duration::from_secs(1),
             deletion_delay: DELETION_DELAY,

@@ -14,6 +14,10 @@ use crate::writer::{Action, Answer, Append, Outcome, Phase, PutResult, Size, Wri
 use std::sync::Arc;
 use std::time::Duration;
 
+/// The pause before an object is put again is a part of this many of the time since it failed first: the longer the
+/// store fails, the fewer requests it gets.
+const RETRY_PARTS: u32 = 8;
+
 /// Maximum number of markers in an object before the end of another transaction.
 const MARKERS_MAX: usize = OBJECT_APPENDS_MAX / 2 - TRANSACTION_PARTITIONS_MAX;
 
@@ -240,14 +244,14 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
 
     /// A PUT ended. Objects that are no longer in flight don't matter: their outcome became known otherwise.
     pub(super) fn put_ended(&mut self, now: Duration, id: Id, result: PutResult, actions: &mut Vec<Action<T>>) {
-        let retry = Put::Retry { at: now + self.limits.retry_after };
+        let retry_after = self.limits.retry_after;
         if let Phase::Settling { link, ref mut put } = self.phase
             && link.id == id
         {
             match (result.created(), result) {
                 (Some(created), _) => self.settled(link, created, actions),
                 (None, PutResult::Exists) => self.follow(actions),
-                (None, _) => *put = retry,
+                (None, _) => *put = Put::Retry { at: now + retry_after },
             }
             return;
         }
@@ -277,8 +281,11 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
             // The outcome of an earlier request for it is known too.
             (PutResult::NotStored, _) if flight.unknown_since.is_none() => flight.put = Put::NotStored,
             (PutResult::NotStored | PutResult::Unknown, _) => {
-                flight.put = retry;
-                flight.unknown_since.get_or_insert(now);
+                // A busy store refuses every other request for seconds, and all later objects wait for this one.
+                let since = *flight.unknown_since.get_or_insert(now);
+                let pause = (now.saturating_sub(since) / RETRY_PARTS).max(self.limits.first_retry_after);
+                let pause = pause.min(retry_after);
+                flight.put = Put::Retry { at: now + pause };
             }
         }
         if self.phase == Phase::Writing {

@@ -136,3 +136,23 @@ fn changes_are_put_alone_until_the_store_takes_appends_again() {
     let (_, changes, appends) = driven.put();
     assert_eq!((changes, appends), (1, 1), "together again");
 }
+
+/// A busy store refuses every other request for a while. One that is down gets few of them.
+#[test]
+fn the_pauses_before_retries_grow_with_the_time_since_the_first_failure() {
+    let mut driven = Driven::new(1);
+    driven.writer.limits.give_up_after = Duration::from_secs(10);
+    driven.on(Event::Append(append(1)));
+    let (link, ..) = driven.put();
+    let (mut pauses, began) = (Vec::new(), driven.now);
+    while driven.now < began + Duration::from_secs(2) {
+        driven.on(Event::Put { id: link.id, result: PutResult::Unknown });
+        let retry_at = driven.writer.wake_at().unwrap();
+        pauses.push((retry_at - driven.now).as_millis());
+        driven.now = retry_at;
+        driven.on(Event::Tick);
+        assert_eq!(driven.put().0, link, "the same object");
+    }
+    assert!(pauses.is_sorted() && pauses.len() < 30, "{pauses:?}");
+    assert_eq!((pauses.first(), pauses.last()), (Some(&25), Some(&200)), "{pauses:?}");
+}
