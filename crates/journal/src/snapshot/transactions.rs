@@ -187,8 +187,8 @@ impl Parts<'_> {
         let id = PartitionId { topic: raw.topic.get(), number: raw.number.get() };
         let wrong = SnapshotError::Content("a partition's transactions");
         let partition = state.partitions.get_mut(&id).ok_or(wrong)?;
-        let mut transactions = PartitionTransactions::default();
-        transactions.offsets = raw.from.get()..raw.to.get();
+        let offsets = raw.from.get()..raw.to.get();
+        let mut transactions = PartitionTransactions { offsets, ..PartitionTransactions::default() };
         let is_sound = transactions.offsets.start < transactions.offsets.end
             && transactions.offsets.end <= partition.next_offset
             || transactions.offsets == (0..0);
