@@ -496,6 +496,7 @@ mod tests {
     use super::*;
     use rawline_journal::{BatchCount, BatchKind, Place, State};
     use std::collections::BTreeMap;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     fn topic(id: u64, settings: &str) -> JournalTopic {
         JournalTopic::new(id, &"t".into(), &Arc::default(), 1, settings.as_bytes(), false)
@@ -534,9 +535,8 @@ mod tests {
             3..6 => {
                 let pieces: Vec<(Piece, u64)> = catalog.extent(id).index().pieces_from(0).collect();
                 let (from, count) = (random.usize(0..=pieces.len()), random.usize(1..5));
-                let merged = pieces.iter().skip(from).take(count);
-                let Some((first, _)) = merged.clone().next() else { return };
-                let Some((_, next_offset)) = merged.last() else { return };
+                let merged: Vec<_> = pieces.iter().skip(from).take(count).collect();
+                let (Some((first, _)), Some((_, next_offset))) = (merged.first(), merged.last()) else { return };
                 let piece = piece(first.first_offset, Source::Merged(number));
                 catalog.merge(&MergedPiece { partition: id, piece, next_offset: *next_offset });
             }
@@ -569,6 +569,38 @@ mod tests {
             }
             assert!(!walk.is_void());
         }
+    }
+
+    /// A reader that has verified a piece waits for the lock of the index as a writer, and others wait for it.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test of threads")]
+    fn a_walk_and_a_trim_do_not_wait_for_each_other() {
+        let mut catalog = Catalog::default();
+        catalog.create(1, &"t".into(), 1, b"");
+        let (id, rounds) = (PartitionId { topic: 1, number: 0 }, 1_000);
+        let extent = catalog.extent(id);
+        let add = |offset: u64| extent.push(id, &piece(offset, Source::Journal(offset)), offset + 1, &[]);
+        (0..rounds).for_each(|offset| _ = add(offset));
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    extent.index_mut().set_verified(&piece(0, Source::Journal(0)));
+                }
+            });
+            for round in 0..rounds {
+                let (walk, end) = (catalog.walk(), catalog.offsets(id).end);
+                let visiting = scope.spawn(move || {
+                    let mut found = Vec::new();
+                    walk.visit(id, end, &mut found);
+                    found.len() as u64
+                });
+                catalog.trim(id, round + 1);
+                add(rounds + round);
+                assert_eq!(visiting.join().unwrap(), rounds, "round {round}");
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
     }
 
     #[test]
