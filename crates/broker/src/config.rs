@@ -32,6 +32,8 @@ pub struct Config {
     pub commit_thread: Option<CommitThread>,
     /// Whether it stores nothing, and follows what other brokers on the storage store.
     pub is_read_only: bool,
+    /// The zone that it runs in, if there are several: clients in the zone read from it.
+    pub zone: Option<String>,
 }
 
 impl Config {
@@ -48,6 +50,7 @@ impl Config {
             consumer_session: CONSUMER_SESSION,
             commit_thread: None,
             is_read_only: false,
+            zone: None,
         }
     }
 

@@ -21,6 +21,9 @@ pub struct BrokerInfo {
     /// Its address for Kafka's clients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kafka: Option<String>,
+    /// The zone that it runs in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zone: Option<String>,
     /// Whether it counts.
     pub state: BrokerState,
     /// Whether it owns a journal, to whose topics it appends.

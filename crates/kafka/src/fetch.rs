@@ -24,6 +24,8 @@ pub struct FetchRequest {
     pub session_id: i32,
     /// -1 if none is wanted.
     pub session_epoch: i32,
+    /// The zone of the client; empty if it says none.
+    pub rack: String,
     /// In the order of the request.
     pub topics: Vec<(TopicRef, Vec<FetchPartition>)>,
 }
@@ -93,12 +95,9 @@ fn read(version: i16, all: u64, reader: &mut Reader<'_>) -> Result<FetchRequest,
             skip_topic_to_forget(version, all, reader)?;
         }
     }
-    if version >= 11 {
-        // The rack: there is one copy.
-        reader.nullable_string()?;
-    }
+    let rack = if version >= 11 { reader.nullable_string()?.unwrap_or_default().to_owned() } else { String::new() };
     reader.tags(left(reader))?;
-    Ok(FetchRequest { wait_max_ms, bytes_min, bytes_max, isolation_level, session_id, session_epoch, topics })
+    Ok(FetchRequest { wait_max_ms, bytes_min, bytes_max, isolation_level, session_id, session_epoch, rack, topics })
 }
 
 fn topic(version: i16, reader: &mut Reader<'_>, memory: &mut Memory) -> Result<TopicRef, Stop> {
@@ -138,6 +137,8 @@ pub struct FetchedPartition {
     pub first_offset: i64,
     /// Aborted transactions with records among these: the producer's id, and the first offset.
     pub aborted: Vec<(u64, u64)>,
+    /// The broker that the consumer should fetch from instead; -1 if it is this one.
+    pub preferred: i32,
     /// Size of the records.
     pub records_bytes: u32,
 }
@@ -200,8 +201,7 @@ pub fn response(
                 to.no_tags();
             }
             if version >= 11 {
-                // No other replica is preferred.
-                to.i32(-1);
+                to.i32(fetched.preferred);
             }
             to.bytes_length(fetched.records_bytes as usize);
             let has_records = fetched.records_bytes > 0;

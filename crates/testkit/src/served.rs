@@ -50,20 +50,33 @@ impl Served {
 
     /// On this store, with this configuration and a pool of this size in bytes.
     pub async fn on(store: Storage, config: HttpConfig, pool_bytes: usize) -> Served {
-        Served::run(store, config, pool_bytes, 7, false).await
+        Served::run(store, config, pool_bytes, 7, None, false).await
     }
 
     /// One of several brokers on a bucket, with this id.
     pub async fn member(bucket: &Bucket, config: HttpConfig, id: u64) -> Served {
+        Served::in_zone(bucket, config, id, None).await
+    }
+
+    /// The same in a zone.
+    pub async fn in_zone(bucket: &Bucket, config: HttpConfig, id: u64, zone: Option<&str>) -> Served {
         let cache = Cache::open(bucket.cache_dir(), 64 << 20).unwrap();
         let s3 = S3Config::new(&format!("s3://{}/events", bucket.name), cache).unwrap();
         let store = s3::open(S3Config { variables: bucket.variables(), ..s3 }).await.unwrap();
-        Served::run(store, config, 64 << 20, id, true).await
+        Served::run(store, config, 64 << 20, id, zone, true).await
     }
 
-    async fn run(store: Storage, config: HttpConfig, pool_bytes: usize, id: u64, joins: bool) -> Served {
+    async fn run(
+        store: Storage,
+        config: HttpConfig,
+        pool_bytes: usize,
+        id: u64,
+        zone: Option<&str>,
+        joins: bool,
+    ) -> Served {
         let clock = Arc::new(SystemClock);
         let mut settings = Config::new(id);
+        settings.zone = zone.map(str::to_owned);
         settings.request_bytes_max = config.request_bytes_max;
         settings.commit_thread = config.commit_thread.clone();
         settings.batch_wait = if joins { Duration::from_millis(1) } else { settings.batch_wait };

@@ -119,7 +119,8 @@ impl Broker {
     pub async fn join(&self, describe: impl FnOnce(Card) -> Card) -> Result<(), StoreError> {
         let Some(members) = self.shared.storage.members.clone() else { return Ok(()) };
         let card = Card::new(BrokerId(self.shared.config.writer_id));
-        let card = describe(Card { is_read_only: self.shared.config.is_read_only, ..card });
+        let Config { is_read_only, ref zone, .. } = self.shared.config;
+        let card = describe(Card { is_read_only, zone: zone.clone(), ..card });
         let cluster = Cluster::join(members, self.journals.clone(), card).await?;
         self.coordinator.join(&cluster);
         assert!(self.cluster.set(cluster).is_ok(), "a broker joins the others once");
@@ -245,6 +246,11 @@ impl Broker {
     /// Whether this broker stores nothing.
     pub fn is_read_only(&self) -> bool {
         self.shared.config.is_read_only
+    }
+
+    /// The zone that it runs in.
+    pub fn zone(&self) -> Option<&str> {
+        self.shared.config.zone.as_deref()
     }
 
     /// Whether an append may create its topic.

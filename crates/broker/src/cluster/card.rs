@@ -37,6 +37,9 @@ pub struct Card {
     /// Where it listens on that machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub listen: Option<String>,
+    /// The zone that it runs in: clients in the zone read from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zone: Option<String>,
     /// Whether it stores nothing.
     #[serde(default)]
     pub is_read_only: bool,
@@ -76,6 +79,7 @@ impl Card {
             certificates: Vec::new(),
             machine: None,
             listen: None,
+            zone: None,
             is_read_only: false,
             is_leaving: false,
             next_object: 1,
@@ -151,6 +155,7 @@ mod tests {
             certificates: vec![Fingerprint([7; 32])],
             machine: Some("m".into()),
             listen: Some("0.0.0.0:1".into()),
+            zone: Some("z".into()),
             is_read_only: false,
             is_leaving: true,
             next_object: 7,

@@ -253,22 +253,7 @@ mod tests {
     }
 
     fn card(id: u64) -> Card {
-        Card {
-            id: BrokerId(id),
-            url: Some(format!("http://b{id}")),
-            kafka: None,
-            public_key: None,
-            certificates: Vec::new(),
-            machine: None,
-            listen: None,
-            is_read_only: false,
-            is_leaving: false,
-            next_object: 1,
-            next_objects: Vec::new(),
-            owns: Vec::new(),
-            owns_changes: 0,
-            version: String::new(),
-        }
+        Card { url: Some(format!("http://b{id}")), version: String::new(), ..Card::new(BrokerId(id)) }
     }
 
     /// The ids in the order in which they would own the journal.

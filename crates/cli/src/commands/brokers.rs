@@ -79,6 +79,7 @@ mod tests {
             id: id.to_owned(),
             url: Some("http://10.0.0.7:51313".to_owned()),
             kafka: None,
+            zone: None,
             state: BrokerState::Live,
             is_owner,
             journals: if is_owner { vec![0] } else { vec![] },

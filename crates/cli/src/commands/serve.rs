@@ -91,6 +91,10 @@ pub struct Args {
           requires = "kafka")]
     kafka_advertise: Option<HostPort>,
 
+    /// Zone that this broker runs in, such as eu-central-1a: Kafka's consumers with this client.rack read from it
+    #[arg(long, value_name = "NAME", env = "RAWLINE_ZONE")]
+    zone: Option<String>,
+
     /// File of API keys and their grants, edited by `rawline key`; reloaded when it changes
     #[arg(long, value_name = "FILE", env = "RAWLINE_KEYS")]
     keys: Option<PathBuf>,
@@ -465,6 +469,7 @@ fn broker_config(args: &Args, request_bytes_max: u64) -> Config {
         create_topics: !args.no_create_topics,
         consumer_session: args.group_session,
         is_read_only: args.read_only,
+        zone: args.zone.clone().filter(|zone| !zone.is_empty()),
         producer_ids: ProducerIds::of_secret(rand::random()),
         ..Config::new(rand::random())
     }

@@ -95,6 +95,7 @@ pub fn fetched(version: i16) -> Vec<(TopicRef, Vec<FetchedPartition>)> {
         stable_offset: 90,
         first_offset: 7,
         aborted: if records_bytes > 100 { vec![(1 << 52, 70), (8, 9)] } else { Vec::new() },
+        preferred: -1,
         records_bytes,
     };
     let refused = FetchedPartition { error: 1, next_offset: -1, stable_offset: -1, first_offset: -1, ..found(3, 0) };

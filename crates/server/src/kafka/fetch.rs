@@ -35,6 +35,8 @@ struct Asked {
     topics: Vec<(TopicRef, usize)>,
     /// The partitions, and the places of their topics in `topics`.
     wanted: Vec<(usize, FetchPartition)>,
+    /// The other brokers that are in the client's zone.
+    nearer: Vec<i32>,
     view: View,
     wait: Duration,
     bytes_min: u64,
@@ -42,7 +44,7 @@ struct Asked {
 }
 
 impl Asked {
-    fn new(request: FetchRequest) -> Asked {
+    fn new(request: FetchRequest, nearer: Vec<i32>) -> Asked {
         const READ_COMMITTED: i8 = 1;
         let mut wanted = Vec::with_capacity(request.topics.iter().map(|(_, partitions)| partitions.len()).sum());
         let mut topics = Vec::with_capacity(request.topics.len());
@@ -54,6 +56,7 @@ impl Asked {
         Asked {
             topics,
             wanted,
+            nearer,
             view: if request.isolation_level == READ_COMMITTED { View::Stable } else { View::Stored },
             wait: Duration::from_millis(u64::try_from(request.wait_max_ms).unwrap_or_default()).min(WAIT_MAX),
             bytes_min: u64::try_from(request.bytes_min).unwrap_or_default(),
@@ -79,8 +82,9 @@ pub(super) fn begin(
     body: &[u8],
     permit: Option<OwnedSemaphorePermit>,
 ) -> Result<Pending, ConnectionError> {
-    let asked = Asked::new(request(header.version, body)?);
-    let client = client.clone();
+    let request = request(header.version, body)?;
+    let nearer = client.nearer(&request.rack);
+    let (asked, client) = (Asked::new(request, nearer), client.clone());
     let fetched = async move {
         let mut watched = client.fetches.take(&client.caller());
         let found = fetch(&client, &asked, &mut watched, permit).await;

@@ -62,12 +62,12 @@ pub(super) async fn respond(
     };
     let partitions = |found: &Found| found.topic.as_ref().map_or(1, |topic| topic.partitions() as usize);
     building.begin(found.iter().map(partitions).sum()).await;
-    let leader_of = client.leaders();
+    let (leader_of, replicas) = (client.leaders(), client.replicas());
     let mut topics: Vec<_> = found
         .into_iter()
         .map(|found| {
             let leader = leader_of(&found.name);
-            described(found, leader)
+            described(found, leader, &replicas)
         })
         .collect();
     topics.extend(unknown);
@@ -76,8 +76,12 @@ pub(super) async fn respond(
         let operations = operations::of_topic(caller.grants(), topic.name.as_deref().unwrap_or_default());
         topic.topic_authorized_operations = operations::asked(request.include_topic_authorized_operations, operations);
     }
-    let broker =
-        |Node { id, host, port }: Node| MetadataResponseBroker { node_id: id, host, port: port.into(), rack: None };
+    let broker = |Node { id, host, port, zone }: Node| MetadataResponseBroker {
+        node_id: id,
+        host,
+        port: port.into(),
+        rack: zone,
+    };
     MetadataResponse {
         brokers: client.nodes().into_iter().map(broker).collect(),
         cluster_id: Some(client.kafka.broker.storage_id().to_string()),
@@ -110,7 +114,13 @@ async fn find(client: &Client, name: &str, creates: bool) -> Result<Arc<Topic>, 
     }
 }
 
-fn described(Found { name, topic }: Found, leader: i32) -> MetadataResponseTopic {
+/// The leader of a partition first, and the other brokers that it can be read from.
+pub(super) fn with_leader(leader: i32, replicas: &[i32]) -> Vec<i32> {
+    let others = replicas.iter().copied().filter(|id| *id != leader);
+    std::iter::once(leader).chain(others).collect()
+}
+
+fn described(Found { name, topic }: Found, leader: i32, replicas: &[i32]) -> MetadataResponseTopic {
     let topic = match topic {
         Ok(topic) => topic,
         Err(error) => {
@@ -124,8 +134,8 @@ fn described(Found { name, topic }: Found, leader: i32) -> MetadataResponseTopic
         partition_index: number as i32,
         leader_id: leader,
         leader_epoch: EPOCH,
-        replica_nodes: vec![leader],
-        isr_nodes: vec![leader],
+        replica_nodes: with_leader(leader, replicas),
+        isr_nodes: with_leader(leader, replicas),
         ..MetadataResponsePartition::default()
     };
     let partitions = (0..topic.partitions()).map(partition).collect();

@@ -18,6 +18,8 @@ pub(super) struct Node {
     pub id: i32,
     pub host: String,
     pub port: u16,
+    /// The zone that it runs in.
+    pub zone: Option<String>,
 }
 
 impl Client {
@@ -47,8 +49,7 @@ impl Client {
 
     /// The brokers that clients can connect to, this one first.
     pub(super) fn nodes(&self) -> Vec<Node> {
-        let (host, port) = self.advertised();
-        let mut nodes = vec![Node { id: self.node(), host, port }];
+        let mut nodes = vec![self.own()];
         if let Some(cluster) = self.cluster() {
             let brokers = cluster.brokers();
             nodes.extend(brokers.live().filter(|card| card.id != brokers.me).filter_map(of_card));
@@ -56,13 +57,26 @@ impl Client {
         nodes
     }
 
+    /// Those of them that consumers of their zones read partitions from, next to the leader.
+    pub(super) fn replicas(&self) -> Vec<i32> {
+        self.nodes().into_iter().filter(|node| node.zone.is_some()).map(|node| node.id).collect()
+    }
+
+    /// The brokers in a consumer's zone, in order of their numbers, if this one isn't there.
+    pub(super) fn nearer(&self, zone: &str) -> Vec<i32> {
+        if zone.is_empty() || self.kafka.broker.zone() == Some(zone) {
+            return Vec::new();
+        }
+        let mut nodes: Vec<Node> = self.nodes();
+        nodes.retain(|node| node.zone.as_deref() == Some(zone));
+        nodes.sort_unstable_by_key(|node| node.id);
+        nodes.into_iter().map(|node| node.id).collect()
+    }
+
     /// The broker that coordinates a group.
     pub(super) fn coordinator(&self, group: &str) -> Node {
         let owner = self.owner_with_kafka(self.kafka.broker.journal_of(group));
-        owner.as_ref().and_then(of_card).unwrap_or_else(|| {
-            let (host, port) = self.advertised();
-            Node { id: self.node(), host, port }
-        })
+        owner.as_ref().and_then(of_card).unwrap_or_else(|| self.own())
     }
 
     /// Whether this broker coordinates these groups, or without groups all journals that no other broker leads, and has
@@ -80,6 +94,11 @@ impl Client {
             }
         }
         true
+    }
+
+    fn own(&self) -> Node {
+        let (host, port) = self.advertised();
+        Node { id: self.node(), host, port, zone: self.kafka.broker.zone().map(str::to_owned) }
     }
 
     /// The address for clients.
@@ -101,5 +120,5 @@ impl Client {
 
 fn of_card(card: &Card) -> Option<Node> {
     let Endpoint { host, port } = card.kafka.clone()?;
-    Some(Node { id: card.id.node(), host, port })
+    Some(Node { id: card.id.node(), host, port, zone: card.zone.clone() })
 }

@@ -12,11 +12,12 @@ pub struct Fetch<'a> {
     pub bytes_min: i32,
     pub isolation: u8,
     pub topics: &'a [(&'a str, &'a [(i32, i64)])],
+    pub rack: &'a str,
 }
 
 impl Default for Fetch<'_> {
     fn default() -> Self {
-        Fetch { wait_ms: 0, bytes_min: 1, isolation: 0, topics: &[] }
+        Fetch { wait_ms: 0, bytes_min: 1, isolation: 0, topics: &[], rack: "" }
     }
 }
 
@@ -43,9 +44,10 @@ impl Fetch<'_> {
                 body.extend((1_i32 << 20).to_be_bytes());
             }
         }
-        // Nothing to forget, and no rack.
+        // Nothing to forget.
         body.extend(0_i32.to_be_bytes());
-        body.extend(0_i16.to_be_bytes());
+        body.extend((self.rack.len() as i16).to_be_bytes());
+        body.extend(self.rack.as_bytes());
         body
     }
 }
@@ -63,6 +65,7 @@ pub struct Partition {
     pub next_offset: i64,
     pub stable_offset: i64,
     pub aborted: Vec<(i64, i64)>,
+    pub preferred: i32,
     pub records_bytes: i32,
 }
 
@@ -81,7 +84,7 @@ impl Fetched {
                 let (next_offset, stable_offset) = (body.get_i64(), body.get_i64());
                 body.advance(8);
                 let aborted = (0..body.get_i32()).map(|_| (body.get_i64(), body.get_i64())).collect();
-                body.advance(4);
+                let preferred = body.get_i32();
                 let records_bytes = body.get_i32();
                 body.advance(records_bytes.max(0) as usize);
                 partitions.push(Partition {
@@ -91,6 +94,7 @@ impl Fetched {
                     next_offset,
                     stable_offset,
                     aborted,
+                    preferred,
                     records_bytes,
                 });
             }

@@ -32,6 +32,7 @@ fn all(cluster: &Cluster) -> Vec<BrokerInfo> {
             id: card.id.to_string(),
             url: card.url.clone(),
             kafka: card.kafka.as_ref().map(|kafka| format!("{}:{}", kafka.host, kafka.port)),
+            zone: card.zone.clone(),
             state: match member.state {
                 MemberState::Live if card.is_leaving => BrokerState::Leaving,
                 MemberState::Live => BrokerState::Live,

@@ -17,7 +17,8 @@ pub(super) fn describe(client: &Client, request: &DescribeClusterRequest) -> Des
     if error_code != i16::from(ErrorCode::None) {
         return DescribeClusterResponse { error_code, error_message, ..DescribeClusterResponse::default() };
     }
-    let broker = |Node { id, host, port }: Node| DescribeClusterBroker {
+    let broker = |Node { id, host, port, zone }: Node| DescribeClusterBroker {
+        rack: zone,
         broker_id: id,
         host,
         port: port.into(),

@@ -4,7 +4,7 @@ use crate::kafka::building::Building;
 use crate::kafka::client::Client;
 use crate::kafka::error::Refusal;
 use crate::kafka::lookup::id_of;
-use crate::kafka::metadata::EPOCH;
+use crate::kafka::metadata::{EPOCH, with_leader};
 use crate::kafka::operations;
 use rawline_broker::Topic;
 use rawline_kafka::Api;
@@ -71,7 +71,7 @@ impl Page {
             Err(refusal) => Err(refusal),
         };
         let (topic_id, partitions) = match found {
-            Ok(topic) => (id_of(&topic), self.take(&topic, &name, first, client.leaders()(&name))),
+            Ok(topic) => (id_of(&topic), self.take(client, &topic, &name, first)),
             Err(Refusal { code, message }) => {
                 tracing::debug!(topic = name, message, "refused a client's request for a topic");
                 return self.topics.push(DescribeTopicPartitionsResponseTopic {
@@ -97,10 +97,10 @@ impl Page {
 
     fn take(
         &mut self,
+        client: &Client,
         topic: &Topic,
         name: &str,
         first: u32,
-        leader: i32,
     ) -> Vec<DescribeTopicPartitionsResponsePartition> {
         let all = first..topic.partitions().max(first);
         let end = all.end.min(all.start.saturating_add(self.left));
@@ -109,17 +109,18 @@ impl Page {
             let cursor = TopicPartitionsCursor { topic_name: name.to_owned(), partition_index: end as i32 };
             self.next = Some(cursor);
         }
-        (all.start..end).map(|number| described(number, leader)).collect()
+        let (leader, replicas) = (client.leaders()(name), client.replicas());
+        (all.start..end).map(|number| described(number, leader, &replicas)).collect()
     }
 }
 
-fn described(number: u32, leader: i32) -> DescribeTopicPartitionsResponsePartition {
+fn described(number: u32, leader: i32, replicas: &[i32]) -> DescribeTopicPartitionsResponsePartition {
     DescribeTopicPartitionsResponsePartition {
         partition_index: number as i32,
         leader_id: leader,
         leader_epoch: EPOCH,
-        replica_nodes: vec![leader],
-        isr_nodes: vec![leader],
+        replica_nodes: with_leader(leader, replicas),
+        isr_nodes: with_leader(leader, replicas),
         eligible_leader_replicas: Some(Vec::new()),
         last_known_elr: Some(Vec::new()),
         ..DescribeTopicPartitionsResponsePartition::default()

@@ -14,14 +14,15 @@ pub(super) struct Progress {
     bytes: u64,
     /// Number of pieces that were read.
     pieces: usize,
-    has_failed: bool,
+    /// Whether a partition has a result that the client acts on without records: an error, or another broker.
+    is_decided: bool,
 }
 
 impl Progress {
     /// At the beginning, all partitions are to be read.
     pub fn new(partitions: usize) -> Progress {
         let found = std::iter::repeat_with(|| None).take(partitions).collect();
-        Progress { found, to_read: (0..partitions).collect(), bytes: 0, pieces: 0, has_failed: false }
+        Progress { found, to_read: (0..partitions).collect(), bytes: 0, pieces: 0, is_decided: false }
     }
 
     /// The place of the next partition to read. Its earlier result is discarded.
@@ -35,7 +36,7 @@ impl Progress {
     pub fn read(&mut self, place: usize, found: Found) {
         self.bytes += u64::from(found.fetched.records_bytes);
         self.pieces += found.pieces;
-        self.has_failed |= found.fetched.error != 0;
+        self.is_decided |= found.fetched.error != 0 || found.fetched.preferred >= 0;
         match self.found.get_mut(place) {
             Some(free @ None) => *free = Some(found),
             Some(Some(_)) => unreachable!("place {place} was read twice"),
@@ -55,7 +56,7 @@ impl Progress {
 
     /// Whether the response needn't wait for more.
     pub fn is_enough(&self, bytes_min: u64) -> bool {
-        self.bytes >= bytes_min || self.has_failed || self.is_full()
+        self.bytes >= bytes_min || self.is_decided || self.is_full()
     }
 
     /// Partitions have changed: they are to be read again.
@@ -95,9 +96,17 @@ mod tests {
     use rawline_kafka::fetch::FetchedPartition;
 
     fn found(records_bytes: u32, error: i16, holds_buffers: bool) -> Found {
-        let (partition, next_offset, stable_offset, first_offset, aborted) = (0, 0, 0, 0, Vec::new());
-        let fetched =
-            FetchedPartition { partition, error, next_offset, stable_offset, aborted, first_offset, records_bytes };
+        let (partition, next_offset, stable_offset, first_offset, preferred, aborted) = (0, 0, 0, 0, -1, Vec::new());
+        let fetched = FetchedPartition {
+            partition,
+            error,
+            next_offset,
+            stable_offset,
+            aborted,
+            first_offset,
+            preferred,
+            records_bytes,
+        };
         Found { fetched, records: Vec::new(), pieces: 0, holds_buffers }
     }
 

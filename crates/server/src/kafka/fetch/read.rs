@@ -12,6 +12,8 @@ use rawline_broker::store::StoreError;
 use rawline_broker::{BatchKind, Bounds, Partition, Piece, ReadRequest, View};
 use rawline_kafka::fetch::{FetchPartition, FetchedPartition};
 use rawline_kafka::{Api, ErrorCode};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 /// The result of one partition.
@@ -35,6 +37,7 @@ impl Found {
             stable_offset: -1,
             first_offset: -1,
             aborted: Vec::new(),
+            preferred: -1,
             records_bytes: 0,
         })
     }
@@ -65,6 +68,10 @@ pub(super) async fn read_one(
     epochs::check(wanted.leader_epoch)?;
     // Before the read, so that later records wake the request.
     let bounds = partition.bounds();
+    if let Some(preferred) = nearer_of(asked, &partition, wanted.partition) {
+        let described = describe(wanted, bounds, bounds.stable_offset);
+        return Ok(Found::without_records(FetchedPartition { preferred, ..described }));
+    }
     if is_at_end(wanted.offset, asked.view, bounds) {
         return Ok(Found::without_records(describe(wanted, bounds, bounds.stable_offset)));
     }
@@ -100,6 +107,14 @@ pub(super) async fn read_one(
     Ok(Found { fetched, records, pieces, holds_buffers })
 }
 
+/// The broker in the client's zone that reads this partition. All brokers choose the same one: one cache there has it.
+fn nearer_of(asked: &Asked, partition: &Partition, number: i32) -> Option<i32> {
+    let count = NonZeroU64::new(asked.nearer.len() as u64)?;
+    let mut hasher = DefaultHasher::new();
+    (partition.topic_name(), number).hash(&mut hasher);
+    asked.nearer.get((hasher.finish() % count) as usize).copied()
+}
+
 /// Whether a partition has no record at an offset yet that may be seen, and its next one may be there.
 fn is_at_end(offset: i64, view: View, bounds: Bounds) -> bool {
     let end = if view == View::Stored { bounds.next_offset } else { bounds.stable_offset };
@@ -114,6 +129,7 @@ fn describe(wanted: &FetchPartition, bounds: Bounds, stable_offset: u64) -> Fetc
         stable_offset: stable_offset as i64,
         first_offset: bounds.first_offset as i64,
         aborted: Vec::new(),
+        preferred: -1,
         records_bytes: 0,
     }
 }

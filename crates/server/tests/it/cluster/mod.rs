@@ -5,6 +5,7 @@ mod callers;
 mod http_requests;
 mod strangers;
 mod walk;
+mod zones;
 
 use crate::support::{http, wait_until};
 use rawline_server::access::{Access, Audit, Grants, KeyEntry, KeyFile, Patterns, QuotaLimits};
