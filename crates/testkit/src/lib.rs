@@ -10,6 +10,7 @@ pub mod allocator;
 pub mod azure_server;
 #[cfg(feature = "broker")]
 pub mod batches;
+pub mod child;
 #[cfg(feature = "broker")]
 pub mod cloud_bucket;
 #[cfg(feature = "broker")]

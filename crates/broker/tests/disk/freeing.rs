@@ -1,7 +1,7 @@
 //! Deleting records frees the disk without an append, also where others share their segments and on a full disk.
 
 use crate::journal::options;
-use crate::support::{assert_passes, child, child_dir, files, fill_a_disk};
+use crate::support::files;
 use futures_util::future::join;
 use rawline_batch::Codec;
 use rawline_broker::journal::{Journal, JournalConfig, JournalError};
@@ -11,6 +11,7 @@ use rawline_broker::store::disk::{self, Durability};
 use rawline_broker::{Broker, Config, Kind, SystemClock};
 use rawline_journal::{Control, PartitionId, Source};
 use rawline_testkit::batches::{batch, received, records_of};
+use rawline_testkit::child::{assert_passes, child, child_dir, fill_a_disk};
 use serde_json::json;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

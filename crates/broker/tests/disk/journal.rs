@@ -1,6 +1,6 @@
 //! Topics in the journal of a directory.
 
-use crate::support::{child, child_dir, files, fill_a_disk};
+use crate::support::files;
 use futures_util::future::join_all;
 use rawline_batch::Codec;
 use rawline_broker::journal::{Journal, JournalConfig, MergeConfig};
@@ -9,6 +9,7 @@ use rawline_broker::store::disk::{self, Durability, Options};
 use rawline_broker::{AppendError, Broker, Config, Kind, Partition, Piece, ReadRequest, SystemClock};
 use rawline_journal::{Control, MergeLimits, PartitionId};
 use rawline_testkit::batches::{batch, received, records_of};
+use rawline_testkit::child::{child, child_dir, fill_a_disk};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};

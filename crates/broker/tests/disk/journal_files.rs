@@ -1,9 +1,10 @@
 //! The files of a journal in a directory: segments, the lock, files of others, and a process's limit on open files.
 
 use crate::journal::{append, broker, options, records};
-use crate::support::{as_nobody, assert_passes, child, child_dir, files, limit_files};
+use crate::support::{as_nobody, files, limit_files};
 use rawline_broker::store::disk::{self, Durability};
 use rawline_broker::{Broker, Kind, Partition, ReadError, ReadRequest};
+use rawline_testkit::child::{assert_passes, child, child_dir};
 use rustix::process::{Resource, getrlimit};
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{FileExt, PermissionsExt};
