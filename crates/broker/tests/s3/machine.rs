@@ -31,8 +31,16 @@ impl Machine {
         Machine::with(bucket, CACHE_BYTES, |config| config.variables = variables(address)).await
     }
 
+    /// The same with its cache in this directory.
+    pub async fn on(bucket: &Bucket, address: SocketAddr, dir: PathBuf) -> Machine {
+        Machine::at(bucket, dir, CACHE_BYTES, |config| config.variables = variables(address)).await
+    }
+
     pub async fn with(bucket: &Bucket, cache_bytes: u64, change: impl FnOnce(&mut S3Config)) -> Machine {
-        let dir = bucket.cache_dir();
+        Machine::at(bucket, bucket.cache_dir(), cache_bytes, change).await
+    }
+
+    async fn at(bucket: &Bucket, dir: PathBuf, cache_bytes: u64, change: impl FnOnce(&mut S3Config)) -> Machine {
         let cache = Cache::open(&dir, cache_bytes).unwrap();
         let mut config = config(bucket, cache.clone());
         change(&mut config);

@@ -7,6 +7,7 @@ mod cache;
 mod cold;
 mod damage;
 mod fake;
+mod full;
 mod hedges;
 mod holes;
 mod journal;

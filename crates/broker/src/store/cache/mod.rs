@@ -10,9 +10,11 @@ mod check;
 mod copy;
 mod entries;
 mod error;
+mod failing;
 mod fetch;
 mod files;
 mod flight;
+mod memory;
 mod name;
 mod ranges;
 mod reserved;
@@ -20,12 +22,12 @@ mod room;
 mod state;
 
 pub(crate) use error::CacheError;
-pub(crate) use fetch::{Fetch, Sink};
+pub(crate) use fetch::{Fetch, Remote, Sink};
 pub(crate) use name::CopyName;
 
 use super::lock::DirLock;
 use super::{Mappings, Prefetched};
-use crate::limits::{CACHE_AHEAD_GETS_MAX, CACHE_MAPPINGS_MAX, CACHE_MEMORY_BYTES_MAX, SENDFILE_BYTES_MIN};
+use crate::limits::{CACHE_AHEAD_GETS_MAX, CACHE_MAPPINGS_MAX, SENDFILE_BYTES_MIN};
 use crate::object_error::ObjectError;
 use crate::store::disk::sys::is_resident;
 use crate::store::disk::warm::Missed;
@@ -36,11 +38,13 @@ use check::{check_front, front_of};
 use copy::Copy;
 use entries::Entries;
 use error::{aborted, disk, unusable};
+use failing::Failing;
 use fetch::slice;
 use files::{Files, Scanned};
 use flight::{Flights, Joined};
 use futures_util::future::join_all;
 use lru::LruCache;
+use memory::Memory;
 use ranges::Ranges;
 use reserved::Reserved;
 use room::Room;
@@ -50,7 +54,6 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Semaphore;
 
@@ -67,13 +70,12 @@ struct Inner {
     flights: Arc<Flights<CopyName, Result<(), CacheError>>>,
     state: Mutex<State>,
     entries: Mutex<Entries>,
-    /// Bytes of memory for what can't be written to disk.
-    memory: Arc<Semaphore>,
+    /// For what can't be written to disk.
+    memory: Memory,
     /// Bounds how many GETs are in flight ahead of their readers.
     ahead: Arc<Semaphore>,
     missed: Arc<Missed>,
-    /// Whether the failure to write copies is logged, and no copy was written since.
-    logged_failing: AtomicBool,
+    failing: Failing,
     _lock: DirLock,
 }
 
@@ -103,10 +105,10 @@ impl Cache {
             flights: Flights::new(),
             state: Mutex::new(State { room, open }),
             entries: Mutex::new(Entries::new()),
-            memory: Arc::new(Semaphore::new(CACHE_MEMORY_BYTES_MAX as usize)),
+            memory: Memory::new(),
             ahead: Arc::new(Semaphore::new(CACHE_AHEAD_GETS_MAX)),
             missed: Arc::new(Missed::new()),
-            logged_failing: AtomicBool::new(false),
+            failing: Failing::default(),
             _lock: lock,
         });
         inner.make_room(0);
@@ -135,30 +137,24 @@ impl Cache {
 
     /// Bytes of an object, of which `fetch` gets what isn't here. They are the object's by its name; whether they
     /// are intact, the reader verifies.
-    pub(crate) async fn get(
-        &self,
-        name: &CopyName,
-        object_bytes: u64,
-        range: Range<u64>,
-        fetch: &Fetch,
-    ) -> Result<Bytes, CacheError> {
-        if range.start > range.end || range.end > object_bytes {
-            return Err(ObjectError::Truncated { have: object_bytes, need: range.end }.into());
+    pub(crate) async fn get(&self, object: &Remote, range: Range<u64>) -> Result<Bytes, CacheError> {
+        if range.start > range.end || range.end > object.bytes {
+            return Err(ObjectError::Truncated { have: object.bytes, need: range.end }.into());
         }
         let mut is_retry = false;
         for _ in 0..LOOKS_MAX {
-            let read = match self.inner.open(name, object_bytes).await {
-                Ok(copy) => self.inner.read(name, &copy, object_bytes, &range, fetch).await,
+            let read = match self.inner.open(&object.name, object.bytes).await {
+                Ok(copy) => self.inner.read(object, &copy, &range).await,
                 Err(error) => Err(error),
             };
             match read {
                 Ok(Some(bytes)) => return Ok(bytes),
                 Ok(None) => {}
                 Err(CacheError::Disk(error)) => {
-                    return self.inner.get_in_memory(name, object_bytes, &range, fetch, &error).await;
+                    return self.inner.get_in_memory(object, &range, error).await;
                 }
                 Err(CacheError::Damaged(error)) if !is_retry => {
-                    let (topic, offset) = (&name.topic, name.first_offset);
+                    let (topic, offset) = (&object.name.topic, object.name.first_offset);
                     tracing::warn!(topic, offset, %error, "a copy is damaged; fetching its object again");
                     is_retry = true;
                 }
@@ -169,15 +165,15 @@ impl Cache {
     }
 
     /// Begins to fetch what isn't here of these bytes of an object, as far as so much may be fetched ahead.
-    pub(crate) fn prefetch(&self, name: CopyName, object_bytes: u64, range: Range<u64>, fetch: Fetch) -> Prefetched {
+    pub(crate) fn prefetch(&self, object: Remote, range: Range<u64>) -> Prefetched {
         let inner = self.inner.clone();
-        if let Some(copy) = inner.look(&name) {
-            return inner.begin_ahead(&copy, &name, &range, &fetch);
+        if let Some(copy) = inner.look(&object.name) {
+            return inner.begin_ahead(&copy, &object, &range);
         }
         tasks::spawn(async move {
             // A read that needs it finds out why it can't be opened.
-            if let Ok(copy) = inner.open(&name, object_bytes).await {
-                inner.begin_ahead(&copy, &name, &range, &fetch);
+            if let Ok(copy) = inner.open(&object.name, object.bytes).await {
+                inner.begin_ahead(&copy, &object, &range);
             }
         });
         Prefetched::Begun
@@ -267,10 +263,11 @@ impl Inner {
                     let (inner, name) = (self.clone(), name.clone());
                     spawn_blocking(move || {
                         let opened = inner.open_file(&name, object_bytes);
+                        let opened = opened.map_err(Arc::new);
                         if let Err(error) = &opened {
-                            inner.log_failing(error);
+                            inner.failing.failed(&inner.dir, error.clone());
                         }
-                        landing.land(opened.map_err(disk));
+                        landing.land(opened.map_err(CacheError::Disk));
                     });
                     flight
                 }
@@ -340,16 +337,18 @@ impl Inner {
     /// unusable.
     async fn read(
         self: &Arc<Self>,
-        name: &CopyName,
+        object: &Remote,
         copy: &Arc<Copy>,
-        object_bytes: u64,
         range: &Range<u64>,
-        fetch: &Fetch,
     ) -> Result<Option<Bytes>, CacheError> {
-        let mut truncated = object_bytes != copy.whole.len() as u64 || !self.files.is_whole(&copy.whole);
+        let name = &object.name;
+        let mut truncated = object.bytes != copy.whole.len() as u64 || !self.files.is_whole(&copy.whole);
         let mut looks = 0;
         while !truncated && !copy.has(range) {
-            let flights = self.begin(copy, name, range, fetch);
+            if let Some(error) = self.failing.now() {
+                return Err(CacheError::Disk(error));
+            }
+            let flights = self.begin(copy, object, range);
             for landed in join_all(flights).await {
                 landed.ok_or_else(|| aborted("the task that fetched it has died"))??;
             }
@@ -407,17 +406,9 @@ impl Inner {
             Ok(()) => {
                 reserved.admit(name);
                 self.state().room.protect(name);
-                self.logged_failing.store(false, Ordering::Relaxed);
+                self.failing.worked();
             }
-            Err(error) => self.log_failing(&error),
-        }
-    }
-
-    fn log_failing(&self, error: &io::Error) {
-        if !self.logged_failing.swap(true, Ordering::Relaxed) {
-            let dir = self.dir.display();
-            let advice = "free some space or make the cache smaller";
-            tracing::warn!(%dir, %error, "can't write to the cache, so reads will be slow; {advice}");
+            Err(error) => self.failing.failed(&self.dir, Arc::new(error)),
         }
     }
 

@@ -13,7 +13,7 @@ use super::hedge;
 use super::layout::{self, Laid};
 use super::probe::Probe;
 use crate::limits::{INDEX_BYTES_GUESS, READ_AHEAD_BYTES_MAX, READ_AHEAD_CACHE_PART};
-use crate::store::cache::{Cache, CacheError, CopyName, Fetch};
+use crate::store::cache::{Cache, CacheError, CopyName, Fetch, Remote};
 use crate::store::{Dated, Mappings, Prefetched, Store, StoredIndex};
 use crate::store_error::StoreError;
 use bytes::Bytes;
@@ -133,20 +133,20 @@ impl S3Store {
 
     /// Bytes of an object that is there.
     async fn copied(&self, path: &Path, place: Place, range: Range<u64>) -> Result<Bytes, CacheError> {
-        let (name, object_bytes) = (self.copy_of(place), u64::from(place.object_bytes));
-        let (fetch, wanted) = (self.fetch(path, object_bytes), range.end - range.start);
-        let bytes = self.cache.get(&name, object_bytes, range, &fetch).await?;
+        let wanted = range.end - range.start;
+        let bytes = self.cache.get(&self.remote(path, place), range).await?;
         assert_eq!(bytes.len() as u64, wanted, "the cache returned other bytes of {place:?}");
         Ok(bytes)
     }
 
-    /// Fetches ranges of an object of so many bytes.
-    fn fetch(&self, path: &Path, bytes: u64) -> Fetch {
-        let (bucket, path) = (self.bucket.clone(), path.clone());
-        Arc::new(move |range, sink| {
+    /// An object for the cache.
+    fn remote(&self, path: &Path, place: Place) -> Remote {
+        let (bucket, path, bytes) = (self.bucket.clone(), path.clone(), u64::from(place.object_bytes));
+        let fetch: Fetch = Arc::new(move |range, sink| {
             let (bucket, path) = (bucket.clone(), path.clone());
             Box::pin(async move { bucket.fetch(&path, bytes, range, sink).await })
-        })
+        });
+        Remote { name: self.copy_of(place), bytes, fetch }
     }
 
     /// The entries of a piece, from the bucket if the copy of the object hasn't them.
@@ -340,10 +340,9 @@ impl Store for S3Store {
     }
 
     fn prefetch(&self, place: Place, range: Range<u64>) -> Prefetched {
-        let (name, bytes) = (self.copy_of(place), u64::from(place.object_bytes));
         match self.object_path(place.source) {
-            Ok(_) if self.cache.has(&name, &range) => Prefetched::Here,
-            Ok(path) => self.cache.prefetch(name, bytes, range, self.fetch(&path, bytes)),
+            Ok(_) if self.cache.has(&self.copy_of(place), &range) => Prefetched::Here,
+            Ok(path) => self.cache.prefetch(self.remote(&path, place), range),
             Err(_) => Prefetched::Refused,
         }
     }
