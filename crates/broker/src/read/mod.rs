@@ -277,7 +277,7 @@ impl Partition {
             }
         });
         let bytes = bytes?;
-        let intact_end = self.verify_part(found, &entries, range, &bytes).await?;
+        let intact_end = self.verify_part(found, &entries, range, &bytes, offset).await?;
         let batches = wanted().take_while(|batch| batch.range().end <= intact_end);
         let pieces = answer.pieces.len();
         let mappings = self.store().mappings();
@@ -322,17 +322,18 @@ impl Partition {
         ReadError::TopicDeleted { topic: self.topic.name.clone() }
     }
 
-    /// Checks the batches in this part of a piece, unless the store knows that `bytes` are they. Returns where the
-    /// intact ones end: at least one is, or the first is an error.
+    /// Checks the batches in this part of a piece, which are read from an offset on, unless the store knows that
+    /// `bytes` are they. Returns where the intact ones end: at least one is, or the first is an error.
     async fn verify_part(
         &self,
         found: &Found,
         entries: &Entries,
         part: &Range<usize>,
         bytes: &Bytes,
+        offset: u64,
     ) -> Result<usize, ReadError> {
         let place = *found.place();
-        if self.store().is_verified(place, bytes) {
+        if self.store().is_verified(place, bytes, offset) {
             return Ok(part.end);
         }
         let (entries, store, part, bytes) = (entries.clone(), self.store().clone(), part.clone(), bytes.clone());

@@ -95,8 +95,8 @@ pub trait Store: Send + Sync + 'static {
         false
     }
 
-    /// Whether these bytes, as [`Store::bytes`] has returned them, need not be verified.
-    fn is_verified(&self, _place: Place, _bytes: &[u8]) -> bool {
+    /// Whether these bytes, as [`Store::bytes`] has returned them for a read from an offset on, need not be verified.
+    fn is_verified(&self, _place: Place, _bytes: &[u8], _offset: u64) -> bool {
         true
     }
 

@@ -1,7 +1,7 @@
 //! Reads of data that isn't in the cache fetch what they need.
 
 use crate::cache::is_fetch;
-use crate::journal::{merge_within, open};
+use crate::journal::{merge_within, on, open};
 use crate::machine::Machine;
 use futures_util::future::join_all;
 use rawline_batch::Codec;
@@ -234,4 +234,37 @@ async fn a_scan_of_cold_objects_does_not_evict_what_this_broker_has_written() {
         assert_eq!(machine.read(object).await.unwrap(), object.batches);
     }
     assert_eq!(proxy.count("GET"), before, "the tail is cached");
+}
+
+#[tokio::test]
+async fn a_scan_evicts_nothing_that_a_reader_polls_without_reading_on() {
+    let bucket = bucket().await;
+    let (broker, _) = open(&bucket, bucket.address, 1).await;
+    for (name, appends) in [("cold", 24), ("polled", 1)] {
+        let topic = broker.topic_or_create(name).await.unwrap();
+        for append in 0..appends {
+            let records: Vec<_> = (0..RECORDS).map(|n| record(0, append * RECORDS + n)).collect();
+            topic.append(received(&batch(Codec::None, &records))).await.unwrap();
+        }
+    }
+    broker.close().await;
+    let proxy = Proxy::start(bucket.address, |_| Act::Forward).await;
+    let own_variables = variables(proxy.address);
+    let machine = Machine::with(&bucket, MIB, |config| config.variables = own_variables).await;
+    let broker = on(machine.store, 2).await;
+    let (cold, polled) = (broker.topic("cold").await.unwrap(), broker.topic("polled").await.unwrap());
+    for _ in 0..2 {
+        assert_eq!(read(&polled, 0, 0, 0).await.end_offset, RECORDS);
+    }
+    // In parts of its batches, each once.
+    for offset in (0..24 * RECORDS).step_by(4) {
+        assert_eq!(read(&cold, offset, 4, 0).await.end_offset, offset + 4);
+    }
+    let before = proxy.count("GET");
+    read(&polled, 0, 0, 0).await;
+    assert_eq!(proxy.count("GET"), before, "what is polled is cached");
+    read(&cold, 0, 1, 0).await;
+    assert!(proxy.count("GET") > before, "what was scanned was evicted");
+    drop((cold, polled));
+    broker.close().await;
 }

@@ -30,7 +30,7 @@ pub(crate) async fn open(bucket: &Bucket, address: SocketAddr, run: u64) -> (Bro
     (on(store, run).await, dir)
 }
 
-async fn on(store: Storage, run: u64) -> Broker {
+pub(crate) async fn on(store: Storage, run: u64) -> Broker {
     with_clock(store, run, Arc::new(SystemClock)).await
 }
 

@@ -344,7 +344,7 @@ async fn a_bit_that_flips_is_noticed_by_the_store_or_left_to_its_readers() {
         match &damaged {
             // Then readers notice it.
             Ok(bytes) => {
-                let is_verified = store.is_verified(objects[1].place(), bytes) && !store.verifies_once();
+                let is_verified = store.is_verified(objects[1].place(), bytes, 0) && !store.verifies_once();
                 assert!(!is_verified && *bytes != objects[1].batches, "{}", home.name);
             }
             Err(error) => assert!(error.is_damaged && error.kind == Kind::TellHuman, "{}: {error}", home.name),

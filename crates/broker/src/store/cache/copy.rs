@@ -39,8 +39,8 @@ struct CopyState {
     verified: Ranges,
     /// Whether its front is that of its object.
     is_checked: bool,
-    /// Where the batches begin that were read last.
-    read_at: u64,
+    /// Where the batches begin that were read last, and the offset from which on.
+    read_at: (u64, u64),
     /// Whether something was read again.
     is_read_again: bool,
 }
@@ -144,14 +144,15 @@ impl Copy {
         (end <= self.whole.len()).then_some(start as u64..end as u64)
     }
 
-    /// Whether a reader has verified these bytes; and whether they are read again, for the first time that this
-    /// copy is. One reader gets each byte once, in order: so they are if they begin before those that were read last.
-    pub fn is_verified(&self, bytes: &[u8]) -> (bool, bool) {
+    /// Whether a reader has verified these bytes, which are read from an offset on; and whether they are read again,
+    /// for the first time that this copy is. One reader gets each record once, in order: so they are if they don't come
+    /// after those that were read last. A batch that is read in parts has the same bytes, and other offsets.
+    pub fn is_verified(&self, bytes: &[u8], offset: u64) -> (bool, bool) {
         let Some(range) = self.position(bytes) else { return (false, false) };
         let mut state = self.lock();
-        let is_again = range.start < state.read_at && !state.is_read_again;
+        let is_again = (range.start, offset) <= state.read_at && !state.is_read_again;
         state.is_read_again |= is_again;
-        state.read_at = range.start;
+        state.read_at = (range.start, offset);
         (state.verified.contains(&range), is_again)
     }
 

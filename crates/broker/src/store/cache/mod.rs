@@ -179,10 +179,10 @@ impl Cache {
         Prefetched::Begun
     }
 
-    /// Whether a reader has verified these bytes, which a read of the object has returned.
-    pub(crate) fn is_verified(&self, name: &CopyName, bytes: &[u8]) -> bool {
+    /// Whether a reader has verified these bytes, which a read of the object from an offset on has returned.
+    pub(crate) fn is_verified(&self, name: &CopyName, bytes: &[u8], offset: u64) -> bool {
         let Some(copy) = self.inner.look(name) else { return false };
-        let (is_verified, is_again) = copy.is_verified(bytes);
+        let (is_verified, is_again) = copy.is_verified(bytes, offset);
         if is_again {
             self.inner.state().room.protect(name);
         }

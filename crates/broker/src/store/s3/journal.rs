@@ -327,8 +327,8 @@ impl Store for S3Store {
         })
     }
 
-    fn is_verified(&self, place: Place, bytes: &[u8]) -> bool {
-        self.cache.is_verified(&self.copy_of(place), bytes)
+    fn is_verified(&self, place: Place, bytes: &[u8], offset: u64) -> bool {
+        self.cache.is_verified(&self.copy_of(place), bytes, offset)
     }
 
     fn set_verified(&self, place: Place, bytes: &[u8]) {
