@@ -28,6 +28,8 @@ pub use kind::Kind;
 pub use parse::{Batch, Batches, Records};
 pub use prefixes::PrefixChecksums;
 pub use slice::Slice;
+/// A size of a record as batches have it, at any address.
+pub use zerocopy::little_endian::U32;
 
 /// Maximum sizes that a reader accepts. Each is checked against the header before any byte after it is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use crate::kafka_records::KafkaRecords;
 use crate::partition::TopicPartition;
 use crate::selected::SelectedRecords;
 use rawline_batch::record_batch::{self, Headers, RecordBatchHeader};
-use rawline_batch::{Batch, BatchMeta, Codec, Limits, decompress_into};
+use rawline_batch::{Batch, BatchMeta, Codec, Limits, U32, decompress_into};
 use rawline_contract::subscription::Selection;
 
 /// Checked batches of one kind, concatenated in one buffer that is reused from read to read.
@@ -324,7 +324,68 @@ struct Current<'a> {
     offset: u64,
 }
 
+impl<'a> Current<'a> {
+    /// The sizes of the records that were not returned.
+    fn left(&self) -> &'a [U32] {
+        self.batch.sizes().split_at(self.record).1
+    }
+
+    /// The uncompressed data of the batch.
+    fn data<'b>(&self, unpacked: &'b [u8]) -> &'b [u8]
+    where
+        'a: 'b,
+    {
+        if self.batch.header().codec == Codec::None { self.batch.data() } else { unpacked }
+    }
+}
+
+fn bytes_of(sizes: &[U32]) -> usize {
+    sizes.iter().map(|size| size.get() as usize).sum()
+}
+
+/// Records of one batch of Rawline's format, uncompressed, in the buffer into which they were received or decompressed.
+#[derive(Debug, Clone, Copy)]
+pub struct RecordRun<'a> {
+    /// Offset of the first one.
+    pub offset: u64,
+    /// Their sizes in bytes.
+    pub sizes: &'a [U32],
+    /// The concatenated records.
+    pub data: &'a [u8],
+}
+
 impl FetchedRecords<'_> {
+    /// The other records of the current batch or, if there are none, those of the next one: for a caller that needs no
+    /// [`Record`] for each. `None` at the end, and where batches are Kafka's or a filter has selected records. Fails as
+    /// [`FetchedRecords::next_record`] does.
+    pub fn next_run(&mut self) -> Result<Option<RecordRun<'_>>, ClientError> {
+        if self.kafka.is_some() || self.selected.is_some() {
+            return Ok(None);
+        }
+        loop {
+            if let Some(current) = &mut self.current {
+                // Those before the requested offset.
+                let skipped = self.requested_offset.saturating_sub(current.offset);
+                let (before, sizes) = current.left().split_at(skipped.min(current.left().len() as u64) as usize);
+                current.position += bytes_of(before);
+                let (offset, begin) = (current.offset + before.len() as u64, current.position);
+                current.position += bytes_of(sizes);
+                current.record += before.len() + sizes.len();
+                current.offset = offset + sizes.len() as u64;
+                if !sizes.is_empty() {
+                    let data = current.data(self.unpacked);
+                    let Some(data) = data.get(begin..current.position) else {
+                        unreachable!("the records at offset {offset} end at {} of {}", current.position, data.len())
+                    };
+                    return Ok(Some(RecordRun { offset, sizes, data }));
+                }
+            }
+            if !self.next_batch()? {
+                return Ok(None);
+            }
+        }
+    }
+
     /// The next record; `None` at the end. Fails with [`ClientError::Unreadable`] if a compressed batch can't be
     /// decompressed or holds no records, which the broker doesn't notice; the next call continues after that batch.
     ///
@@ -345,10 +406,7 @@ impl FetchedRecords<'_> {
                     continue;
                 }
                 let range = start..current.position;
-                let data = match current.batch.header().codec {
-                    Codec::None => current.batch.data(),
-                    _ => self.unpacked.as_slice(),
-                };
+                let data = current.data(self.unpacked);
                 let Some(bytes) = data.get(range) else {
                     unreachable!("the record at offset {offset} ends at {} of {} bytes", current.position, data.len())
                 };
@@ -525,6 +583,33 @@ mod tests {
             assert_eq!(fetched.next_offset(), 140);
             assert_eq!(fetched.records_count(), 140 - requested);
         }
+    }
+
+    #[test]
+    fn runs_hold_the_records_that_are_returned_one_by_one_otherwise() {
+        let codecs = [Codec::Zstd, Codec::None, Codec::Lz4, Codec::None];
+        for (requested, single) in (100..=140).flat_map(|requested| [0, 1, 3, 10, 15].map(|single| (requested, single)))
+        {
+            let mut fetched = fetched(&codecs, 10, 100, requested);
+            let mut want = requested;
+            let mut records = fetched.records();
+            for _ in 0..single.min(140 - requested) {
+                assert_eq!(records.next_record().unwrap().unwrap().offset, want);
+                want += 1;
+            }
+            while let Some(RecordRun { offset, sizes, data }) = records.next_run().unwrap() {
+                assert_eq!(offset, want);
+                want += sizes.len() as u64;
+                assert_eq!(want % 10, 0, "to the end of a batch");
+                let text: Vec<u8> =
+                    (offset..want).flat_map(|at| format!("record {at} {}", "x".repeat(100)).into_bytes()).collect();
+                assert!(data == text && sizes.iter().all(|size| size.get() == 111), "{offset}..{want}");
+            }
+            assert!(want == 140 && records.next_record().unwrap().is_none());
+        }
+        let mut fetched = Fetched::default();
+        receive(&mut fetched, MediaType::RecordBatch, &record_batch(RecordCodec::None, 0), 0..10, 0);
+        assert!(fetched.records().next_run().unwrap().is_none());
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub use config::ClientConfig;
 pub use consumer::{Consumer, ConsumerConfig, PartitionRange, Start};
 pub use environment::{Environment, SystemEnvironment};
 pub use error::ClientError;
-pub use fetched::{Fetched, FetchedRecords, Record};
+pub use fetched::{Fetched, FetchedRecords, Record, RecordRun};
 pub use group::{GroupConfig, GroupConsumer};
 pub use partition::{TopicPartition, partition_of_key};
 pub use producer::{Message, Position, Producer, ProducerConfig, Receipt};

@@ -1,5 +1,6 @@
 //! `rawline consume`: reads records from a topic to stdout.
 
+mod framed;
 mod group;
 
 use super::full::{self, DecodeArgs, Shower};
@@ -8,10 +9,11 @@ use super::show::{BadRecord, Pipeline, Show, Skipped, bad_avro};
 use super::start::parse_start;
 use super::{BrokerArgs, CommandError, parse_bytes, parse_duration, parse_time, stdout_failed};
 use clap::ValueEnum;
+use framed::{append_length_prefixed, append_lines};
 use jiff::Timestamp;
 use rawline_client::{
-    Client, ClientError, Consumer, ConsumerConfig, Fetched, PartitionRange, Record, RetryPolicy, Start, TopicInfo,
-    TopicPartition,
+    Client, ClientError, Consumer, ConsumerConfig, Fetched, FetchedRecords, PartitionRange, Record, RecordRun,
+    RetryPolicy, Start, TopicInfo, TopicPartition,
 };
 use rawline_contract::JsonRecord;
 use std::collections::HashMap;
@@ -341,16 +343,17 @@ impl Output {
         let partition = self.shows_partitions.then_some(fetched.partition());
         let topic = self.shows_topics.then(|| fetched.topic().to_owned());
         let mut records = fetched.records();
+        if matches!(self.format, OutputFormat::Raw | OutputFormat::LengthPrefixed) {
+            self.write_runs(&mut records, end_offset, &mut next_offset)?;
+        }
         loop {
             let record = match records.next_record() {
                 Ok(Some(record)) => record,
                 Ok(None) => break,
-                Err(error @ ClientError::Unreadable { next_offset: after, .. }) => {
-                    eprintln!("warning: {error}; they are left out");
-                    next_offset = after.min(end_offset);
+                Err(error) => {
+                    next_offset = after_unreadable(error)?.min(end_offset);
                     continue;
                 }
-                Err(error) => return Err(error.into()),
             };
             let Record { offset, created_us, bytes, .. } = record;
             if offset >= end_offset || self.records_left == 0 {
@@ -392,6 +395,45 @@ impl Output {
         Ok(next_offset)
     }
 
+    /// Writes the records of batches of Rawline's format as they are, many at a time. Changes `next_offset` to the one
+    /// after the last of them.
+    fn write_runs(
+        &mut self,
+        records: &mut FetchedRecords<'_>,
+        end_offset: u64,
+        next_offset: &mut u64,
+    ) -> Result<(), Stop> {
+        loop {
+            let RecordRun { offset, sizes, mut data } = match records.next_run() {
+                Ok(Some(run)) => run,
+                Ok(None) => return Ok(()),
+                Err(error) => {
+                    *next_offset = after_unreadable(error)?.min(end_offset);
+                    continue;
+                }
+            };
+            let wanted = end_offset.saturating_sub(offset).min(self.records_left).min(sizes.len() as u64);
+            if wanted == 0 {
+                return Ok(());
+            }
+            self.records_left -= wanted;
+            *next_offset = offset + wanted;
+            let mut left = sizes.split_at(wanted as usize).0;
+            while !left.is_empty() {
+                let (records, bytes) = framed::part(left, WRITE_BYTES);
+                let ((sizes, rest), (records, rest_data)) = (left.split_at(records), data.split_at(bytes));
+                match self.format {
+                    OutputFormat::LengthPrefixed => append_length_prefixed(&mut self.gathered, sizes, records),
+                    _ => append_lines(&mut self.gathered, sizes, records),
+                }
+                if self.gathered.len() >= WRITE_BYTES {
+                    self.flush()?;
+                }
+                (left, data) = (rest, rest_data);
+            }
+        }
+    }
+
     fn write_avro(&mut self, offset: u64, record: &[u8]) -> Result<(), Stop> {
         let Some(shower) = &mut self.shower else { return Ok(()) };
         let Err(error) = shower.show(record, &mut self.gathered) else { return Ok(()) };
@@ -430,6 +472,13 @@ impl Output {
     fn flush(&mut self) -> Result<(), Stop> {
         flush(&mut self.stdout, &mut self.gathered)
     }
+}
+
+/// Reports records that can't be read, and returns the offset after them.
+fn after_unreadable(error: ClientError) -> Result<u64, ClientError> {
+    let ClientError::Unreadable { next_offset, .. } = error else { return Err(error) };
+    eprintln!("warning: {error}; they are left out");
+    Ok(next_offset)
 }
 
 fn flush(stdout: &mut File, gathered: &mut Vec<u8>) -> Result<(), Stop> {
