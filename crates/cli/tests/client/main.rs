@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::disallowed_methods)] // A test.
 
 mod answers;
+mod cold;
 mod connections;
 mod consumer;
 mod documented;
