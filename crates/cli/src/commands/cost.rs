@@ -272,7 +272,7 @@ mod tests {
         assert!(table.contains("PUT              1000         10000        2000.0        0.0500"), "{table}");
         assert!(table.contains("requests  $0.0800 per day, $0.016000 per GiB appended; counted for 8640 s"), "{table}");
         assert!(table.contains("hedges    3 PUTs, 0 GETs"), "{table}");
-        let counted = BucketUsage { sent_bytes: 1 << 30, received_bytes: 1 << 31, ..google.counted.clone() };
+        let counted = BucketUsage { sent_bytes: 1 << 30, received_bytes: 1 << 31, ..google.counted };
         let express = Usage { prices: Prices::S3Express, counted, ..google };
         // 1,200 at $1.13, 5,000 at $0.03 per million, a GiB sent and two received.
         let dollars = 10.0 * (0.001356 + 0.00015 + 0.0032 + 0.0012);
