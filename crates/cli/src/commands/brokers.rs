@@ -36,6 +36,7 @@ fn brokers_table(brokers: &[BrokerInfo]) -> String {
         ("BROKER", Align::Left),
         ("URL", Align::Left),
         ("KAFKA", Align::Left),
+        ("ZONE", Align::Left),
         ("STATE", Align::Left),
         ("OWNER", Align::Left),
         ("SILENT", Align::Right),
@@ -47,7 +48,7 @@ fn brokers_table(brokers: &[BrokerInfo]) -> String {
     table(head, brokers.iter().map(|broker| row(broker, are_several)).collect())
 }
 
-fn row(broker: &BrokerInfo, are_several: bool) -> [String; 8] {
+fn row(broker: &BrokerInfo, are_several: bool) -> [String; 9] {
     let journals: Vec<String> = broker.journals.iter().map(u32::to_string).collect();
     // From another broker: escapes prevent it from controlling the terminal.
     let text = |text: &Option<String>| text.as_deref().map_or("-".to_owned(), |text| text.escape_debug().to_string());
@@ -55,6 +56,7 @@ fn row(broker: &BrokerInfo, are_several: bool) -> [String; 8] {
         format!("{}{}", broker.id.escape_debug(), if broker.is_me { " *" } else { "" }),
         text(&broker.url),
         text(&broker.kafka),
+        text(&broker.zone),
         broker.state.to_string(),
         match (broker.is_owner, are_several) {
             (false, _) if broker.is_read_only => "never".to_owned(),
@@ -75,11 +77,11 @@ mod tests {
 
     #[test]
     fn a_row_shows_who_owns_and_who_was_asked() {
-        let broker = |id: &str, is_owner, is_me| BrokerInfo {
+        let broker = |id: &str, is_owner: bool, is_me| BrokerInfo {
             id: id.to_owned(),
             url: Some("http://10.0.0.7:51313".to_owned()),
             kafka: None,
-            zone: None,
+            zone: is_owner.then(|| "a".to_owned()),
             state: BrokerState::Live,
             is_owner,
             journals: if is_owner { vec![0] } else { vec![] },
@@ -95,10 +97,10 @@ mod tests {
             broker("00000000000000ef", false, false),
         ]);
         let want = "\
-BROKER              URL                    KAFKA  STATE  OWNER  SILENT  LAG  VERSION
-00000000000000ab *  http://10.0.0.7:51313  -      live   yes     1.2 s    2  0.1.0
-00000000000000cd    http://10.0.0.7:51313  -      live   -       1.2 s    2  0.1.0
-00000000000000ef    http://10.0.0.7:51313  -      live   never   1.2 s    2  0.1.0
+BROKER              URL                    KAFKA  ZONE  STATE  OWNER  SILENT  LAG  VERSION
+00000000000000ab *  http://10.0.0.7:51313  -      a     live   yes     1.2 s    2  0.1.0
+00000000000000cd    http://10.0.0.7:51313  -      -     live   -       1.2 s    2  0.1.0
+00000000000000ef    http://10.0.0.7:51313  -      -     live   never   1.2 s    2  0.1.0
 ";
         assert_eq!(text, want);
         let owning = |journals: &[u32]| BrokerInfo {
@@ -106,7 +108,7 @@ BROKER              URL                    KAFKA  STATE  OWNER  SILENT  LAG  VER
             ..broker("00000000000000cd", !journals.is_empty(), false)
         };
         let text = brokers_table(&[owning(&[0, 2]), owning(&[1]), owning(&[])]);
-        let owners: Vec<&str> = text.lines().filter_map(|line| line.split_whitespace().nth(4)).collect();
+        let owners: Vec<&str> = text.lines().filter_map(|line| line.split_whitespace().nth(5)).collect();
         assert_eq!(owners, ["OWNER", "0,2", "1", "-"]);
     }
 }
