@@ -503,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn a_topic_of_an_earlier_version_has_an_id_by_its_number_and_name() {
+    fn a_topic_without_an_id_has_one_by_its_number_and_name() {
         let given = topic(7, r#"{"topic_id":"494cfa0574034412a6dbb20a5a8c25a2"}"#);
         assert_eq!(given.topic_id, TopicId::derived(1, "t"));
         for settings in ["", "{}", r#"{"topic_id":1}"#, "not JSON"] {

@@ -44,7 +44,7 @@ pub struct Options {
     /// Number of threads that decode and roll up.
     pub threads: usize,
     /// Memory for measurements in flight, in bytes. It doesn't include reads (4 MiB per thread, more if batches are
-    /// larger) and the table of series (see `Pipeline::series_bytes`).
+    /// larger) and the table of series.
     pub memory_bytes: u64,
     /// Maximum number of series. Measurements of additional series are dropped and counted.
     pub series_max: u32,

@@ -115,11 +115,6 @@ impl Pipeline {
         &self.progress
     }
 
-    /// Memory of the table of series in bytes, used as it fills.
-    pub fn series_bytes(&self) -> usize {
-        self.committer.table.memory_bytes()
-    }
-
     /// Rolls up until the topic's end, or until `stop` resolves; then commits the decoded measurements. Calls `report`
     /// whenever records are decoded or committed.
     ///
