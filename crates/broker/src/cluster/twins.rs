@@ -42,9 +42,13 @@ impl Twins {
     pub fn heard(&mut self, card: &Card, lived: Duration) -> bool {
         let new = || Twin { card: card.clone(), first: None, lived, runs: false };
         let twin = self.all.entry(card.id).or_insert_with(new);
+        let did_run = twin.runs;
+        // One that runs is not silent for so long: these may have been requests of a process that has ended.
+        if lived >= twin.lived + LEASE {
+            (twin.first, twin.runs) = (None, false);
+        }
         twin.card = card.clone();
         twin.lived = twin.lived.max(lived);
-        let did_run = twin.runs;
         if lived > self.start + AFTER {
             let first = *twin.first.get_or_insert(lived);
             twin.runs |= lived >= first + APART;
@@ -98,6 +102,18 @@ mod tests {
         assert!(twins.running(s(18)).is_some() && twins.running(s(19)).is_none());
         twins.gone(BrokerId(1));
         assert!(twins.running(s(9)).is_none() && twins.ids().count() == 0);
+    }
+
+    /// Each of its requests was in flight for long.
+    #[test]
+    fn a_broker_that_has_ended_does_not_run_because_its_card_is_stored_now_and_then() {
+        let mut twins = Twins::new(START);
+        for late in [9, 57, 70] {
+            assert!(!twins.heard(&card("a"), s(late)), "{late} s");
+            assert!(twins.running(s(late)).is_none());
+        }
+        assert!(twins.heard(&card("a"), s(73)) && twins.running(s(73)).is_some(), "another follows soon");
+        assert!(!twins.heard(&card("a"), s(90)) && twins.running(s(90)).is_none(), "it was silent, and has ended");
     }
 
     #[test]
