@@ -12,7 +12,7 @@ use crate::store::Dated;
 use crate::store::cache::{CacheError, Sink};
 use crate::store_error::StoreError;
 use bytes::Bytes;
-use futures_util::StreamExt;
+use futures_util::stream::{BoxStream, StreamExt};
 use object_store::list::PaginatedListStore;
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, GetResult, ObjectStore, PutMode, PutOptions, PutPayload, PutResult};
@@ -26,6 +26,17 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a response's body may stall before the rest is requested on another connection, or the whole again: longer
 /// than a packet that is lost several times takes. Each stall without a byte doubles it, for a network that is so slow.
 const STALL_MAX: Duration = Duration::from_secs(1);
+
+/// The next piece of a response's body, which may stall for so long; `None` at its end.
+async fn next_piece(
+    pieces: &mut BoxStream<'_, object_store::Result<Bytes>>,
+    stall_max: Duration,
+) -> Result<Option<Bytes>, Failed> {
+    match timeout(stall_max, pieces.next()).await {
+        Ok(piece) => piece.transpose().map_err(Failed::from),
+        Err(_) => Err(Failed::TimedOut),
+    }
+}
 
 /// Requests to a bucket, each with its retries.
 pub(super) struct Bucket {
@@ -130,27 +141,21 @@ impl Bucket {
         path: &Path,
         range: Option<Range<u64>>,
     ) -> Result<Dated<Option<(Bytes, u64)>>, StoreError> {
-        let responded = timeout(self.request_timeout, self.respond(path, range.map(GetRange::Bounded))).await;
-        let (found, date) = match responded {
-            Ok((Ok(got), date)) => {
-                let stored = u64::try_from(got.meta.last_modified.timestamp()).unwrap_or_default();
-                (self.body(got).await.map(|bytes| (bytes, stored)), date)
-            }
-            Ok((Err(error), date)) => (Err(Failed::from(error)), date),
-            Err(_) => (Err(Failed::TimedOut), None),
+        let (got, date) = self.respond(path, range.map(GetRange::Bounded)).await;
+        let found = async {
+            let got = got?;
+            let stored = u64::try_from(got.meta.last_modified.timestamp()).unwrap_or_default();
+            Ok::<_, Failed>((self.body(got).await?, stored))
         };
-        let failed = match found {
-            Ok(found) => return self.dated(path, Some(found), date),
-            Err(failed) => failed,
-        };
-        if failed.is_missing_object() {
-            return self.dated(path, None, date);
+        match found.await {
+            Ok(found) => self.dated(path, Some(found), date),
+            Err(failed) if failed.is_missing_object() => self.dated(path, None, date),
+            Err(failed) => Err(self.explain("read", path, &failed)),
         }
-        Err(self.explain("read", path, &failed))
     }
 
     /// The response to a GET as far as its body, and its date. A GET that is slow to respond is sent a second time.
-    async fn respond(&self, path: &Path, range: Option<GetRange>) -> (object_store::Result<GetResult>, Option<u64>) {
+    async fn respond(&self, path: &Path, range: Option<GetRange>) -> (Result<GetResult, Failed>, Option<u64>) {
         let send = || async {
             // Each request has its own, so that a date is that of the response that counts.
             let slot = DateSlot::default();
@@ -159,21 +164,19 @@ impl Bucket {
         };
         let is_answer =
             |(got, _): &(object_store::Result<_>, _)| matches!(got, Ok(_) | Err(object_store::Error::NotFound { .. }));
-        hedge::get(&self.hedges, send, is_answer).await
+        match timeout(self.request_timeout, hedge::get(&self.hedges, send, is_answer)).await {
+            Ok((got, date)) => (got.map_err(Failed::from), date),
+            Err(_) => (Err(Failed::TimedOut), None),
+        }
     }
 
     /// The body of a response, which may take any time as long as it doesn't stall.
     async fn body(&self, got: GetResult) -> Result<Bytes, Failed> {
         let (mut pieces, mut body) = (got.into_stream(), Vec::new());
-        loop {
-            match timeout(STALL_MAX.min(self.request_timeout), pieces.next()).await {
-                Ok(Some(Ok(piece))) => body.push(piece),
-                Ok(Some(Err(error))) => return Err(Failed::from(error)),
-                Ok(None) if body.len() == 1 => return Ok(body.swap_remove(0)),
-                Ok(None) => return Ok(body.concat().into()),
-                Err(_) => return Err(Failed::TimedOut),
-            }
+        while let Some(piece) = next_piece(&mut pieces, STALL_MAX.min(self.request_timeout)).await? {
+            body.push(piece);
         }
+        Ok(if body.len() == 1 { body.swap_remove(0) } else { body.concat().into() })
     }
 
     /// A response with its date, which every store sends.
@@ -186,10 +189,9 @@ impl Bucket {
     async fn get(&self, path: &Path, range: Option<GetRange>) -> Result<Option<Bytes>, StoreError> {
         let mut tries = Tries::at_start(self);
         loop {
-            let got = match timeout(self.request_timeout, self.respond(path, range.clone())).await {
-                Ok((Ok(got), _)) => self.body(got).await,
-                Ok((Err(error), _)) => Err(Failed::from(error)),
-                Err(_) => Err(Failed::TimedOut),
+            let got = match self.respond(path, range.clone()).await.0 {
+                Ok(got) => self.body(got).await,
+                Err(failed) => Err(failed),
             };
             let failed = match got {
                 Ok(got) => return Ok(Some(got)),
@@ -235,9 +237,7 @@ impl Bucket {
         sink: &Sink,
         stall_max: Duration,
     ) -> Result<(), Failed> {
-        let range = Some(GetRange::Bounded(*position..end));
-        let got = timeout(self.request_timeout, self.respond(path, range)).await;
-        let got = got.map_err(|_| Failed::TimedOut)?.0.map_err(Failed::from)?;
+        let got = self.respond(path, Some(GetRange::Bounded(*position..end))).await.0?;
         if got.meta.size != bytes {
             let found = got.meta.size;
             return Err(Failed::ForGood(Reply::new(format!(
@@ -245,24 +245,20 @@ impl Bucket {
             ))));
         }
         let mut pieces = got.into_stream();
-        loop {
-            match timeout(stall_max, pieces.next()).await {
-                Ok(Some(Ok(piece))) => {
-                    let length = piece.len() as u64;
-                    if length > end - *position {
-                        return Err(Failed::ForGood(Reply::new("the response has more bytes than were requested")));
-                    }
-                    *position += length;
-                    if !sink.push(piece).await {
-                        return Err(Failed::ForGood(Reply::new("the cache's disk failed")));
-                    }
-                }
-                Ok(None) if *position < end => return Err(Failed::Passing(Reply::new("the response was truncated"))),
-                Ok(None) => return Ok(()),
-                Ok(Some(Err(error))) => return Err(Failed::from(error)),
-                Err(_) => return Err(Failed::TimedOut),
+        while let Some(piece) = next_piece(&mut pieces, stall_max).await? {
+            let length = piece.len() as u64;
+            if length > end - *position {
+                return Err(Failed::ForGood(Reply::new("the response has more bytes than were requested")));
+            }
+            *position += length;
+            if !sink.push(piece).await {
+                return Err(Failed::ForGood(Reply::new("the cache's disk failed")));
             }
         }
+        if *position < end {
+            return Err(Failed::Passing(Reply::new("the response was truncated")));
+        }
+        Ok(())
     }
 
     /// Deletes objects: in one request on S3, in one for each 256 on Azure, one by one and ten at a time on Google
