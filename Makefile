@@ -9,7 +9,7 @@ PACKAGE := $(CURDIR)/target/test-python
 VERSITYGW_VERSION := v1.8.0
 CARGO_DENY_VERSION := 0.20.2
 DATA ?= .rawline/data
-# After `make full`, `make run` runs that binary; before it, one that is built in a quarter of the time.
+# After `make full`, `make run` runs that binary; before it, one that is built sooner.
 FEATURES := $(shell cat target/.features 2>/dev/null)
 PROFILE := $(if $(FEATURES),release,quick)
 # Everything that there is, so that all of it is tested and linted.

@@ -228,9 +228,10 @@ impl<'a> Run<'a> {
         let is_reply = !self.found.done.is_empty();
         for request in self.found.done.drain(..) {
             self.outcome.requests += 1;
-            if let Some(requests) = self.outcome.by_connection.get_mut(number) {
-                *requests += 1;
-            }
+            let Some(requests) = self.outcome.by_connection.get_mut(number) else {
+                unreachable!("a reply on connection {number}, which the group doesn't have")
+            };
+            *requests += 1;
             record(&mut self.outcome.response, now - request.due);
             record(&mut self.outcome.service, now - request.sent);
             self.outcome.length = now - self.start;

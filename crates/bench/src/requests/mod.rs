@@ -230,14 +230,11 @@ async fn run_side(
     refuse_errors(side, &outcome)?;
 
     // Of the warm-up and of the run, which have the same connections.
-    let mut requests = vec![0; topics.len()];
-    for by_connection in [&before.by_connection, &outcome.by_connection] {
-        for (connection, done) in by_connection.iter().enumerate() {
-            if let Some(requests) = requests.get_mut(connection % topics.len()) {
-                *requests += done;
-            }
-        }
-    }
+    let of_topic = |number| {
+        let of = |outcome: &Outcome| outcome.by_connection.iter().skip(number).step_by(topics.len()).sum::<u64>();
+        of(&before) + of(&outcome)
+    };
+    let requests: Vec<u64> = (0..topics.len()).map(of_topic).collect();
     side.check(&topics, workload, &requests).await?;
     side.remove(&topics).await?;
     let server_cpu = server_cpu.map(|cpu| cpu.as_secs_f64());

@@ -11,6 +11,7 @@ use super::{BrokerArgs, CommandError, parse_bytes, parse_duration, parse_time, s
 use clap::ValueEnum;
 use framed::{append_length_prefixed, append_lines};
 use jiff::Timestamp;
+use rawline_batch::U32;
 use rawline_client::{
     Client, ClientError, Consumer, ConsumerConfig, Fetched, FetchedRecords, PartitionRange, Record, RecordRun,
     RetryPolicy, Start, TopicInfo, TopicPartition,
@@ -369,14 +370,7 @@ impl Output {
                 continue;
             }
             match self.format {
-                OutputFormat::Raw => {
-                    self.gathered.extend_from_slice(bytes);
-                    self.gathered.push(b'\n');
-                }
-                OutputFormat::LengthPrefixed => {
-                    self.gathered.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
-                    self.gathered.extend_from_slice(bytes);
-                }
+                OutputFormat::Raw | OutputFormat::LengthPrefixed => self.gather(&[U32::new(bytes.len() as u32)], bytes),
                 OutputFormat::Value | OutputFormat::ValueTyped => unreachable!("a value is shown in the background"),
                 OutputFormat::Avro => self.write_avro(offset, bytes)?,
                 OutputFormat::Json => {
@@ -393,6 +387,14 @@ impl Output {
         }
         self.start_showing();
         Ok(next_offset)
+    }
+
+    /// Gathers the concatenated records of these sizes as they are.
+    fn gather(&mut self, sizes: &[U32], records: &[u8]) {
+        match self.format {
+            OutputFormat::LengthPrefixed => append_length_prefixed(&mut self.gathered, sizes, records),
+            _ => append_lines(&mut self.gathered, sizes, records),
+        }
     }
 
     /// Writes the records of batches of Rawline's format as they are, many at a time. Changes `next_offset` to the one
@@ -422,10 +424,7 @@ impl Output {
             while !left.is_empty() {
                 let (records, bytes) = framed::part(left, WRITE_BYTES);
                 let ((sizes, rest), (records, rest_data)) = (left.split_at(records), data.split_at(bytes));
-                match self.format {
-                    OutputFormat::LengthPrefixed => append_length_prefixed(&mut self.gathered, sizes, records),
-                    _ => append_lines(&mut self.gathered, sizes, records),
-                }
+                self.gather(sizes, records);
                 if self.gathered.len() >= WRITE_BYTES {
                     self.flush()?;
                 }
