@@ -14,7 +14,10 @@ use rawline_broker::store::s3::{self, S3Config};
 use rawline_client::{Payload, RecordBatchBuilder, RecordCodec, Start};
 use rawline_measure::layout::{Commit, Counts, Current, DataFile, Layout, Tier};
 use rawline_measure::{Full, Kind, MeasureError, Options, Pipeline, Retention, Snapshot, Storage, Summary};
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 pub async fn run(options: Options) -> Result<Summary, MeasureError> {
@@ -66,6 +69,20 @@ async fn a_topic_becomes_what_its_measurements_are() {
     }
 }
 
+/// Polls a future so many times, and drops it when it wakes up once more. What a run has done when it is killed depends on
+/// its steps, not on how busy the machine is.
+async fn killed_after<F: Future>(mut polls: u64, run: F) -> Option<F::Output> {
+    let mut run = pin!(run);
+    poll_fn(move |context| {
+        if polls == 0 {
+            return Poll::Ready(None);
+        }
+        polls -= 1;
+        run.as_mut().poll(context).map(Some)
+    })
+    .await
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_again_and_again_the_roll_ups_come_out_equal() {
     let broker = Broker::start().await;
@@ -73,20 +90,19 @@ async fn killed_again_and_again_the_roll_ups_come_out_equal() {
     broker.append("t", &messages(&sent), 500).await;
     let want = expected(&sent);
     let mut random = fastrand::Rng::with_seed(3);
-    // Slow, so that some are killed between their files and their commit.
+    // Slow, so that there are steps between the files of a commit and the commit, where some are killed.
     let slow = ThrottleConfig { wait_put_per_call: Duration::from_millis(1), ..ThrottleConfig::default() };
     let storage = Storage::new(Arc::new(ThrottledStore::new(InMemory::new(), slow)), Default::default());
     let mut kills = 0;
     loop {
         let options = Options { chunk_records: Some(random.u64(300..1_500)), ..broker.options("t", &storage) };
         let pipeline = Pipeline::open(options).await.unwrap();
-        let running = pipeline.run(|_| (), std::future::pending());
-        tokio::select! {
-            () = tokio::time::sleep(Duration::from_micros(random.u64(1_000..60_000))) => kills += 1,
-            ended = running => {
+        match killed_after(random.u64(1..20), pipeline.run(|_| (), std::future::pending())).await {
+            Some(ended) => {
                 ended.unwrap();
                 break;
             }
+            None => kills += 1,
         }
     }
     assert!(kills > 3, "{kills}");
