@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # At the same time, each with as many tests: more than two cores' worth, for a test that waits uses none.
-PROGRAMS = int(os.environ.get("TEST_PROGRAMS", "3"))
+PROGRAMS = int(os.environ.get("TEST_PROGRAMS", "4"))
 THREADS = os.environ.get("RUST_TEST_THREADS", "3")
 
 # How many of the slowest tests are shown.

@@ -69,8 +69,8 @@ async fn a_topic_becomes_what_its_measurements_are() {
     }
 }
 
-/// Polls a future so many times, and drops it when it wakes up once more. What a run has done when it is killed depends on
-/// its steps, not on how busy the machine is.
+/// Polls a future so many times, and drops it when it wakes up once more. What a run has done when it is killed depends
+/// on its steps, not on how busy the machine is.
 async fn killed_after<F: Future>(mut polls: u64, run: F) -> Option<F::Output> {
     let mut run = pin!(run);
     poll_fn(move |context| {
