@@ -195,6 +195,8 @@ codes! {
     QUOTA_EXCEEDED = "quota_exceeded", Wait, 429;
     /// The key was changed or removed while one of its requests was running.
     KEY_CHANGED = "key_changed", Wait;
+    /// Another broker of the client's zone serves a subscription from now on.
+    BROKER_NEARER = "broker_nearer", Wait;
     /// Too many pending appends to this topic.
     TOPIC_BUSY = "topic_busy", Wait;
     /// Groups have as many members as there can be.

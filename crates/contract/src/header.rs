@@ -12,6 +12,10 @@ pub const RESUME_OFFSET: HeaderName = HeaderName::from_static("rawline-resume-of
 pub const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// The URL of the broker that has handled a forwarded request: clients may send the next one there.
 pub const OWNER: HeaderName = HeaderName::from_static("rawline-owner");
+/// The zone that a client runs in.
+pub const ZONE: HeaderName = HeaderName::from_static("rawline-zone");
+/// The URL of the broker of the client's zone that serves such reads: clients may send the next ones there.
+pub const NEARER: HeaderName = HeaderName::from_static("rawline-nearer");
 /// Shows that another broker sends a request: its number on the connection, and a code that authenticates it.
 pub const PEER: HeaderName = HeaderName::from_static("rawline-peer");
 /// The client of a request that another broker forwards.

@@ -17,11 +17,14 @@ pub fn journal_of(name: &str, journals: u32) -> u32 {
     if journals == 1 {
         return 0;
     }
-    // FNV-1a of 64 bits, whose low bits say little of the last characters; the finalizer of splitmix64 mixes them.
-    let hash = name
+    (hash_of(name) % u64::from(journals)) as u32
+}
+
+/// A name's hash, the same at every broker. FNV-1a of 64 bits, whose low bits say little of the last characters, mixed.
+pub fn hash_of(name: &str) -> u64 {
+    mix(name
         .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
-    (mix(hash) % u64::from(journals)) as u32
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)))
 }
 
 /// The finalizer of splitmix64: every bit of the input changes half of the output's. Brokers and names are spread with

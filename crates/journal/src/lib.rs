@@ -54,7 +54,7 @@ pub use described::{PartitionProducer, TransactionProgress, TransactionalProduce
 pub use garbage::{Garbage, Key, Listing};
 pub use groups::{Groups, StoredGroup};
 pub use hedge::{FoundId, Hedge, Next};
-pub use journals::{JOURNALS_MAX, journal_of, journal_of_topic, mix};
+pub use journals::{JOURNALS_MAX, hash_of, journal_of, journal_of_topic, mix};
 pub use limits::{
     CLOCK_BACK_US, GROUP_STATE_BYTES_MAX, Limits, MERGED_PIECES_MAX, NAME_BYTES_MAX, NAMED_IDS, OWNER_BYTES_MAX,
     PARTITIONS_MAX, PRODUCER_NAMES_MAX,

@@ -18,6 +18,7 @@ mod strangers;
 mod takeover;
 mod task;
 mod twins;
+mod zones;
 
 pub use crate::store::members::BrokerId;
 pub use card::{Card, Endpoint};

@@ -10,7 +10,7 @@ pub(crate) struct Query<'a>(&'a str);
 
 /// The topic, group or producer that a request's query names, for the audit log.
 pub(crate) fn resource(uri: &http::Uri) -> String {
-    let query = Query(uri.query().unwrap_or_default());
+    let query = Query::of_uri(uri);
     let named = ["topic-name", "group-name", "producer-name"].into_iter().find_map(|name| {
         let value = query.find(name)?;
         let kind = name.split_once('-').map_or(name, |(kind, _)| kind);
@@ -21,7 +21,11 @@ pub(crate) fn resource(uri: &http::Uri) -> String {
 
 impl<'a> Query<'a> {
     pub fn of<B>(request: &'a http::Request<B>) -> Self {
-        Query(request.uri().query().unwrap_or_default())
+        Query::of_uri(request.uri())
+    }
+
+    pub fn of_uri(uri: &'a http::Uri) -> Self {
+        Query(uri.query().unwrap_or_default())
     }
 
     fn find(&self, name: &str) -> Option<Cow<'a, str>> {

@@ -35,6 +35,8 @@ pub(super) async fn respond(
     let route = routes::find(request.method(), request.uri().path());
     let origin = cors::allowed(&api.config.allowed_origins, request.headers()).cloned();
     let asked = Asked { method: request.method().clone(), uri: request.uri().clone(), route };
+    let zoned = route.filter(|route| route.endpoint.has_nearer());
+    let zoned = zoned.and_then(|_| cluster::ZonedRead::of(request.headers(), &query::Query::of(&request)));
     let (sender, admitted) = admit(api, session, route, origin.is_some(), &request);
     let (caller, via) = sender.map_or((None, None), |sender| (Some(sender.caller), sender.via));
     let client = via.and_then(|via| via.client).map(|address| peer.forwarding(address));
@@ -64,7 +66,11 @@ pub(super) async fn respond(
         }
     };
     asked.audit(api, peer, caller.as_deref(), via, &response);
+    let nearer = zoned.filter(|_| response.is_ok()).and_then(|read| read.nearer(api));
     let mut response = response.unwrap_or_else(ApiError::into_response);
+    if let Some(url) = nearer {
+        response.headers_mut().insert(rawline_contract::header::NEARER, url);
+    }
     if let Some(caller) = caller.filter(|_| route.is_some_and(|route| route.endpoint.returns_records())) {
         caller.read(response.body().bytes());
     }

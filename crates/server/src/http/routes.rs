@@ -152,6 +152,11 @@ impl Endpoint {
         matches!(self, Endpoint::Read | Endpoint::ReadOne | Endpoint::MeasurementQuery)
     }
 
+    /// Whether a broker of the client's zone can serve it from its own cache.
+    pub fn has_nearer(self) -> bool {
+        matches!(self, Endpoint::Read | Endpoint::ReadOne | Endpoint::Subscribe)
+    }
+
     /// Its name in the audit log, if it is an administrative change.
     pub fn change(self) -> Option<&'static str> {
         match self {

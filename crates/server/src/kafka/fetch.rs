@@ -13,6 +13,7 @@ use bytes::Bytes;
 use futures_util::future::FutureExt;
 use progress::Progress;
 use rawline_broker::View;
+use rawline_broker::cluster::Brokers;
 use rawline_kafka::fetch::{FetchPartition, FetchRequest, FetchResponse, request, response};
 use rawline_kafka::frame::RequestHeader;
 use rawline_kafka::produce::TopicRef;
@@ -35,8 +36,8 @@ struct Asked {
     topics: Vec<(TopicRef, usize)>,
     /// The partitions, and the places of their topics in `topics`.
     wanted: Vec<(usize, FetchPartition)>,
-    /// The other brokers that are in the client's zone.
-    nearer: Vec<i32>,
+    /// The client's zone, and the brokers, if some are there and this one isn't.
+    nearer: Option<(String, Arc<Brokers>)>,
     view: View,
     wait: Duration,
     bytes_min: u64,
@@ -44,7 +45,7 @@ struct Asked {
 }
 
 impl Asked {
-    fn new(request: FetchRequest, nearer: Vec<i32>) -> Asked {
+    fn new(request: FetchRequest, nearer: Option<Arc<Brokers>>) -> Asked {
         const READ_COMMITTED: i8 = 1;
         let mut wanted = Vec::with_capacity(request.topics.iter().map(|(_, partitions)| partitions.len()).sum());
         let mut topics = Vec::with_capacity(request.topics.len());
@@ -56,7 +57,7 @@ impl Asked {
         Asked {
             topics,
             wanted,
-            nearer,
+            nearer: nearer.map(|brokers| (request.rack, brokers)),
             view: if request.isolation_level == READ_COMMITTED { View::Stable } else { View::Stored },
             wait: Duration::from_millis(u64::try_from(request.wait_max_ms).unwrap_or_default()).min(WAIT_MAX),
             bytes_min: u64::try_from(request.bytes_min).unwrap_or_default(),
@@ -83,7 +84,7 @@ pub(super) fn begin(
     permit: Option<OwnedSemaphorePermit>,
 ) -> Result<Pending, ConnectionError> {
     let request = request(header.version, body)?;
-    let nearer = client.nearer(&request.rack);
+    let nearer = client.in_zone(&request.rack);
     let (asked, client) = (Asked::new(request, nearer), client.clone());
     let fetched = async move {
         let mut watched = client.fetches.take(&client.caller());

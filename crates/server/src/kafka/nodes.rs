@@ -2,7 +2,7 @@
 //! its topics, and coordinates its groups.
 
 use super::client::Client;
-use rawline_broker::cluster::{Card, Cluster, Endpoint};
+use rawline_broker::cluster::{Brokers, Card, Cluster, Endpoint};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -62,15 +62,14 @@ impl Client {
         self.nodes().into_iter().filter(|node| node.zone.is_some()).map(|node| node.id).collect()
     }
 
-    /// The brokers in a consumer's zone, in order of their numbers, if this one isn't there.
-    pub(super) fn nearer(&self, zone: &str) -> Vec<i32> {
+    /// The brokers, if some are in a consumer's zone and this one isn't.
+    pub(super) fn in_zone(&self, zone: &str) -> Option<Arc<Brokers>> {
         if zone.is_empty() || self.kafka.broker.zone() == Some(zone) {
-            return Vec::new();
+            return None;
         }
-        let mut nodes: Vec<Node> = self.nodes();
-        nodes.retain(|node| node.zone.as_deref() == Some(zone));
-        nodes.sort_unstable_by_key(|node| node.id);
-        nodes.into_iter().map(|node| node.id).collect()
+        let brokers = self.cluster()?.brokers();
+        let has_some = brokers.live().any(|card| card.zone.as_deref() == Some(zone));
+        has_some.then_some(brokers)
     }
 
     /// The broker that coordinates a group.

@@ -14,6 +14,7 @@ mod changes;
 mod forward;
 mod groups;
 mod hello;
+mod nearer;
 mod sender;
 
 pub(super) use brokers::brokers;
@@ -22,4 +23,5 @@ pub(super) use changes::changes;
 pub(super) use forward::{ByOwner, forward};
 pub(super) use groups::groups_of_others;
 pub(super) use hello::{hello, proof};
+pub(super) use nearer::ZonedRead;
 pub(super) use sender::{Sender, Via, sender};

@@ -154,6 +154,12 @@ pub(super) fn stopping() -> ApiError {
     ApiError::new(code::SHUTTING_DOWN, "the broker is shutting down; resume from the cursor when it is running again")
 }
 
+/// The error of a subscription that another broker of the client's zone serves from now on.
+pub(super) fn nearer() -> ApiError {
+    let message = "another broker of the client's zone serves these topics from now on; subscribe again";
+    ApiError::new(code::BROKER_NEARER, message)
+}
+
 /// The error of a subscription whose caller may not have the same grants any more.
 pub(crate) fn key_changed() -> ApiError {
     ApiError::new(code::KEY_CHANGED, "this key was changed or removed; resume from the cursor with a key that counts")

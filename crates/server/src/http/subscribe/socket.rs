@@ -4,8 +4,10 @@ use super::control;
 use super::deliver::{self, SILENCE_MAX, Size, Step, Wanted};
 use super::{cursor, selected};
 use crate::http::api::Api;
+use crate::http::cluster::ZonedRead;
 use crate::http::error::ApiError;
 use crate::http::long_poll;
+use crate::http::query::Query;
 use crate::http::response::{self, ApiResponse};
 use crate::http::select;
 use crate::http::upgrade::upgrade;
@@ -18,6 +20,7 @@ use rawline_broker::subscriptions::{Event, Records};
 use rawline_broker::{BatchKind, ReadAnswer};
 use rawline_contract::code;
 use rawline_contract::subscription::{ControlMessage, Delivery, DeliveryKind, WEBSOCKET_PROTOCOL};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::SemaphorePermit;
@@ -34,9 +37,10 @@ const FILTERED: Size = Size { records_max: 4096, bytes_max: 1 << 20, verify: tru
 
 /// Begins the session.
 pub(super) fn connect<B>(api: &Arc<Api>, request: &Request<B>, wanted: Wanted) -> Result<ApiResponse, ApiError> {
+    let moves = ZonedRead::of(request.headers(), &Query::of(request)).map(|read| read.moves(api));
     upgrade(api, request, Some(WEBSOCKET_PROTOCOL), |api, peer, mut socket| async move {
         let _counted = api.metrics.subscriptions.begin();
-        if let Some(end) = run(&api, &peer, &mut socket, wanted).await {
+        if let Some(end) = run(&api, &peer, &mut socket, wanted, moves).await {
             let Ended { code, reason, error } = end;
             if let Some(error) = error {
                 let message = control::message(&control::end(&error));
@@ -60,7 +64,7 @@ impl Ended {
     fn of(error: ApiError) -> Ended {
         let code = match error.code() {
             code if code == code::SHUTTING_DOWN => CloseCode::Away,
-            code if code == code::SUBSCRIBER_SLOW || code == code::KEY_CHANGED => CloseCode::Again,
+            code if [code::SUBSCRIBER_SLOW, code::KEY_CHANGED, code::BROKER_NEARER].contains(&code) => CloseCode::Again,
             code if code == code::TOPIC_NOT_FOUND => CloseCode::Normal,
             _ => CloseCode::Error,
         };
@@ -69,8 +73,20 @@ impl Ended {
 }
 
 /// Runs until the connection is to be closed; `None` if it has ended.
-async fn run(api: &Api, peer: &Peer, socket: &mut WebSocket, mut wanted: Wanted) -> Option<Ended> {
+async fn run(
+    api: &Api,
+    peer: &Peer,
+    socket: &mut WebSocket,
+    mut wanted: Wanted,
+    moves: Option<impl Future<Output = ()>>,
+) -> Option<Ended> {
     let mut stopping = api.stopping.clone();
+    let mut moved = pin!(async {
+        match moves {
+            Some(moves) => moves.await,
+            None => std::future::pending().await,
+        }
+    });
     let size = if wanted.filter.is_some() { FILTERED } else { STORED };
     let cursor = cursor::text(&wanted.subscription).map(Into::into);
     say(socket, Some(ControlMessage::Subscribed { cursor })).await?;
@@ -86,6 +102,7 @@ async fn run(api: &Api, peer: &Peer, socket: &mut WebSocket, mut wanted: Wanted)
                 let reason = "this WebSocket accepts no messages".to_owned();
                 return Some(Ended { code: CloseCode::Policy, reason, error: None });
             }
+            () = &mut moved => return Some(Ended::of(deliver::nearer())),
             event = wanted.next(api) => event,
             () = sleep_until(cursor_at.unwrap_or(silent_at)), if cursor_at.is_some() => {
                 let is_idle = wanted.subscription.is_idle();

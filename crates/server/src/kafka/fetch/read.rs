@@ -12,8 +12,6 @@ use rawline_broker::store::StoreError;
 use rawline_broker::{BatchKind, Bounds, Partition, Piece, ReadRequest, View};
 use rawline_kafka::fetch::{FetchPartition, FetchedPartition};
 use rawline_kafka::{Api, ErrorCode};
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::num::NonZeroU64;
 use std::time::Duration;
 
 /// The result of one partition.
@@ -107,12 +105,11 @@ pub(super) async fn read_one(
     Ok(Found { fetched, records, pieces, holds_buffers })
 }
 
-/// The broker in the client's zone that reads this partition. All brokers choose the same one: one cache there has it.
+/// The number of the broker in the client's zone that serves this partition's readers.
 fn nearer_of(asked: &Asked, partition: &Partition, number: i32) -> Option<i32> {
-    let count = NonZeroU64::new(asked.nearer.len() as u64)?;
-    let mut hasher = DefaultHasher::new();
-    (partition.topic_name(), number).hash(&mut hasher);
-    asked.nearer.get((hasher.finish() % count) as usize).copied()
+    let (zone, brokers) = asked.nearer.as_ref()?;
+    let card = brokers.reader(zone, partition.topic_name(), number.cast_unsigned(), |card| card.kafka.is_some())?;
+    Some(card.id.node())
 }
 
 /// Whether a partition has no record at an offset yet that may be seen, and its next one may be there.

@@ -1,5 +1,6 @@
-//! Kafka's consumers read from a broker of their zone.
+//! Clients read from a broker of their zone: Kafka's consumers, and whatever sends `Rawline-Zone`.
 
+use crate::support::http;
 use crate::support::kafka::{Client, batch, produce_body, produced};
 use crate::support::kafka_fetch::{Fetch, Fetched, Partition};
 use rawline_batch::record_batch::RecordCodec;
@@ -95,4 +96,31 @@ async fn without_zones_a_partition_has_one_replica() {
     assert!(found.preferred == -1 && found.records_bytes > 0, "{found:?}");
     other.stop().await;
     leader.stop().await;
+}
+
+#[tokio::test]
+async fn the_response_to_a_read_names_the_broker_of_the_clients_zone() {
+    let bucket = bucket().await;
+    let home = Served::in_zone(&bucket, HttpConfig::default(), IDS[0], Some("a")).await;
+    let near = Served::in_zone(&bucket, HttpConfig::default(), IDS[1], Some("b")).await;
+    let nearer = async |server: &Served, target: &str, zone: &str| {
+        let (status, head, _) = http(server, "GET", target, &format!("rawline-zone: {zone}"), b"").await;
+        let url = head.lines().find_map(|line| line.strip_prefix("rawline-nearer: ")).map(str::to_owned);
+        (status, url)
+    };
+    let (status, ..) = http(&home, "POST", "/records?topic-name=t", "content-type: application/x-ndjson", b"1\n").await;
+    assert_eq!(status, 201);
+    let read = "/records?topic-name=t&offset=0";
+    while nearer(&home, read, "b").await != (200, Some(near.url())) {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert_eq!(nearer(&home, "/record?topic-name=t&offset=0", "b").await, (200, Some(near.url())));
+    assert_eq!(nearer(&near, read, "b").await, (200, None));
+    assert_eq!(nearer(&near, read, "a").await, (200, Some(home.url())));
+    assert_eq!(nearer(&home, read, "c").await, (200, None));
+    // What no other broker serves better, and errors.
+    assert_eq!(nearer(&home, "/topic?topic-name=t", "b").await, (200, None));
+    assert_eq!(nearer(&home, "/records?topic-name=none&offset=0", "b").await, (404, None));
+    near.stop().await;
+    home.stop().await;
 }
