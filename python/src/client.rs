@@ -142,6 +142,7 @@ impl ClientCore {
     fn new(
         broker: String,
         api_key: Option<String>,
+        zone: Option<String>,
         ca_file: Option<PathBuf>,
         certificate_file: Option<PathBuf>,
         key_file: Option<PathBuf>,
@@ -151,6 +152,7 @@ impl ClientCore {
     ) -> PyResult<ClientCore> {
         let config = ClientConfig {
             api_key,
+            zone,
             tls: TlsConfig { ca_file, certificate_file, key_file },
             connect_timeout: seconds("connect_timeout", connect_timeout)?,
             request_timeout: seconds("request_timeout", request_timeout)?,

@@ -9,6 +9,8 @@ mod ends;
 #[path = "cluster/journals.rs"]
 mod journals;
 mod support;
+#[path = "cluster/zones.rs"]
+mod zones;
 
 use rawline_client::{
     BrokerInfo, BrokerState, Client, ClientConfig, ClientError, Delivered, Fetched, Producer, ProducerConfig,

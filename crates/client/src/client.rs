@@ -9,7 +9,7 @@ use crate::environment::{Environment, SystemEnvironment};
 use crate::error::ClientError;
 use crate::exchange::Exchange;
 use crate::limits::TEXT_BYTES_MAX;
-use crate::owners::Owners;
+use crate::owners::{Learned, Owner, Owners, is_unsent};
 use crate::peer::Peer;
 use crate::pipeline::{Pipelines, SmallHead};
 use crate::pool::Pool;
@@ -19,8 +19,8 @@ use crate::stream::Stream;
 use crate::tls::explain;
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, HOST, HeaderValue};
-use http::{Method, Request, Uri};
-use rawline_contract::header::OWNER;
+use http::{HeaderMap, Method, Request, Uri};
+use rawline_contract::header::{NEARER, OWNER, ZONE};
 use rawline_contract::{Code, path};
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,12 +42,15 @@ pub(crate) struct Inner {
     host_header: HeaderValue,
     authorization: Option<HeaderValue>,
     pub(crate) pool: Arc<Pool<Connection>>,
+    zone: Option<HeaderValue>,
     /// For small appends.
     pub(crate) pipelines: Pipelines,
     pub(crate) small_head: SmallHead,
     environment: Arc<dyn Environment>,
     /// `None` for the client of an owner: its user reads the owner from the responses.
     pub(crate) owners: Option<Owners>,
+    /// The brokers of the client's zone, for its reads; `None` also without a zone.
+    pub(crate) nearer: Option<Owners>,
 }
 
 /// A connection that speaks another protocol from now on.
@@ -93,14 +96,18 @@ impl Client {
             }
             None => None,
         };
+        let zone = config.zone.as_deref().map(|zone| HeaderValue::from_bytes(zone.as_bytes())).transpose();
+        let zone = zone.map_err(|_| wrong(format!("the zone {:?} has control characters", config.zone)))?;
         let inner = Inner {
             addresses,
             pool: Pool::new(config.connections_idle_max),
             pipelines: Pipelines::new(config.broker.clone(), config.request_timeout, config.connections_idle_max),
-            small_head: SmallHead::new(&path, &host_header, authorization.as_ref()),
+            small_head: SmallHead::new(&path, &host_header, authorization.as_ref(), zone.as_ref()),
             path,
             host_header,
             authorization,
+            nearer: zone.as_ref().filter(|_| owners.is_some()).map(|_| Owners::default()),
+            zone,
             config,
             environment,
             owners,
@@ -157,6 +164,29 @@ impl Client {
             Ok((exchange.text(TEXT_BYTES_MAX, true).await?, owner))
         })
         .await
+    }
+
+    /// The broker of the client's zone that serves reads of this partition or subscription, if it is known.
+    pub(crate) fn nearer_of(&self, read: &str) -> Option<Owner> {
+        self.inner.nearer.as_ref()?.of(read)
+    }
+
+    /// Takes the broker that the response to a read has named.
+    pub(crate) fn learn_nearer(&self, read: &str, response: &HeaderMap) -> Learned {
+        let url = response.get(NEARER).and_then(|url| url.to_str().ok());
+        match self.inner.nearer.as_ref().zip(url) {
+            Some((nearer, url)) => nearer.learn(read, url, self),
+            None => Learned::Known,
+        }
+    }
+
+    /// A read at this broker of the client's zone has failed. Returns whether nothing was sent: then the read goes
+    /// elsewhere at once.
+    pub(crate) fn nearer_failed(&self, read: &str, nearer: &Owner, error: &ClientError) -> bool {
+        if let Some(known) = &self.inner.nearer {
+            known.failed(read, nearer, error);
+        }
+        is_unsent(error)
     }
 
     /// Deletes something, with retries. `missing` is the broker's code if it doesn't exist.
@@ -258,6 +288,9 @@ impl Client {
         if let Some(authorization) = &inner.authorization {
             headers.insert(AUTHORIZATION, authorization.clone());
         }
+        if let Some(zone) = &inner.zone {
+            headers.insert(ZONE, zone.clone());
+        }
         for (name, value) in &call.headers {
             headers.insert(name, value.clone());
         }
@@ -351,5 +384,12 @@ mod tests {
         let mut config = ClientConfig::new("http://x");
         config.api_key = Some("secret\n".into());
         assert!(!Client::new(config).unwrap_err().to_string().contains("secret"));
+    }
+
+    #[test]
+    fn a_zone_that_no_header_carries_is_refused() {
+        let config = |zone: &str| ClientConfig { zone: Some(zone.to_owned()), ..ClientConfig::new("http://x") };
+        assert!(matches!(Client::new(config("a\nb")), Err(ClientError::Config { .. })));
+        Client::new(config("zürich 1")).unwrap();
     }
 }

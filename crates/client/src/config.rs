@@ -15,6 +15,9 @@ pub struct ClientConfig {
     pub broker: String,
     /// The broker's API key, if it has one.
     pub api_key: Option<String>,
+    /// The zone that this client runs in, such as `eu-central-1a`. Reads and subscriptions go to a broker of this zone
+    /// while one lives, and brokers count what crosses zones.
+    pub zone: Option<String>,
     /// Certificates for `https`.
     pub tls: TlsConfig,
     /// Maximum time to open a connection.
@@ -39,6 +42,7 @@ impl ClientConfig {
         ClientConfig {
             broker: broker.into(),
             api_key: None,
+            zone: None,
             tls: TlsConfig::default(),
             connect_timeout: CONNECT_TIMEOUT,
             request_timeout: REQUEST_TIMEOUT,

@@ -9,7 +9,7 @@ use crate::refusal::refused;
 use crate::stream::Stream;
 use bytes::{BufMut, Bytes};
 use http::header::{CONNECTION, CONTENT_TYPE, HeaderName};
-use http::{Response, StatusCode};
+use http::{HeaderMap, Response, StatusCode};
 use http_body::Body;
 use hyper::body::Incoming;
 use rawline_contract::MediaType;
@@ -59,6 +59,10 @@ impl Exchange {
         value
             .and_then(|value| value.parse().ok())
             .ok_or_else(|| self.not_a_brokers(format!("the header {name} is missing or not a number")))
+    }
+
+    pub(crate) fn headers(&self) -> &HeaderMap {
+        &self.head.headers
     }
 
     /// The value of a header that is text.

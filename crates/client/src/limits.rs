@@ -18,8 +18,9 @@ pub(crate) const CONNECTIONS_IDLE_MAX: usize = 64;
 /// request, the system would soon run out of ports, because it keeps the port of a closed connection for a minute.
 pub(crate) const CONNECTION_UNUSED_MAX: Duration = Duration::from_secs(1);
 
-/// Maximum time to open a connection to the owner of a journal. If the network drops packets to the owner, an append
-/// waits this long, once in [`OWNER_UNREACHABLE_FOR`]. Afterwards another broker forwards appends.
+/// Maximum time to open a connection to the owner of a journal, or to a broker of the client's zone. If the network
+/// drops packets to it, an append or a read waits this long, once in [`OWNER_UNREACHABLE_FOR`]. Afterwards another
+/// broker forwards appends, and serves reads.
 pub(crate) const OWNER_CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Time without attempts to connect to the owner of a journal after one has failed: the address that it advertises to
@@ -40,10 +41,14 @@ pub(crate) const QUESTION_INTERVAL: Duration = Duration::from_secs(2);
 /// How long other brokers are tried before one that didn't respond.
 pub(crate) const SILENT_AVOIDED_FOR: Duration = OWNER_UNREACHABLE_FOR;
 
+/// How often a subscription that is being opened follows the name of a broker in its zone: brokers that see different
+/// ones could send it back and forth.
+pub(crate) const NEARER_MOVES_MAX: u32 = 2;
+
 /// Maximum number of owners of journals that a client has connections to.
 pub(crate) const OWNERS_MAX: usize = 64;
 
-/// Maximum number of topics whose owners a client knows: about a megabyte.
+/// Maximum number of topics whose owners a client knows, and of partitions that it reads in its zone: about a megabyte.
 pub(crate) const OWNERS_TOPICS_MAX: usize = 10_000;
 
 /// Maximum size of the response to a read in bytes: twice the broker's limit, so that a single batch beyond that limit

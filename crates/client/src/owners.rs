@@ -1,7 +1,9 @@
-//! The addresses of the brokers that own topics' journals, learned from responses.
+//! The addresses of the brokers that own topics' journals, learned from responses, and of those that serve reads in the
+//! client's zone.
 //!
 //! A broker that doesn't own a topic's journal forwards appends to the one that does, and names it in its response. So
-//! the next appends to the topic go there.
+//! the next appends to the topic go there. In the same way, the response to a read names the broker of the client's
+//! zone that has the partition in its cache: to the client's reads, that is the partition's owner.
 
 use crate::client::Client;
 use crate::config::ClientConfig;
@@ -14,7 +16,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::time::Instant;
 
-/// The owners that one client knows.
+/// The owners that one client knows, for its appends or for its reads.
 #[derive(Default)]
 pub(crate) struct Owners(Mutex<State>);
 
@@ -42,32 +44,47 @@ impl Owner {
     }
 }
 
+/// What a client does with an owner that a response has named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Learned {
+    /// The next requests go there.
+    New,
+    /// They already do.
+    Known,
+    /// It can't be reached from here: it isn't tried before this time.
+    Unreachable(Instant),
+}
+
 impl Owners {
-    /// The owner of the topic's journal, unless it is the broker that the client uses anyway.
+    /// The owner of the topic's journal, or of what is read, unless it is the broker that the client uses anyway.
     pub fn of(&self, topic: &str) -> Option<Owner> {
         self.state().of_topics.get(topic).cloned()
     }
 
     /// A response to a client has named the owner of the topic's journal.
-    pub fn learn(&self, topic: &str, url: &str, client: &Client) {
+    pub fn learn(&self, topic: &str, url: &str, client: &Client) -> Learned {
         let mut state = self.state();
-        let is_known = state.of_topics.get(topic).is_some_and(|owner| *owner.url == *url);
+        if state.of_topics.get(topic).is_some_and(|owner| *owner.url == *url) {
+            return Learned::Known;
+        }
         let now = Instant::now();
-        if is_known || state.unreachable.get(url).is_some_and(|until| *until > now) {
-            return;
+        if let Some(until) = state.unreachable.get(url).filter(|until| **until > now) {
+            return Learned::Unreachable(*until);
         }
         state.unreachable.retain(|_, until| *until > now);
         let Some(client) = state.broker(url, client) else {
-            state.unreachable.insert(url.to_owned(), now + OWNER_UNREACHABLE_FOR);
-            return;
+            let until = now + OWNER_UNREACHABLE_FOR;
+            state.unreachable.insert(url.to_owned(), until);
+            return Learned::Unreachable(until);
         };
         if state.of_topics.len() >= OWNERS_TOPICS_MAX {
             state.of_topics.clear();
         }
         state.of_topics.insert(topic.to_owned(), Owner { url: url.into(), client });
+        Learned::New
     }
 
-    /// An append that was sent to the owner has failed: the next goes to a broker that knows the owner.
+    /// A request that was sent to the owner has failed: the next goes to a broker that knows the owner.
     pub fn failed(&self, topic: &str, owner: &Owner, error: &ClientError) {
         let mut state = self.state();
         if is_unsent(error) || is_strangers(error) || owner.client.inner.is_silent() {
@@ -123,4 +140,24 @@ fn is_strangers(error: &ClientError) -> bool {
 /// Whether nothing was sent, so that it can be sent elsewhere.
 pub(crate) fn is_unsent(error: &ClientError) -> bool {
     matches!(error, ClientError::Connect { .. } | ClientError::Tls { .. })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn an_owner_that_could_not_be_reached_is_learned_again_after_a_while() {
+        let (owners, url) = (Owners::default(), "http://b:2");
+        let client = Client::new(ClientConfig::new("http://a:1")).unwrap();
+        let learn = || owners.learn("t", url, &client);
+        assert_eq!([learn(), learn()], [Learned::New, Learned::Known]);
+        let reason = "refused".to_owned();
+        owners.failed("t", &owners.of("t").unwrap(), &ClientError::Connect { broker: url.to_owned(), reason });
+        assert_eq!(learn(), Learned::Unreachable(Instant::now() + OWNER_UNREACHABLE_FOR));
+        assert!(owners.of("t").is_none());
+        tokio::time::advance(OWNER_UNREACHABLE_FOR).await;
+        assert_eq!(learn(), Learned::New);
+        assert!(owners.of("t").is_some());
+    }
 }

@@ -6,8 +6,8 @@ use crate::client::Client;
 use crate::error::ClientError;
 use crate::fetched::Fetched;
 use crate::partition::TopicPartition;
-use http::StatusCode;
 use http::header::{ACCEPT, HeaderValue};
+use http::{HeaderMap, StatusCode};
 use rawline_contract::{MediaType, header, path};
 use std::time::Duration;
 
@@ -54,24 +54,42 @@ impl Client {
     ) -> Result<Fetched, ClientError> {
         let from = from.into();
         let mut options = *options;
-        let mut attempts = self.attempts();
+        let (mut attempts, partition) = (self.attempts(), from.to_string());
         loop {
-            let call = call(from, &options);
-            match self.within(options.wait, self.read_once(&call, &options, &mut buffer)).await {
+            let call = call(&partition, &options);
+            let nearer = self.nearer_of(&partition);
+            let reader = nearer.as_ref().map_or(self, |nearer| &nearer.client);
+            let read = reader.read_once(&call, &options, &mut buffer, |head| {
+                self.learn_nearer(&partition, head);
+            });
+            match reader.within(options.wait, read).await {
                 Ok(()) if buffer.is_gap() => options.offset = buffer.next_offset(),
                 Ok(()) => {
                     buffer.set_partition(from);
                     return Ok(buffer);
                 }
-                Err(error) => attempts.failed(error).await?,
+                Err(error) => {
+                    let is_unsent = nearer.is_some_and(|nearer| self.nearer_failed(&partition, &nearer, &error));
+                    if !is_unsent {
+                        attempts.failed(error).await?;
+                    }
+                }
             }
         }
     }
 
-    async fn read_once(&self, call: &Call, options: &ReadOptions, fetched: &mut Fetched) -> Result<(), ClientError> {
+    /// `on_head` gets the headers of the response.
+    async fn read_once(
+        &self,
+        call: &Call,
+        options: &ReadOptions,
+        fetched: &mut Fetched,
+        on_head: impl FnOnce(&HeaderMap),
+    ) -> Result<(), ClientError> {
         let limits = self.config().limits;
         fetched.begin(options.offset, limits.raw_bytes_max);
         let mut exchange = self.send(call, options.wait).await?;
+        on_head(exchange.headers());
         let next_offset = exchange.number(&header::NEXT_OFFSET)?;
         if exchange.status() == StatusCode::NO_CONTENT {
             while exchange.chunk(true).await?.is_some() {}
@@ -120,7 +138,8 @@ impl Client {
     }
 }
 
-fn call(from: TopicPartition<'_>, options: &ReadOptions) -> Call {
+/// `from` is a partition in a query.
+fn call(from: &str, options: &ReadOptions) -> Call {
     let ReadOptions { offset, records_max, bytes_max, wait, values_only } = *options;
     let wait_ms = wait.as_millis();
     let target = format!(

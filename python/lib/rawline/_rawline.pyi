@@ -277,6 +277,7 @@ class ClientCore:
         cls,
         broker: str,
         api_key: str | None,
+        zone: str | None,
         ca_file: str | os.PathLike[str] | None,
         certificate_file: str | os.PathLike[str] | None,
         key_file: str | os.PathLike[str] | None,

@@ -46,6 +46,7 @@ class AsyncClient:
         broker: str | None = None,
         *,
         api_key: str | None = None,
+        zone: str | None = None,
         ca_file: str | os.PathLike[str] | None = None,
         certificate_file: str | os.PathLike[str] | None = None,
         key_file: str | os.PathLike[str] | None = None,
@@ -54,7 +55,7 @@ class AsyncClient:
         retry_for: float = 30.0,
     ) -> None:
         files = (ca_file, certificate_file, key_file)
-        self._core = core(broker, api_key, files, connect_timeout, request_timeout, retry_for)
+        self._core = core(broker, api_key, zone, files, connect_timeout, request_timeout, retry_for)
 
     def __repr__(self) -> str:
         return f"<rawline.AsyncClient of {self._core.broker}>"

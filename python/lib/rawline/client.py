@@ -183,6 +183,7 @@ def membership_of(
 def core(
     broker: str | None,
     api_key: str | None,
+    zone: str | None,
     files: tuple[str | os.PathLike[str] | None, ...],
     connect_timeout: float,
     request_timeout: float,
@@ -191,12 +192,15 @@ def core(
     """Creates the native client from these settings and the environment."""
     broker = broker or os.environ.get("RAWLINE_BROKER") or BROKER
     api_key = api_key if api_key is not None else os.environ.get("RAWLINE_API_KEY") or None
+    zone = zone if zone is not None else os.environ.get("RAWLINE_ZONE") or None
     names = ("RAWLINE_CA", "RAWLINE_CLIENT_CERT", "RAWLINE_CLIENT_KEY")
     given = [
         file if file is not None else os.environ.get(name) or None for file, name in zip(files, names, strict=True)
     ]
     ca_file, certificate_file, key_file = given
-    return ClientCore(broker, api_key, ca_file, certificate_file, key_file, connect_timeout, request_timeout, retry_for)
+    return ClientCore(
+        broker, api_key, zone, ca_file, certificate_file, key_file, connect_timeout, request_timeout, retry_for
+    )
 
 
 class Client:
@@ -205,6 +209,8 @@ class Client:
     - `broker`: its address, `https` for TLS; by default the value of `RAWLINE_BROKER`, otherwise
       `http://127.0.0.1:51313`
     - `api_key`: the broker's API key; by default the value of `RAWLINE_API_KEY`
+    - `zone`: the zone that this program runs in: reads and subscriptions go to a broker there while one lives; by
+      default the value of `RAWLINE_ZONE`
     - `ca_file`: certificates of authorities in PEM to trust for `https` instead of the system's; by default the value
       of `RAWLINE_CA`
     - `certificate_file`, `key_file`: the client's certificate and its private key in PEM, for a broker that asks for
@@ -220,6 +226,7 @@ class Client:
         broker: str | None = None,
         *,
         api_key: str | None = None,
+        zone: str | None = None,
         ca_file: str | os.PathLike[str] | None = None,
         certificate_file: str | os.PathLike[str] | None = None,
         key_file: str | os.PathLike[str] | None = None,
@@ -228,7 +235,7 @@ class Client:
         retry_for: float = 30.0,
     ) -> None:
         files = (ca_file, certificate_file, key_file)
-        self._core = core(broker, api_key, files, connect_timeout, request_timeout, retry_for)
+        self._core = core(broker, api_key, zone, files, connect_timeout, request_timeout, retry_for)
 
     def __repr__(self) -> str:
         return f"<rawline.Client of {self._core.broker}>"

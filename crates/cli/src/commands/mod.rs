@@ -61,6 +61,10 @@ pub struct BrokerArgs {
     #[arg(long, value_name = "KEY", env = "RAWLINE_API_KEY", hide_env_values = true)]
     pub api_key: Option<String>,
 
+    /// Zone that this command runs in: reads go to a broker of this zone, and brokers count bytes across zones
+    #[arg(long, value_name = "NAME", env = "RAWLINE_ZONE")]
+    pub zone: Option<String>,
+
     /// Authorities' certificates (PEM) to trust for https:// instead of the system's
     #[arg(long, value_name = "FILE", env = "RAWLINE_CA")]
     pub ca: Option<PathBuf>,
@@ -79,6 +83,7 @@ impl BrokerArgs {
     pub fn client(&self) -> Result<Client, CommandError> {
         let mut config = ClientConfig::new(self.broker.as_str());
         config.api_key = self.api_key.clone().filter(|key| !key.is_empty());
+        config.zone = self.zone.clone().filter(|zone| !zone.is_empty());
         config.tls = TlsConfig {
             ca_file: self.ca.clone(),
             certificate_file: self.client_cert.clone(),

@@ -91,7 +91,7 @@ pub struct Args {
           requires = "kafka")]
     kafka_advertise: Option<HostPort>,
 
-    /// Zone that this broker runs in, such as eu-central-1a: Kafka's consumers with this client.rack read from it
+    /// Zone that this broker runs in, such as eu-central-1a: clients of this zone (Kafka's client.rack) read from it
     #[arg(long, value_name = "NAME", env = "RAWLINE_ZONE")]
     zone: Option<String>,
 

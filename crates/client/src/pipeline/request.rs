@@ -4,6 +4,7 @@ use crate::body::Pieces;
 use crate::limits::SHARED_REQUEST_BYTES_MAX;
 use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderValue};
 use rawline_contract::MediaType;
+use rawline_contract::header::ZONE;
 
 /// The common parts of the heads of a client's small appends.
 pub(crate) struct SmallHead {
@@ -14,11 +15,17 @@ pub(crate) struct SmallHead {
 }
 
 impl SmallHead {
-    pub(crate) fn new(path: &str, host: &HeaderValue, authorization: Option<&HeaderValue>) -> SmallHead {
+    pub(crate) fn new(
+        path: &str,
+        host: &HeaderValue,
+        authorization: Option<&HeaderValue>,
+        zone: Option<&HeaderValue>,
+    ) -> SmallHead {
         let before_target = format!("POST {path}").into_bytes();
         let mut after_target = b" HTTP/1.1\r\n".to_vec();
         let media_type = MediaType::Batch.header_value();
-        let fields = [(HOST, Some(host)), (AUTHORIZATION, authorization), (CONTENT_TYPE, Some(&media_type))];
+        let fields =
+            [(HOST, Some(host)), (AUTHORIZATION, authorization), (ZONE, zone), (CONTENT_TYPE, Some(&media_type))];
         for (name, value) in fields.iter().filter_map(|(name, value)| Some((name, (*value)?))) {
             for part in [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
                 after_target.extend_from_slice(part);
@@ -51,7 +58,7 @@ mod tests {
     use bytes::Bytes;
 
     fn head(key: Option<&'static str>) -> SmallHead {
-        SmallHead::new("/gate", &HeaderValue::from_static("h:1"), key.map(HeaderValue::from_static).as_ref())
+        SmallHead::new("/gate", &HeaderValue::from_static("h:1"), key.map(HeaderValue::from_static).as_ref(), None)
     }
 
     #[test]

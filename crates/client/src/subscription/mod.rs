@@ -23,7 +23,7 @@ use http::StatusCode;
 use message::{Message, MessageError};
 use open::Opened;
 use positions::Positions;
-use rawline_contract::code::{self, SUBSCRIBER_SLOW, TOPIC_NOT_FOUND};
+use rawline_contract::code::{self, BROKER_NEARER, SUBSCRIBER_SLOW, TOPIC_NOT_FOUND};
 use rawline_contract::subscription::{ControlMessage, Cursor};
 use socket::{Event, Socket, SocketError};
 use std::collections::VecDeque;
@@ -90,6 +90,8 @@ enum Link {
 struct Open {
     socket: Socket,
     peer: Peer,
+    /// When to connect again, and look whether the broker of the client's zone can be reached.
+    look_at: Option<Instant>,
     /// The message that is being received.
     message: Option<Message>,
     since: Instant,
@@ -112,7 +114,7 @@ impl Subscription {
         let client = client.with_retries(config.retries);
         let cursor = config.cursor()?;
         let mut attempts = client.attempts();
-        let Opened { socket, peer, cursor: begin, gone: _ } = loop {
+        let Opened { socket, peer, look_at, cursor: begin, gone: _ } = loop {
             match open::open(&client, &config, cursor.as_ref()).await {
                 Ok(opened) => break opened,
                 Err(error) => attempts.failed(error).await?,
@@ -123,7 +125,7 @@ impl Subscription {
             config,
             // The broker's default start, unless the caller sets one: then it reports skipped records.
             positions: Positions::new(cursor.unwrap_or(begin)),
-            link: Link::open(socket, peer),
+            link: Link::open(socket, peer, look_at),
             notices: VecDeque::new(),
             attempts: None,
             retry_at: None,
@@ -225,13 +227,14 @@ impl Subscription {
                         },
                     };
                     self.link = Link::Closed;
-                    let Opened { socket, peer, gone, .. } = opened?;
-                    self.link = Link::open(socket, peer);
+                    let Opened { socket, peer, look_at, gone, .. } = opened?;
+                    self.link = Link::open(socket, peer, look_at);
                     gone.into_iter().for_each(|topic| self.deleted(topic));
                     if !self.notices.is_empty() {
                         return Ok(Arrival::Control(String::new()));
                     }
                 }
+                Link::Open(open) if open.is_to_look() => self.link = Link::Closed,
                 Link::Open(open) => {
                     return open.receive(&self.client, &self.positions, &mut self.spare).await;
                 }
@@ -260,6 +263,8 @@ impl Subscription {
                 let cursor: Cursor = cursor.parse().map_err(|error| self.not_a_cursor(&error))?;
                 self.positions.replace(cursor);
             }
+            // It continues there, whatever the retries.
+            ControlMessage::End { code, .. } if code == BROKER_NEARER.name => self.link = Link::Closed,
             ControlMessage::End { code, error } => return Err(ended(&code, &error)),
             ControlMessage::Subscribed { .. } | ControlMessage::Unknown => {}
         }
@@ -326,9 +331,10 @@ impl std::fmt::Debug for Subscription {
 }
 
 impl Link {
-    fn open(socket: Socket, peer: Peer) -> Link {
+    fn open(socket: Socket, peer: Peer, look_at: Option<Instant>) -> Link {
         let now = Instant::now();
-        Link::Open(Box::new(Open { socket, peer, message: None, since: now, heard_at: now, is_waiting: false }))
+        let open = Open { socket, peer, look_at, message: None, since: now, heard_at: now, is_waiting: false };
+        Link::Open(Box::new(open))
     }
 
     /// The caller has got something, and doesn't wait.
@@ -348,6 +354,11 @@ impl Drop for Link {
 }
 
 impl Open {
+    /// Whether it is time to connect again, between two messages.
+    fn is_to_look(&self) -> bool {
+        self.message.is_none() && self.look_at.is_some_and(|at| at <= Instant::now())
+    }
+
     /// The broker's next message. Cancel-safe.
     async fn receive(
         &mut self,

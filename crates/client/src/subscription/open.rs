@@ -5,13 +5,17 @@ use super::socket::{Event, Socket, SocketError};
 use crate::call::{Call, query_value};
 use crate::client::{Client, Switched};
 use crate::error::ClientError;
+use crate::limits::NEARER_MOVES_MAX;
+use crate::owners::Learned;
 use crate::peer::Peer;
 use crate::retry::RetryPolicy;
+use http::HeaderMap;
 use http::header::SEC_WEBSOCKET_ACCEPT;
 use rawline_contract::code::TOPIC_NOT_FOUND;
 use rawline_contract::path;
 use rawline_contract::subscription::{ControlMessage, Cursor};
 use std::time::Duration;
+use tokio::time::Instant;
 use tungstenite::handshake::client::generate_key;
 use tungstenite::handshake::derive_accept_key;
 
@@ -19,26 +23,45 @@ use tungstenite::handshake::derive_accept_key;
 pub(super) struct Opened {
     pub socket: Socket,
     pub peer: Peer,
+    /// When to look again for the broker of the client's zone, if it can't be reached.
+    pub look_at: Option<Instant>,
     /// The start.
     pub cursor: Cursor,
     /// Its topics that don't exist any more.
     pub gone: Vec<String>,
 }
 
-/// Opens a subscription at `cursor`, or where its settings say, without retries.
+/// Opens a subscription at `cursor`, or where its settings say, without retries: at the broker of the client's zone
+/// that serves it, if that can be reached.
 pub(super) async fn open(
     client: &Client,
     config: &SubscriptionConfig,
     cursor: Option<&Cursor>,
 ) -> Result<Opened, ClientError> {
-    client.within(Duration::ZERO, open_unlimited(client, config, cursor)).await
+    let read = config.call("", None)?.target;
+    let mut moves = 0;
+    loop {
+        let nearer = client.nearer_of(&read);
+        let at = nearer.as_ref().map_or(client, |nearer| &nearer.client);
+        match at.within(Duration::ZERO, open_unlimited(at, config, cursor)).await {
+            Ok((opened, head)) => match client.learn_nearer(&read, &head) {
+                Learned::New if moves < NEARER_MOVES_MAX => moves += 1,
+                Learned::Unreachable(until) => return Ok(Opened { look_at: Some(until), ..opened }),
+                _ => return Ok(opened),
+            },
+            Err(error) => match nearer {
+                Some(nearer) if client.nearer_failed(&read, &nearer, &error) => {}
+                _ => return Err(error),
+            },
+        }
+    }
 }
 
 async fn open_unlimited(
     client: &Client,
     config: &SubscriptionConfig,
     cursor: Option<&Cursor>,
-) -> Result<Opened, ClientError> {
+) -> Result<(Opened, HeaderMap), ClientError> {
     let key = generate_key();
     let Switched { head, arrived, stream, peer } = client.upgrade(&config.call(&key, cursor)?).await?;
     let accept = head.headers.get(SEC_WEBSOCKET_ACCEPT).map(|value| value.as_bytes());
@@ -61,7 +84,7 @@ async fn open_unlimited(
         ControlMessage::Subscribed { cursor } => {
             let cursor = cursor.ok_or_else(|| wrong("no cursor, since it is too long: subscribe to fewer topics"))?;
             let cursor = cursor.parse().map_err(|error| client.not_a_brokers(format!("{error}")))?;
-            Ok(Opened { socket, peer, cursor, gone: Vec::new() })
+            Ok((Opened { socket, peer, look_at: None, cursor, gone: Vec::new() }, head.headers))
         }
         ControlMessage::End { code, error } => Err(super::ended(&code, &error)),
         _ => Err(wrong("another message")),
