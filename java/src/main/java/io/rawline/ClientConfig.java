@@ -15,6 +15,7 @@ import javax.net.ssl.SSLContext;
 public final class ClientConfig {
     final String broker;
     String apiKey;
+    String zone;
     Duration connectTimeout = Duration.ofSeconds(5);
     Duration requestTimeout = Duration.ofSeconds(30);
     RetryPolicy retries = RetryPolicy.DEFAULT;
@@ -40,6 +41,7 @@ public final class ClientConfig {
     ClientConfig(ClientConfig other) {
         this(other.broker);
         apiKey = other.apiKey;
+        zone = other.zone;
         connectTimeout = other.connectTimeout;
         requestTimeout = other.requestTimeout;
         retries = other.retries;
@@ -58,6 +60,18 @@ public final class ClientConfig {
      */
     public ClientConfig apiKey(String key) {
         apiKey = key;
+        return this;
+    }
+
+    /**
+     * The zone that this client runs in, such as {@code eu-central-1a}; none by default. Reads and subscriptions go to
+     * a broker of this zone while one lives, and brokers count what crosses zones.
+     *
+     * @param name the zone, or null for none
+     * @return this
+     */
+    public ClientConfig zone(String name) {
+        zone = name;
         return this;
     }
 
@@ -157,6 +171,6 @@ public final class ClientConfig {
 
     /** The part of the settings that the connections need. */
     HttpConfig http() {
-        return new HttpConfig(broker, apiKey, connectTimeout, requestTimeout, connectionsIdleMax, sslContext);
+        return new HttpConfig(broker, apiKey, zone, connectTimeout, requestTimeout, connectionsIdleMax, sslContext);
     }
 }

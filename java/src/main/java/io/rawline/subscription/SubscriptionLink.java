@@ -12,6 +12,8 @@ import io.rawline.internal.http.Call;
 import io.rawline.internal.http.Request;
 import io.rawline.internal.http.WebSocket;
 import io.rawline.internal.request.Attempts;
+import io.rawline.internal.request.Endpoint;
+import io.rawline.internal.request.Owners;
 import io.rawline.internal.request.Received;
 import io.rawline.internal.request.Requests;
 import io.rawline.record.Start;
@@ -36,6 +38,8 @@ final class SubscriptionLink {
     private static final Duration SILENCE_MAX = Duration.ofSeconds(60);
     /** Maximum length of a control message: twice that of a cursor. */
     private static final int TEXT_BYTES_MAX = 2 * Cursor.BYTES_MAX;
+    /** How often it follows the name of a broker in its zone: brokers that see different ones could send it around. */
+    private static final int MOVES_MAX = 2;
 
     private final Requests client;
     private final SubscriptionConfig config;
@@ -53,6 +57,12 @@ final class SubscriptionLink {
     private final Deque<Event> reports = new ArrayDeque<>();
 
     private volatile WebSocket socket;
+    /** The broker at the other end of the socket. */
+    private Endpoint endpoint;
+    /** Whether a broker of the client's zone was named and can't be reached: at this time, it is looked for again. */
+    private boolean isAway;
+
+    private long lookAtNs;
     private volatile boolean isClosed;
 
     /** The received message. */
@@ -67,8 +77,19 @@ final class SubscriptionLink {
     /** The position of the subscription after everything before. */
     record At(Cursor cursor) implements Event {}
 
+    /** Another broker of the client's zone serves the subscription from now on. */
+    private record Moved() implements Event {}
+
     /** The records that follow are of the topic with this id. If it isn't the one of before, it begins. */
     record Identified(String topic, String id) implements Event {}
+
+    /**
+     * A subscription at one broker.
+     *
+     * @param begin where it begins
+     * @param nearer the URL of a broker of the client's zone; null if this one is as good
+     */
+    private record Opened(Cursor begin, String nearer) {}
 
     SubscriptionLink(Requests client, SubscriptionConfig config) {
         this.client = client;
@@ -99,12 +120,17 @@ final class SubscriptionLink {
         while (true) {
             long beganNs = System.nanoTime();
             try {
+                if (isAway && System.nanoTime() - lookAtNs >= 0) {
+                    disconnect();
+                }
                 if (socket == null) {
                     reconnect(call);
                 }
                 beganNs = System.nanoTime();
                 Event event = reports.isEmpty() ? next(call, into) : reports.poll();
-                if (event != null) {
+                if (event instanceof Moved) {
+                    disconnect();
+                } else if (event != null) {
                     note(event);
                     return event;
                 }
@@ -202,19 +228,39 @@ final class SubscriptionLink {
         return gone;
     }
 
-    /** Connects, without retries; returns where the subscription begins. */
+    /**
+     * Connects, without retries: to the broker of the client's zone that serves it, if that can be reached. Returns
+     * where the subscription begins.
+     */
     private Cursor connect(Call call, Cursor from) {
-        WebSocket opened = client.http().webSocket(call, request(from));
+        Request request = request(from);
+        String read = request.target();
+        int moves = 0;
+        while (true) {
+            Opened opened = client.nearer().send(read, client.nearer().of(read), to -> connect(call, request, to));
+            boolean isMoved = moves++ < MOVES_MAX && client.nearer().learn(read, opened.nearer());
+            if (!isMoved) {
+                isAway = opened.nearer() != null;
+                lookAtNs = System.nanoTime() + Owners.AVOIDED_NS;
+                return opened.begin();
+            }
+            disconnect();
+        }
+    }
+
+    private Opened connect(Call call, Request request, Endpoint to) {
+        WebSocket opened = to.http().webSocket(call, request);
         boolean isOpen = false;
         try {
-            Cursor begin = client.http().receive(call, opened, SILENCE_MAX, this::subscribed);
+            Cursor begin = to.http().receive(call, opened, SILENCE_MAX, this::subscribed);
+            endpoint = to;
             socket = opened;
             isOpen = true;
             if (isClosed) {
                 disconnect();
                 throw new StoppedException("the subscription is closed; create a new one", null);
             }
-            return begin;
+            return new Opened(begin, opened.nearer());
         } finally {
             if (!isOpen) {
                 opened.close();
@@ -291,7 +337,7 @@ final class SubscriptionLink {
         if (open == null) {
             throw closed();
         }
-        return client.http().receive(call, open, SILENCE_MAX, connection -> switch (connection.next()) {
+        return endpoint.http().receive(call, open, SILENCE_MAX, connection -> switch (connection.next()) {
             case TEXT -> control(parse(connection));
             case BINARY -> {
                 messages.receive(source(connection), positions, into);
@@ -342,7 +388,12 @@ final class SubscriptionLink {
                 }
                 yield new Identified(text(message, "topic"), id);
             }
-            case "end" -> throw ended(message);
+            case "end" -> {
+                if ("broker_nearer".equals(message.get("code"))) {
+                    yield new Moved();
+                }
+                throw ended(message);
+            }
             default -> null;
         };
     }

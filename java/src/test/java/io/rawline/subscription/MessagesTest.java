@@ -38,7 +38,7 @@ class MessagesTest {
                 .readTree(Path.of("../vectors/subscribe/messages.json").toFile())
                 .get("cases");
         Duration patient = Duration.ofSeconds(30);
-        Http http = new Http(new HttpConfig("http://127.0.0.1:1", null, patient, patient, 64, null));
+        Http http = new Http(new HttpConfig("http://127.0.0.1:1", null, null, patient, patient, 64, null));
         messages = new Messages(new Responses(http, Limits.FORMAT, Integer.MAX_VALUE));
     }
 

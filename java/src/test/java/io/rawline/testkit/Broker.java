@@ -49,16 +49,17 @@ public final class Broker implements AutoCloseable {
     }
 
     /** One on a new bucket, with a journal. */
-    public static Broker onBucket(S3Server server, String bucket) throws IOException {
+    public static Broker onBucket(S3Server server, String bucket, String... flags) throws IOException {
         server.createBucket(bucket);
-        return sharing(server, bucket);
+        return sharing(server, bucket, flags);
     }
 
     /** Another one on the same bucket. */
-    public static Broker sharing(S3Server server, String bucket) throws IOException {
+    public static Broker sharing(S3Server server, String bucket, String... flags) throws IOException {
         Path cache = Files.createTempDirectory("rawline-java");
-        List<String> flags = List.of("--storage", "s3://" + bucket, "--cache-dir", cache.toString());
-        return new Broker(cache, flags, server.variables());
+        List<String> all = new ArrayList<>(List.of(flags));
+        all.addAll(List.of("--storage", "s3://" + bucket, "--cache-dir", cache.toString()));
+        return new Broker(cache, all, server.variables());
     }
 
     public String url() {

@@ -33,6 +33,8 @@ import javax.net.ssl.SSLException;
 
 /** The connections to a broker, or to one of several: sends requests, receives responses. */
 public final class Http {
+    /** The header that names the broker of the client's zone that serves such reads. */
+    public static final String NEARER = "rawline-nearer";
     /** Maximum size of a JSON response in bytes: the description of about 100,000 topics. */
     private static final int TEXT_BYTES_MAX = 32 << 20;
     /** Maximum size of an error response that is read, in bytes. */
@@ -63,8 +65,8 @@ public final class Http {
 
     private final HttpConfig config;
     private final Addresses addresses;
-    /** A header line, or empty. */
-    private final String authorization;
+    /** The header lines of all requests; may be empty. */
+    private final String common;
     /** Null if no connection is encrypted. */
     private final SSLContext sslContext;
 
@@ -84,7 +86,7 @@ public final class Http {
         this.config = config;
         this.timers = timers;
         this.addresses = Addresses.parse(config.broker(), others, this::liveness);
-        this.authorization = authorization(config.apiKey());
+        this.common = authorization(config.apiKey()) + zone(config.zone());
         this.sslContext = addresses.hasEncrypted() ? sslContext(config.sslContext()) : null;
         pool = new Pool(config.connectionsIdleMax(), timers);
     }
@@ -118,6 +120,7 @@ public final class Http {
         HttpConfig named = new HttpConfig(
                 url,
                 config.apiKey(),
+                config.zone(),
                 Duration.ofNanos(Math.min(connectNs, Nanos.of(config.connectTimeout()))),
                 config.requestTimeout(),
                 config.connectionsIdleMax(),
@@ -144,6 +147,21 @@ public final class Http {
                     null);
         }
         return "authorization: Bearer " + key + "\r\n";
+    }
+
+    private static String zone(String zone) {
+        if (zone == null) {
+            return "";
+        }
+        if (zone.chars().anyMatch(c -> c < ' ' || c == 0x7f)) {
+            throw new ConfigException(
+                    "the zone has control characters, which an HTTP header can't carry; use the name of a broker's"
+                            + " --zone",
+                    null);
+        }
+        // Requests are written with one byte for each character.
+        String bytes = new String(zone.getBytes(StandardCharsets.UTF_8), StandardCharsets.ISO_8859_1);
+        return "rawline-zone: " + bytes + "\r\n";
     }
 
     private static SSLContext sslContext(SSLContext given) {
@@ -253,7 +271,7 @@ public final class Http {
         if (Thread.currentThread().isInterrupted()) {
             throw Call.interrupted(null);
         }
-        byte[] bytes = request.small(addresses.first(), authorization);
+        byte[] bytes = request.small(addresses.first(), common);
         return bytes == null ? null : pipelines.begin(bytes, Nanos.of(config.requestTimeout()), after);
     }
 
@@ -313,7 +331,7 @@ public final class Http {
                     throw broken(call, null);
                 }
                 connection.expectNothing();
-                return new WebSocket(connection);
+                return new WebSocket(connection, exchange.header(NEARER));
             } catch (IOException error) {
                 throw broken(call, error);
             } finally {
@@ -434,7 +452,7 @@ public final class Http {
 
     private Exchange exchange(Connection connection, Request request) throws IOException {
         try {
-            connection.send(request.bytes(addresses.first(), authorization));
+            connection.send(request.bytes(addresses.first(), common));
         } catch (IOException error) {
             // A broker that refuses a request may close before it has read the rest; its response may still arrive.
             try {

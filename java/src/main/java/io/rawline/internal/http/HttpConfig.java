@@ -8,6 +8,7 @@ import javax.net.ssl.SSLContext;
  *
  * @param broker the broker's URL, or those of several, separated by commas
  * @param apiKey the key that the broker requires; null for none
+ * @param zone the zone that the client runs in; null for none
  * @param connectTimeout maximum time to establish a connection
  * @param requestTimeout maximum time from a request's first byte to the response's last
  * @param connectionsIdleMax maximum number of idle connections that are kept open
@@ -16,6 +17,7 @@ import javax.net.ssl.SSLContext;
 public record HttpConfig(
         String broker,
         String apiKey,
+        String zone,
         Duration connectTimeout,
         Duration requestTimeout,
         int connectionsIdleMax,

@@ -21,12 +21,12 @@ public record Request(String method, String target, String headers, ByteBuffer..
     }
 
     /** Head and body as sent; new views with each call. */
-    ByteBuffer[] bytes(Address address, String authorization) {
+    ByteBuffer[] bytes(Address address, String common) {
         ByteBuffer[] bytes = new ByteBuffer[body.length + 1];
         for (int i = 0; i < body.length; i++) {
             bytes[i + 1] = body[i].duplicate();
         }
-        bytes[0] = ByteBuffer.wrap(head(address, authorization));
+        bytes[0] = ByteBuffer.wrap(head(address, common));
         return bytes;
     }
 
@@ -34,14 +34,14 @@ public record Request(String method, String target, String headers, ByteBuffer..
      * Head and body in one piece, if this is an append that the broker takes together with others of its connection:
      * small, and with nothing to be decoded. Otherwise null: other requests would wait for each other's commits.
      */
-    byte[] small(Address address, String authorization) {
+    byte[] small(Address address, String common) {
         boolean isPlain = target.startsWith("/records?")
                 && target.indexOf('%') < 0
                 && address.path().isEmpty();
         if (isGet() || !isPlain || isLong()) {
             return null;
         }
-        byte[] head = head(address, authorization);
+        byte[] head = head(address, common);
         int bytes = head.length + (int) bodyBytes();
         if (bytes > SMALL_BYTES_MAX) {
             return null;
@@ -58,10 +58,10 @@ public record Request(String method, String target, String headers, ByteBuffer..
         return bodyBytes() > SMALL_BYTES_MAX;
     }
 
-    private byte[] head(Address address, String authorization) {
+    private byte[] head(Address address, String common) {
         String length = isGet() ? "" : "content-length: " + bodyBytes() + "\r\n";
         String head = method + " " + address.path() + target + " HTTP/1.1\r\nhost: " + address.hostHeader() + "\r\n"
-                + authorization + headers + length + "\r\n";
+                + common + headers + length + "\r\n";
         return head.getBytes(StandardCharsets.ISO_8859_1);
     }
 

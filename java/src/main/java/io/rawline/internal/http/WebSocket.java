@@ -27,6 +27,7 @@ public final class WebSocket {
     private static final int DIRECT_BYTES_MIN = 16 << 10;
 
     private final Connection connection;
+    private final String nearer;
     /** Bytes of the current frame that were not read. */
     private long left;
     /** Whether a message is being read. */
@@ -46,8 +47,14 @@ public final class WebSocket {
         CLOSED
     }
 
-    WebSocket(Connection connection) {
+    WebSocket(Connection connection, String nearer) {
         this.connection = connection;
+        this.nearer = nearer;
+    }
+
+    /** The URL of the broker of the client's zone that its broker has named; null for none. */
+    public String nearer() {
+        return nearer;
     }
 
     /** Waits for the next message, or for a sign of life. The message before has been read to its end. */

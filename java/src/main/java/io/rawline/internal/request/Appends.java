@@ -1,7 +1,6 @@
 package io.rawline.internal.request;
 
 import io.rawline.batch.BatchException;
-import io.rawline.error.RawlineException;
 import io.rawline.internal.http.AppendResponse;
 import io.rawline.internal.http.Call;
 import io.rawline.internal.http.Http;
@@ -81,25 +80,13 @@ public final class Appends {
     }
 
     private Appended send(String topic, Endpoint endpoint, Function<Http, AppendResponse> request) {
-        if (owners.isOwner(endpoint)) {
-            try {
-                return appended(topic, endpoint, request);
-            } catch (RawlineException error) {
-                owners.failed(topic, endpoint, error);
-                if (!Owners.isUnsent(error)) {
-                    throw error;
-                }
-            }
-        }
-        return appended(topic, configured, request);
+        return owners.send(topic, endpoint, target -> appended(topic, target, request));
     }
 
     private Appended appended(String topic, Endpoint endpoint, Function<Http, AppendResponse> request) {
         AppendResponse response = Responses.onTopic(topic, () -> request.apply(endpoint.http()));
         Appended appended = endpoint.responses().appended(response.body());
-        if (response.owner() != null) {
-            owners.learn(topic, response.owner());
-        }
+        owners.learn(topic, response.owner());
         return appended;
     }
 

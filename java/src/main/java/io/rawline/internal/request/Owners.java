@@ -12,14 +12,16 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 
 /**
  * The owners of topics' journals, as far as responses have named them. A broker that doesn't own a topic's journal
- * forwards appends to the one that does, and names it in its response: so the next appends go there directly.
- * Thread-safe.
+ * forwards appends to the one that does, and names it in its response: so the next appends go there directly. In the
+ * same way, the response to a read names the broker of the client's zone that has the partition in its cache: to the
+ * client's reads, that is the partition's owner. Thread-safe.
  */
-final class Owners {
+public final class Owners {
     /** Maximum number of topics whose owners are known, about a megabyte. */
     static final int TOPICS_MAX = 10_000;
     /** Maximum number of owners, each of which has connections. */
@@ -28,7 +30,7 @@ final class Owners {
      * Time without attempts to connect to an owner after one has failed: the URL that it advertises to other brokers
      * may be unreachable from here.
      */
-    static final long AVOIDED_NS = 30_000_000_000L;
+    public static final long AVOIDED_NS = 30_000_000_000L;
 
     private final Endpoint configured;
     /** As {@link System#nanoTime}. */
@@ -49,45 +51,56 @@ final class Owners {
     /**
      * None is known yet.
      *
-     * @param configured the brokers that the client was given, which forward appends
+     * @param configured the brokers that the client was given, which forward appends and serve all reads
      */
     Owners(Endpoint configured, LongSupplier clock) {
         this.configured = configured;
         this.clock = clock;
     }
 
-    /** The target of appends to a topic: the owner of its journal, or, while that isn't known, to any broker. */
-    Endpoint of(String topic) {
+    /** The target of requests for a topic: its owner, or, while that isn't known, any broker. */
+    public Endpoint of(String topic) {
         return ofTopics.getOrDefault(topic, configured);
     }
 
-    /** Whether it is the owner of a journal, which can be replaced by any broker. */
-    boolean isOwner(Endpoint endpoint) {
-        return endpoint != configured;
+    /** Sends a request to the owner of a topic, or, if nothing could be sent there, to any broker. */
+    public <T> T send(String topic, Endpoint endpoint, Function<Endpoint, T> request) {
+        if (endpoint != configured) {
+            try {
+                return request.apply(endpoint);
+            } catch (RawlineException error) {
+                failed(topic, endpoint, error);
+                if (!isUnsent(error)) {
+                    throw error;
+                }
+            }
+        }
+        return request.apply(configured);
     }
 
-    /** A response has named the owner of a topic's journal. */
-    void learn(String topic, String url) {
-        if (of(topic).url().equals(url)) {
-            return;
+    /** A response has named a topic's owner, or null. Returns whether the next requests go there, and not before. */
+    public boolean learn(String topic, String url) {
+        if (url == null || of(topic).url().equals(url)) {
+            return false;
         }
         lock.lock();
         try {
             Endpoint owner = owner(url);
             if (owner == null) {
                 ofTopics.remove(topic);
-                return;
+                return false;
             }
             if (ofTopics.size() >= TOPICS_MAX) {
                 ofTopics.clear();
             }
             ofTopics.put(topic, owner);
+            return true;
         } finally {
             lock.unlock();
         }
     }
 
-    /** An append to a topic that went to an owner has failed: the next one goes to any broker, if that can help. */
+    /** A request for a topic that went to an owner has failed: the next one goes to any broker, if that can help. */
     void failed(String topic, Endpoint owner, RawlineException error) {
         if (saysNothing(error)) {
             return;
@@ -108,11 +121,11 @@ final class Owners {
     }
 
     /** Whether nothing was sent, so that it can be sent elsewhere. */
-    static boolean isUnsent(RawlineException error) {
+    private static boolean isUnsent(RawlineException error) {
         return error instanceof UnreachableException || error instanceof TlsException;
     }
 
-    /** Whether the caller ended the append, or the owner has refused it. */
+    /** Whether the caller ended the request, or the owner has refused it. */
     private static boolean saysNothing(RawlineException error) {
         return error instanceof StoppedException
                 || error instanceof InterruptedCallException
@@ -152,7 +165,7 @@ final class Owners {
         avoided.put(url, nowNs + AVOIDED_NS);
     }
 
-    /** Null if appends don't go there directly. */
+    /** Null if requests don't go there directly. */
     private Endpoint owner(String url) {
         if (closed || isAvoided(url) || configured.http().isAt(url)) {
             return null;

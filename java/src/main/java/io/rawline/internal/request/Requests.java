@@ -26,6 +26,7 @@ public final class Requests {
     private final Responses responses;
     private final TopicRequests topics;
     private final Owners owners;
+    private final Owners nearer;
     private final Appends appends;
     private final Limits limits;
     private final Executor executor;
@@ -42,6 +43,7 @@ public final class Requests {
         topics = new TopicRequests(http, responses);
         Endpoint configured = new Endpoint(config.broker(), http, responses);
         owners = new Owners(configured, System::nanoTime);
+        nearer = new Owners(configured, System::nanoTime);
         appends = new Appends(configured, owners);
         this.limits = limits;
         this.executor = executor != null
@@ -59,6 +61,7 @@ public final class Requests {
     public void close() {
         http.close();
         owners.close();
+        nearer.close();
     }
 
     public Http http() {
@@ -75,6 +78,11 @@ public final class Requests {
 
     public Appends appends() {
         return appends;
+    }
+
+    /** The brokers of the client's zone, by what is read there. */
+    public Owners nearer() {
+        return nearer;
     }
 
     /** The limits of batches. */
@@ -100,7 +108,8 @@ public final class Requests {
     /** Reads; {@code into} then leaves out the records from {@code endOffset} on. */
     public Received read(
             Call call, RetryPolicy retries, String topic, ReadOptions options, long endOffset, Received into) {
-        String target = "/records" + TopicRequests.query(topic, options.partition()) + "&offset=" + options.offset()
+        String partition = TopicRequests.query(topic, options.partition());
+        String target = "/records" + partition + "&offset=" + options.offset()
                 + "&max-records=" + options.recordsMax() + "&max-bytes=" + options.bytesMax() + "&timeout="
                 + Nanos.of(options.waitMax()) / 1_000_000 + "ms";
         Request request = new Request("GET", target, ACCEPT_BATCHES);
@@ -109,11 +118,13 @@ public final class Requests {
                 () -> Attempts.retry(
                         call,
                         retries,
-                        () -> http.send(call, request, options.waitMax(), exchange -> {
-                            into.begin(topic, options.partition(), options.offset(), endOffset);
-                            responses.receive(exchange, options, into);
-                            return into;
-                        })));
+                        () -> nearer.send(partition, nearer.of(partition), endpoint -> endpoint.http()
+                                .send(call, request, options.waitMax(), exchange -> {
+                                    nearer.learn(partition, exchange.header(Http.NEARER));
+                                    into.begin(topic, options.partition(), options.offset(), endOffset);
+                                    endpoint.responses().receive(exchange, options, into);
+                                    return into;
+                                }))));
     }
 
     /** The current time in microseconds since the Unix epoch. */

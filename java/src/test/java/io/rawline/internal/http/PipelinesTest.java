@@ -32,7 +32,7 @@ class PipelinesTest {
     private static final Duration PATIENT = Duration.ofSeconds(30);
 
     private static Http http(String url, Duration timeout) {
-        return new Http(new HttpConfig(url, null, PATIENT, timeout, 64, null));
+        return new Http(new HttpConfig(url, null, null, PATIENT, timeout, 64, null));
     }
 
     private static Http http(Scripted server) {
