@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from brokers import Broker, wait_until
+from confluent_kafka import Consumer, TopicPartition
 
 import rawline
 
@@ -18,10 +19,13 @@ def get(broker: Broker, path: str) -> str:
 
 
 def metric(broker: Broker, name: str) -> int:
-    """The value of a metric without labels."""
-    found = re.search(rf"^{name} (\d+)$", get(broker, "/metrics"), re.MULTILINE)
+    found = re.search(rf"^{re.escape(name)} (\d+)$", get(broker, "/metrics"), re.MULTILINE)
     assert found is not None
     return int(found.group(1))
+
+
+def sent(broker: Broker, zone: str) -> int:
+    return metric(broker, f'rawline_zone_sent_bytes_total{{zone="{zone}"}}')
 
 
 def served(broker: Broker) -> int:
@@ -103,3 +107,25 @@ def test_the_zone_is_a_setting_and_a_variable(brokers: tuple[Broker, Broker], mo
     for _ in range(2):
         assert client.consumer("t", end=1).take(1).to_list() == [b"0"]
     assert (served(home), served(near)) == (1, 1)
+
+
+def test_bytes_to_kafkas_consumers_are_counted_by_their_racks(brokers_on_bucket: Callable[..., Broker]) -> None:
+    home, near = [brokers_on_bucket("--zone", zone, "--kafka", "127.0.0.1:0") for zone in "ab"]
+    wait_until(lambda: both_live(home) and both_live(near))
+    with rawline.Client(home.url).producer("t") as producer:
+        producer.send(bytes(100_000))
+    leads = {member["url"]: member["is_owner"] for member in json.loads(get(home, "/brokers"))["brokers"]}
+    # In the zone of the one that doesn't lead.
+    reader, zone = (near, "b") if leads[home.url] else (home, "a")
+    settings = {"bootstrap.servers": home.kafka, "group.id": "g", "auto.offset.reset": "earliest"}
+    for rack, counted in [(zone, "same"), ("c", "other")]:
+        before = [sent(broker, counted) for broker in (home, near)]
+        consumer = Consumer({**settings, "client.rack": rack})
+        consumer.assign([TopicPartition("t", 0, 0)])
+        message = None
+        while message is None or message.error() is not None:
+            message = consumer.poll(1)
+        assert len(message.value() or b"") == 100_000
+        consumer.close()
+        grown = [sent(broker, counted) - old for broker, old in zip((home, near), before, strict=True)]
+        assert grown[reader is near] >= 100_000 if rack == zone else sum(grown) >= 100_000

@@ -1,9 +1,10 @@
-//! The requests that a broker has sent to its bucket, from its metrics.
+//! What a broker has sent and received that may cost money, from its metrics.
 
 use crate::client::Client;
 use crate::error::ClientError;
 
-/// Requests of a broker to its bucket since its start. All zeros with another store.
+/// Requests of a broker to its bucket since its start, which are zeros with another store, and its traffic with
+/// clients.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct BucketUsage {
     /// PUT requests.
@@ -24,6 +25,12 @@ pub struct BucketUsage {
     pub received_bytes: u64,
     /// Bytes of the batches that were appended, to whatever store.
     pub appended_bytes: u64,
+    /// Bytes sent to and received from clients and other brokers in its zone.
+    pub same_zone_bytes: u64,
+    /// The same in other zones.
+    pub other_zone_bytes: u64,
+    /// The same of clients that name no zone, or of a broker that has none.
+    pub unknown_zone_bytes: u64,
     /// When the broker was started: seconds since the Unix epoch.
     pub started_at: f64,
 }
@@ -39,6 +46,10 @@ impl BucketUsage {
             |operation| sample(format!("rawline_bucket_requests_total{{operation=\"{operation}\"}}")).map(count);
         let hedges = |operation| sample(format!("rawline_bucket_hedges_total{{operation=\"{operation}\"}}")).map(count);
         let bytes = |series: &str| sample(series.to_owned()).map(count);
+        let zone = |zone: &str| -> Result<u64, String> {
+            let direction = |direction| bytes(&format!("rawline_zone_{direction}_bytes_total{{zone=\"{zone}\"}}"));
+            Ok(direction("sent")? + direction("received")?)
+        };
         Ok(BucketUsage {
             puts: requests("put")?,
             lists: requests("list")?,
@@ -49,6 +60,9 @@ impl BucketUsage {
             sent_bytes: bytes("rawline_bucket_sent_bytes_total")?,
             received_bytes: bytes("rawline_bucket_received_bytes_total")?,
             appended_bytes: bytes("rawline_append_bytes_total")?,
+            same_zone_bytes: zone("same")?,
+            other_zone_bytes: zone("other")?,
+            unknown_zone_bytes: zone("unknown")?,
             started_at: sample("rawline_start_time_seconds".to_owned())?,
         })
     }
@@ -70,6 +84,9 @@ impl BucketUsage {
             sent_bytes: self.sent_bytes - before.sent_bytes,
             received_bytes: self.received_bytes - before.received_bytes,
             appended_bytes: self.appended_bytes - before.appended_bytes,
+            same_zone_bytes: self.same_zone_bytes - before.same_zone_bytes,
+            other_zone_bytes: self.other_zone_bytes - before.other_zone_bytes,
+            unknown_zone_bytes: self.unknown_zone_bytes - before.unknown_zone_bytes,
             started_at: self.started_at,
         })
     }
@@ -81,7 +98,7 @@ fn count(value: f64) -> u64 {
 }
 
 impl Client {
-    /// The broker's requests to its bucket since its start.
+    /// The broker's requests to its bucket, and its traffic with clients, since its start.
     pub async fn bucket_usage(&self) -> Result<BucketUsage, ClientError> {
         BucketUsage::parse(&self.metrics().await?)
             .map_err(|series| self.not_a_brokers(format!("it doesn't report {series}; update the broker")))
@@ -102,6 +119,12 @@ mod tests {
         rawline_bucket_sent_bytes_total 3000\n\
         rawline_bucket_received_bytes_total 4000\n\
         rawline_append_bytes_total 536870912\n\
+        rawline_zone_sent_bytes_total{zone=\"unknown\"} 1\n\
+        rawline_zone_sent_bytes_total{zone=\"same\"} 20\n\
+        rawline_zone_sent_bytes_total{zone=\"other\"} 300\n\
+        rawline_zone_received_bytes_total{zone=\"unknown\"} 4\n\
+        rawline_zone_received_bytes_total{zone=\"same\"} 50\n\
+        rawline_zone_received_bytes_total{zone=\"other\"} 600\n\
         rawline_start_time_seconds 100.5\n";
 
     #[test]
@@ -109,6 +132,7 @@ mod tests {
         let usage = BucketUsage::parse(METRICS).unwrap();
         assert_eq!([usage.puts, usage.lists, usage.gets, usage.deletes], [1000, 200, 5000, 7]);
         assert_eq!([usage.sent_bytes, usage.received_bytes, usage.appended_bytes], [3000, 4000, 1 << 29]);
+        assert_eq!([usage.unknown_zone_bytes, usage.same_zone_bytes, usage.other_zone_bytes], [5, 70, 900]);
         assert_eq!((usage.hedged_puts, usage.hedged_gets), (11, 22));
         assert_eq!((usage.requests(), usage.started_at), (6207, 100.5));
     }

@@ -5,11 +5,13 @@ mod cache;
 mod kinds;
 mod text;
 mod topics;
+mod zones;
 
 pub use kinds::{Counter, Gauge, Histogram};
 pub use text::{Labels, Text};
 pub use topics::{CommitCounts, commit_counts};
 pub(crate) use topics::{TOPICS_LABELLED_MAX, TopicMetrics};
+pub use zones::{Crossing, ZoneMetrics};
 
 use bucket::BucketMetrics;
 use cache::CacheMetrics;
@@ -42,6 +44,7 @@ pub static METRICS: Metrics = Metrics {
     },
     bucket: BucketMetrics::new(),
     cache: CacheMetrics::new(),
+    zones: ZoneMetrics::new(),
 };
 
 /// The metrics of all brokers of a process together.
@@ -55,6 +58,8 @@ pub struct Metrics {
     /// Requests to a bucket.
     pub bucket: BucketMetrics,
     pub(crate) cache: CacheMetrics,
+    /// What crosses zones.
+    pub zones: ZoneMetrics,
 }
 
 /// Commits that topics share.
@@ -99,7 +104,7 @@ impl MergeMetrics {
 impl Metrics {
     /// Adds the broker's metrics.
     pub fn render(&self, text: &mut Text) {
-        let Metrics { failed_topics, commits, trims, merges, bucket, cache } = self;
+        let Metrics { failed_topics, commits, trims, merges, bucket, cache, zones } = self;
         text.gauge("rawline_topics_failed", "Topics that refuse appends until a restart", failed_topics.get());
         let help = "Records deleted from the fronts of topics";
         text.counter("rawline_deleted_records_total", help, trims.records.get());
@@ -113,6 +118,7 @@ impl Metrics {
         text.counter("rawline_journal_deleted_objects_total", help, merges.deleted.get());
         bucket.render(text);
         cache.render(text);
+        zones.render(text);
         let help = "Size of an object in bytes";
         text.histograms("rawline_commit_bytes", help, 1.0, [(&[][..], &commits.bytes)]);
         let help = "From the first batch of a commit to the store's response";

@@ -1,4 +1,4 @@
-//! `rawline cost`: the price of a broker's requests to its bucket.
+//! `rawline cost`: the price of a broker's requests to its bucket, and of what crosses zones.
 
 use super::{BrokerArgs, CommandError, parse_duration, print};
 use clap::ValueEnum;
@@ -22,7 +22,7 @@ Examples:
   # The dollars per day alone
   rawline cost --json | jq .dollars_per_day";
 
-/// Show the price of the broker's requests to its bucket
+/// Show the price of the broker's requests to its bucket, and of its traffic between zones
 ///
 /// Prices are list prices, without traffic out of the region: of S3 Standard in us-east-1, or of Google Cloud Storage
 /// Standard in us-east1 (2024). Both: $5.00 per million PUT and LIST requests, $0.40 per million GET requests, DELETE
@@ -30,6 +30,11 @@ Examples:
 /// us-east-1 (2025): $1.13 per million PUT and LIST requests, $0.03 per million GET requests, $0.0032 per GiB sent,
 /// $0.0006 per GiB received, $0.11 per GiB and month. Azure's prices depend on region and redundancy: take the counted
 /// requests, and the prices of your account.
+///
+/// Traffic between zones costs $0.02 per GiB in AWS ($0.01 for each side), and $0.01 in Google Cloud. It is known of
+/// brokers that run with --zone, and of clients that name their zone: ours with --zone, Kafka's consumers with
+/// client.rack, and other brokers. Bytes of all others, such as Kafka's producers, are shown separately and have no
+/// price here. Each broker counts its own.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -61,6 +66,8 @@ struct PriceList {
     received_gib: f64,
     /// Of a GiB for a month.
     stored_gib_month: f64,
+    /// Of a GiB between two zones.
+    zone_gib: f64,
 }
 
 /// The service whose list prices apply.
@@ -77,13 +84,25 @@ enum Prices {
 
 impl Prices {
     fn list(self) -> PriceList {
-        let standard = PriceList { puts: 5.0, gets: 0.4, sent_gib: 0.0, received_gib: 0.0, stored_gib_month: 0.023 };
+        let standard = PriceList {
+            puts: 5.0,
+            gets: 0.4,
+            sent_gib: 0.0,
+            received_gib: 0.0,
+            stored_gib_month: 0.023,
+            zone_gib: 0.02,
+        };
         match self {
             Prices::S3 => standard,
-            Prices::Gs => PriceList { stored_gib_month: 0.020, ..standard },
-            Prices::S3Express => {
-                PriceList { puts: 1.13, gets: 0.03, sent_gib: 0.0032, received_gib: 0.0006, stored_gib_month: 0.11 }
-            }
+            Prices::Gs => PriceList { stored_gib_month: 0.020, zone_gib: 0.01, ..standard },
+            Prices::S3Express => PriceList {
+                puts: 1.13,
+                gets: 0.03,
+                sent_gib: 0.0032,
+                received_gib: 0.0006,
+                stored_gib_month: 0.11,
+                ..standard
+            },
         }
     }
 }
@@ -122,7 +141,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     let stored_bytes = client.topics().await?.iter().map(|topic| topic.bytes).sum();
     let is_long = args.duration.is_some() || seconds >= SINCE_START_SECONDS_MIN;
     let usage = Usage { seconds: seconds.max(1.0), counted, stored_bytes, prices: args.prices, is_long };
-    if usage.counted.requests() == 0 && !args.json {
+    if usage.counted.requests() == 0 && usage.counted.other_zone_bytes == 0 && !args.json {
         eprintln!("rawline: the broker has sent no requests to a bucket; a directory costs nothing but its disk");
         return Ok(());
     }
@@ -177,6 +196,11 @@ impl Usage {
         (sent_bytes as f64 * prices.sent_gib + received_bytes as f64 * prices.received_gib) / GIB
     }
 
+    /// Dollars for the bytes that crossed zones.
+    fn zone_dollars(&self) -> f64 {
+        self.counted.other_zone_bytes as f64 / GIB * self.prices.list().zone_gib
+    }
+
     fn stored_dollars_per_month(&self) -> f64 {
         self.stored_bytes as f64 / GIB * self.prices.list().stored_gib_month
     }
@@ -193,6 +217,12 @@ impl Usage {
             "received_bytes": self.counted.received_bytes,
             "appended_bytes": self.counted.appended_bytes,
             "stored_bytes": self.stored_bytes,
+            "zone_bytes": {
+                "same": self.counted.same_zone_bytes,
+                "other": self.counted.other_zone_bytes,
+                "unknown": self.counted.unknown_zone_bytes,
+            },
+            "zone_dollars_per_day": self.per_day(self.zone_dollars()),
             "dollars_per_day": self.per_day(self.dollars()),
             "dollars_per_gib": self.per_gib(self.dollars()),
             "stored_dollars_per_month": self.stored_dollars_per_month(),
@@ -225,6 +255,7 @@ impl Usage {
             "\nrequests  ${} per day, ${} per GiB appended; counted for {:.0} s\n\
              hedges    {} PUTs, {} GETs: slow requests that were sent again, counted above\n\
              traffic   {} sent, {} received, {} appended: ${} per day of the above\n\
+             zones     {} to and from other zones: ${} per day; {} within the zone, {} of clients without a zone\n\
              stored    {}: ${:.4} per month\n",
             or_dash(self.per_day(self.dollars()), 4),
             or_dash(self.per_gib(self.dollars()), 6),
@@ -235,6 +266,10 @@ impl Usage {
             BinaryBytes(self.counted.received_bytes),
             BinaryBytes(self.counted.appended_bytes),
             or_dash(self.per_day(self.traffic_dollars()), 4),
+            BinaryBytes(self.counted.other_zone_bytes),
+            or_dash(self.per_day(self.zone_dollars()), 4),
+            BinaryBytes(self.counted.same_zone_bytes),
+            BinaryBytes(self.counted.unknown_zone_bytes),
             BinaryBytes(self.stored_bytes),
             self.stored_dollars_per_month(),
         );
@@ -279,6 +314,14 @@ mod tests {
         assert!((express.json()["dollars_per_day"].as_f64().unwrap() - dollars).abs() < 1e-9, "{}", express.json());
         assert!(express.table().contains("appended: $0.0440 per day of the above"), "{}", express.table());
         assert!((express.stored_dollars_per_month() - 1.10).abs() < 1e-12);
+        let counted = BucketUsage { other_zone_bytes: 1 << 30, same_zone_bytes: 3 << 20, ..express.counted };
+        let crossing = Usage { prices: Prices::Gs, counted, ..express };
+        assert!((crossing.json()["zone_dollars_per_day"].as_f64().unwrap() - 0.1).abs() < 1e-9, "{}", crossing.json());
+        let zones =
+            "zones     1.00 GiB to and from other zones: $0.1000 per day; 3.00 MiB within the zone, 0 B of clients";
+        assert!(crossing.table().contains(zones), "{}", crossing.table());
+        let express = Usage { prices: Prices::S3Express, ..crossing };
+        assert!((express.json()["zone_dollars_per_day"].as_f64().unwrap() - 0.2).abs() < 1e-9, "{}", express.json());
         let short = Usage { is_long: false, ..express };
         assert_eq!(short.json()["dollars_per_day"], Value::Null);
         assert!(short.table().contains("requests  $- per day, $0.011812 per GiB"), "{}", short.table());

@@ -27,11 +27,19 @@ fn zoned(broker: &Broker, zone: &str) -> Client {
     Client::new(ClientConfig { zone: Some(zone.to_owned()), retries, ..ClientConfig::new(broker.url()) }).unwrap()
 }
 
-/// The value of a metric without labels.
+/// The value of a metric.
 async fn metric(client: &Client, name: &str) -> u64 {
     let text = client.metrics().await.unwrap();
     let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok());
     value.unwrap_or_else(|| panic!("no {name} in {text}"))
+}
+
+/// Bytes that a broker has received from clients and sent to them, in `same` zone, in `other` ones, and from `unknown`.
+async fn crossed(broker: &Broker, zone: &str) -> [u64; 2] {
+    let client = client(broker);
+    let of =
+        async |direction| metric(&client, &format!("rawline_zone_{direction}_bytes_total{{zone=\"{zone}\"}}")).await;
+    [of("received").await, of("sent").await]
 }
 
 /// Number of records that a broker has returned.
@@ -165,4 +173,45 @@ async fn a_key_that_may_only_read_a_topic_reads_it_in_its_zone() {
     }
     let admin = ClientConfig { api_key: Some(all), ..ClientConfig::new(near.url()) };
     assert!(metric(&Client::new(admin).unwrap(), "rawline_read_records_total").await > 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bytes_across_zones_are_counted_of_clients_and_brokers() {
+    const BYTES: u64 = 3 << 20;
+    let bucket = bucket().await;
+    let brokers = start_all(&bucket, ["a", "b"]).await;
+    let owner = sees(&brokers[0], 2).await;
+    let (owner, other): (Vec<_>, Vec<_>) = brokers.iter().partition(|broker| broker.url() == owner);
+    let (owner, other, zones) =
+        (owner[0], other[0], if owner[0].url() == brokers[0].url() { ["a", "b"] } else { ["b", "a"] });
+    let append = async |client: &Client, bytes: u64| {
+        client.append_records("t", &[bytes as u32], vec![7; bytes as usize].into()).await.unwrap();
+    };
+    // Small appends and large ones, in the owner's zone and in the other one.
+    append(&zoned(owner, zones[0]), 100).await;
+    append(&zoned(owner, zones[0]), BYTES).await;
+    let [received, _] = crossed(owner, "same").await;
+    assert!((BYTES..BYTES + 4096).contains(&received), "{received}");
+    let before = crossed(owner, "other").await;
+    append(&zoned(owner, zones[1]), BYTES).await;
+    let after = crossed(owner, "other").await;
+    assert!(after[0] >= before[0] + BYTES && after[1] > before[1], "{before:?}, then {after:?}");
+    // An append that the other broker forwards crosses zones between the two, of whatever client it is.
+    let unknown = crossed(other, "unknown").await;
+    append(&client(other), BYTES).await;
+    assert!(crossed(other, "unknown").await[0] >= unknown[0] + BYTES);
+    assert!(crossed(owner, "other").await[0] >= after[0] + BYTES);
+    // Reads: the first crosses, the next ones don't.
+    let (reader, before) = (zoned(owner, zones[1]), crossed(owner, "other").await);
+    for _ in 0..3 {
+        let options = ReadOptions { offset: 1, records_max: 1, ..ReadOptions::default() };
+        reader.read("t", &options, Fetched::default()).await.unwrap();
+    }
+    let sent = crossed(owner, "other").await[1] - before[1];
+    assert!((BYTES..2 * BYTES).contains(&sent), "{sent}");
+    let sent = crossed(other, "same").await[1];
+    assert!((2 * BYTES..3 * BYTES).contains(&sent), "{sent}");
+    let cost = owner.run(&["cost", "--json", "--for", "1s"], b"");
+    let cost: serde_json::Value = serde_json::from_slice(&cost.stdout).unwrap();
+    assert!(cost["zone_bytes"]["unknown"].as_u64() > Some(0) && cost["zone_dollars_per_day"].is_number(), "{cost}");
 }

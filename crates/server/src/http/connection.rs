@@ -2,6 +2,7 @@
 
 use crate::http::api::Api;
 use crate::http::auth::Session;
+use crate::http::cluster::crossing;
 use crate::http::limits::CONNECTION_BYTES;
 use crate::http::respond::respond;
 use crate::http::response::ApiResponse;
@@ -120,6 +121,7 @@ async fn serve_library(
     let service = service_fn(|request| {
         // From here on the library reads no request, only the bytes after this one.
         let is_open = activity.begin();
+        activity.crosses(crossing(api, session, &request));
         let upgrade_of = &upgrade_of;
         Box::pin(async move {
             if !is_open {

@@ -5,6 +5,7 @@ use super::error::ConnectionError;
 use super::mechanisms::Sasl;
 use super::watched::Kept;
 use crate::access::{Access, Caller, Place};
+use crate::net::activity::Activity;
 use crate::net::listen::Crowd;
 use crate::net::peer::Peer;
 use rawline_broker::Broker;
@@ -46,6 +47,7 @@ pub(crate) struct Kafka {
 pub(crate) struct Client {
     pub kafka: Arc<Kafka>,
     pub peer: Peer,
+    pub activity: Arc<Activity>,
     /// The address that it has connected to.
     pub local: SocketAddr,
     pub session: Session,

@@ -75,7 +75,7 @@ pub(super) async fn serve(kafka: Arc<Kafka>, Accepted { stream, address, place }
     let (reader, writer) = tokio::io::split(stream);
     let access = &kafka.config.access;
     let session = Session::new(if access.is_open() { access.anyone() } else { Caller::unknown() });
-    let client = Arc::new(Client { kafka, peer, local, session, fetches: Kept::default() });
+    let client = Arc::new(Client { kafka, peer, activity: activity.clone(), local, session, fetches: Kept::default() });
     let requests = Requests {
         client: client.clone(),
         incoming: Incoming::new(reader, client.kafka.config.waits),

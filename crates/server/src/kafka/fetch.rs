@@ -14,6 +14,7 @@ use futures_util::future::FutureExt;
 use progress::Progress;
 use rawline_broker::View;
 use rawline_broker::cluster::Brokers;
+use rawline_broker::metrics::Crossing;
 use rawline_kafka::fetch::{FetchPartition, FetchRequest, FetchResponse, request, response};
 use rawline_kafka::frame::RequestHeader;
 use rawline_kafka::produce::TopicRef;
@@ -85,6 +86,7 @@ pub(super) fn begin(
 ) -> Result<Pending, ConnectionError> {
     let request = request(header.version, body)?;
     let nearer = client.in_zone(&request.rack);
+    client.activity.crosses(Crossing::between(request.rack.as_bytes(), client.kafka.broker.zone()));
     let (asked, client) = (Asked::new(request, nearer), client.clone());
     let fetched = async move {
         let mut watched = client.fetches.take(&client.caller());

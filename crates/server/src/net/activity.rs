@@ -1,6 +1,7 @@
 //! Which connections are idle, so that they can be closed when too many are open.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use rawline_broker::metrics::Crossing;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -23,6 +24,8 @@ pub(crate) struct Activity {
     holds_buffers: AtomicBool,
     /// Whether a message has begun that the connection doesn't know of, of a response that is a stream of them.
     has_begun: AtomicBool,
+    /// Whether the connection crosses zones, as its newest request says.
+    crossing: AtomicU8,
     /// From when on times are counted, in microseconds.
     epoch: Instant,
     evicted: Notify,
@@ -34,11 +37,22 @@ impl Activity {
             state: AtomicU64::new(HANDLED),
             holds_buffers: AtomicBool::new(false),
             has_begun: AtomicBool::new(false),
+            crossing: AtomicU8::new(Crossing::Unknown as u8),
             epoch,
             evicted: Notify::new(),
         };
         activity.idle();
         Arc::new(activity)
+    }
+
+    /// A request says where its client is.
+    pub fn crosses(&self, crossing: Crossing) {
+        self.crossing.store(crossing as u8, Ordering::Relaxed);
+    }
+
+    /// What the newest request has said.
+    pub fn crossing(&self) -> Crossing {
+        Crossing::numbered(self.crossing.load(Ordering::Relaxed))
     }
 
     /// A request begins. False if it must not, since the connection is being closed.

@@ -1,8 +1,9 @@
-//! Client timeouts, and a connection that drops clients that read too slowly.
+//! Client timeouts, and a connection that drops clients that read too slowly. Its bytes are counted.
 
 use crate::net::activity::Activity;
 use crate::net::listen::Crowd;
 use crate::net::read_size::ReadSize;
+use rawline_broker::metrics::METRICS;
 use rawline_broker::pool::Pool;
 use std::future::Future;
 use std::io;
@@ -121,6 +122,8 @@ pub(crate) struct Paced<S> {
     response: Option<(Instant, u64)>,
     /// While the client's window is full.
     stalled: Option<Stalled>,
+    /// Received bytes of which it isn't known yet whether they have crossed zones.
+    uncounted: u64,
     /// Ends, at the earliest, when the head that is waited for must be complete.
     head: Option<Pin<Box<Sleep>>>,
 }
@@ -143,7 +146,18 @@ impl<S> Paced<S> {
         crowd: Arc<Crowd>,
         read_size: Option<ReadSize>,
     ) -> Self {
-        Paced { stream, waits, activity, pool, crowd, read_size, response: None, stalled: None, head: None }
+        Paced {
+            stream,
+            waits,
+            activity,
+            pool,
+            crowd,
+            read_size,
+            response: None,
+            stalled: None,
+            uncounted: 0,
+            head: None,
+        }
     }
 
     /// Begins the next message of a connection that sends several: each message has its own deadline.
@@ -168,13 +182,21 @@ impl<S> Paced<S> {
         }
     }
 
+    /// Counts the bytes of the last read: by the next one, and by the response, their request has been read.
+    fn count_received(&mut self) {
+        METRICS.zones.received(self.activity.crossing(), std::mem::take(&mut self.uncounted));
+    }
+
     fn written(&mut self, context: &mut Context<'_>, result: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         if self.stalled.is_none() && self.activity.take_begun() {
             self.response = None;
         }
         let (started, bytes) = self.response.get_or_insert_with(|| (Instant::now(), 0));
         if let Poll::Ready(result) = result {
-            *bytes += result.as_ref().map_or(0, |&count| count as u64);
+            let written = result.as_ref().map_or(0, |&count| count as u64);
+            *bytes += written;
+            METRICS.zones.sent(self.activity.crossing(), written);
+            self.count_received();
             self.stalled = None;
             return Poll::Ready(result);
         }
@@ -224,6 +246,8 @@ impl<S: AsyncRead + Unpin> AsyncRead for Paced<S> {
             // The HTTP library reads no request while it writes a response, so these bytes begin a new exchange.
             if received > 0 {
                 self.response = None;
+                self.count_received();
+                self.uncounted = received as u64;
             }
         }
         if result.is_pending() && self.stalled.is_none() {

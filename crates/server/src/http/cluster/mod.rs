@@ -11,6 +11,7 @@
 mod brokers;
 mod certificates;
 mod changes;
+mod crossing;
 mod forward;
 mod groups;
 mod hello;
@@ -20,6 +21,7 @@ mod sender;
 pub(super) use brokers::brokers;
 pub(super) use certificates::{follow_certificates, present};
 pub(super) use changes::changes;
+pub(super) use crossing::crossing;
 pub(super) use forward::{ByOwner, forward};
 pub(super) use groups::groups_of_others;
 pub(super) use hello::{hello, proof};

@@ -45,6 +45,7 @@ pub(super) struct SmallAppend<'a> {
     pub epoch: Option<u16>,
     pub host: &'a [u8],
     pub authorization: Option<&'a [u8]>,
+    pub zone: Option<&'a [u8]>,
     pub body: &'a [u8],
     /// Length of the request in bytes.
     pub bytes: usize,
@@ -88,7 +89,7 @@ fn plain<'a>(request: &httparse::Request<'_, 'a>) -> Option<(SmallAppend<'a>, us
     }
     let (_, query) = request.path?.split_once('?')?;
     let (topic, partition, epoch) = plain_query(query)?;
-    let (mut host, mut authorization, mut length, mut content_type) = (None, None, None, None);
+    let (mut host, mut authorization, mut zone, mut length, mut content_type) = (None, None, None, None, None);
     for header in request.headers.iter() {
         let is = |name: &header::HeaderName| header.name.eq_ignore_ascii_case(name.as_str());
         let place = if is(&header::CONTENT_LENGTH) {
@@ -99,6 +100,8 @@ fn plain<'a>(request: &httparse::Request<'_, 'a>) -> Option<(SmallAppend<'a>, us
             &mut host
         } else if is(&header::AUTHORIZATION) {
             &mut authorization
+        } else if is(&rawline_contract::header::ZONE) {
+            &mut zone
         } else if is(&header::CONNECTION) && !header.value.eq_ignore_ascii_case(b"keep-alive") || UNUSUAL.iter().any(is)
         {
             return None;
@@ -113,7 +116,7 @@ fn plain<'a>(request: &httparse::Request<'_, 'a>) -> Option<(SmallAppend<'a>, us
         return None;
     }
     let body_bytes = number(std::str::from_utf8(length?).ok()?)?;
-    let append = SmallAppend { topic, partition, epoch, host: host?, authorization, body: &[], bytes: 0 };
+    let append = SmallAppend { topic, partition, epoch, host: host?, authorization, zone, body: &[], bytes: 0 };
     Some((append, usize::try_from(body_bytes).ok()?))
 }
 
@@ -175,6 +178,7 @@ mod tests {
             epoch: None,
             host: b"localhost:1",
             authorization: None,
+            zone: None,
             body: b"body",
             bytes: end,
         };
@@ -186,10 +190,11 @@ mod tests {
     #[test]
     fn everything_that_the_query_and_the_headers_may_say_is_read() {
         let head = HEAD.replace("topic-name=t", "producer-epoch=7&partition=12&topic-name=logs.a");
-        let bytes = request(&format!("{head}\r\nauthorization: Bearer k\r\nconnection: Keep-Alive"), "body");
+        let bytes =
+            request(&format!("{head}\r\nauthorization: Bearer k\r\nRawline-Zone: a\r\nconnection: Keep-Alive"), "body");
         let Found::Append(append) = find(&bytes, MAX) else { panic!("{:?}", find(&bytes, MAX)) };
         assert_eq!((append.topic, append.partition, append.epoch), ("logs.a", 12, Some(7)));
-        assert_eq!(append.authorization, Some(&b"Bearer k"[..]));
+        assert_eq!((append.authorization, append.zone), (Some(&b"Bearer k"[..]), Some(&b"a"[..])));
     }
 
     /// For any bytes, the parsed parts lie within them.

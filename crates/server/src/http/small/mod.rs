@@ -21,6 +21,7 @@ use encode::Responses;
 use head::{Found, SmallAppend};
 use in_flight::InFlight;
 use rawline_batch::{Header, Limits};
+use rawline_broker::metrics::Crossing;
 use rawline_broker::{is_named_id, stage};
 use std::io;
 use std::time::Duration;
@@ -110,6 +111,8 @@ async fn begin(
     if in_flight.is_empty() && !activity.begin() {
         return None;
     }
+    let zone = appends.last().and_then(|append| append.zone);
+    activity.crosses(Crossing::between(zone.unwrap_or_default(), api.broker.zone()));
     stage!("received");
     let done = appends.iter().map(|append| append.bytes).sum::<usize>();
     in_flight.begin(&appends).await;
