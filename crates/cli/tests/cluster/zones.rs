@@ -1,12 +1,13 @@
 //! Clients that name their zone read from a broker there, and from another one while none lives there.
 
-use super::{PATIENCE, RAWLINE, client, eventually, sees, start_with};
+use super::{PATIENCE, RAWLINE, client, eventually, sees, signal, start_with};
 use rawline_client::{
     Client, ClientConfig, Consumer, ConsumerConfig, Delivered, Fetched, Partitions, ReadOptions, RetryPolicy, Settings,
     Subscription, SubscriptionConfig,
 };
 use rawline_testkit::process::{Broker, rawline, run};
 use rawline_testkit::s3_server::{Bucket, bucket};
+use std::time::Duration;
 
 fn start(bucket: &Bucket, zone: &str) -> Broker {
     start_with(bucket, &["--zone", zone], bucket.variables())
@@ -89,6 +90,27 @@ async fn a_consumer_reads_in_its_zone_and_elsewhere_while_no_broker_lives_there(
     let before = served(&home).await;
     let read = zoned(&home, "c").read("t", &ReadOptions::default(), Fetched::default()).await.unwrap();
     assert_eq!((read.records_count(), served(&home).await - before), (40, 40));
+}
+
+/// It keeps its connections.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_consumer_continues_elsewhere_when_the_broker_of_its_zone_is_paused() {
+    let bucket = bucket().await;
+    let [home, near] = start_all(&bucket, ["a", "b"]).await;
+    for number in 0..20 {
+        append(&home, 0, &format!("record {number}")).await;
+    }
+    let wait = Duration::from_millis(100);
+    let config = ConsumerConfig { bytes_max: 1, wait, end_offset: Some(20), ..ConsumerConfig::default() };
+    let mut consumer = Consumer::new(zoned(&home, "b"), "t", config).await.unwrap();
+    for offset in 1..=10 {
+        assert_eq!(next(&mut consumer).await, offset);
+    }
+    signal(&near, "STOP");
+    for offset in 11..=20 {
+        assert_eq!(next(&mut consumer).await, offset);
+    }
+    assert!(served(&home).await >= 9);
 }
 
 #[tokio::test(flavor = "multi_thread")]
