@@ -78,6 +78,8 @@ def test_a_subscription_is_served_in_its_zone_and_returns_to_it(
 ) -> None:
     home, near = brokers
     append(home, range(1))
+    for broker in brokers:
+        assert rawline.Client(broker.url).consumer("t", end=1, wait_for_topic=True).take(1).to_list() == [b"0"]
     with rawline.Client(home.url, zone="b").subscribe("t", retry_for=60) as subscription:
         records = iter(subscription.records())
         append(home, range(1, 2))

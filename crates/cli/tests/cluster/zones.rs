@@ -1,6 +1,6 @@
 //! Clients that name their zone read from a broker there, and from another one while none lives there.
 
-use super::{PATIENCE, RAWLINE, client, eventually, sees, signal, start_with};
+use super::{PATIENCE, RAWLINE, client, eventually, read_all, sees, signal, start_with};
 use rawline_client::{
     Client, ClientConfig, Consumer, ConsumerConfig, Delivered, Fetched, Partitions, ReadOptions, RetryPolicy, Settings,
     Subscription, SubscriptionConfig,
@@ -149,6 +149,9 @@ async fn a_subscription_is_served_in_its_zone_and_returns_to_it() {
     let bucket = bucket().await;
     let [home, mut near] = start_all(&bucket, ["a", "b"]).await;
     append(&home, 0, "record 0").await;
+    for broker in [&home, &near] {
+        read_all(&client(broker), "t", 1).await;
+    }
     let mut subscription = Subscription::new(zoned(&home, "b"), SubscriptionConfig::new("t")).await.unwrap();
     let open = async |broker: &Broker| metric(&client(broker), "rawline_subscriptions").await;
     let receives = async |subscription: &mut Subscription, number: u64| {

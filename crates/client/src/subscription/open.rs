@@ -39,13 +39,15 @@ pub(super) async fn open(
     cursor: Option<&Cursor>,
 ) -> Result<Opened, ClientError> {
     let read = config.call("", None)?.target;
-    let mut moves = 0;
+    let (mut begin, mut moves) = (None, 0);
     loop {
         let nearer = client.nearer_of(&read);
         let at = nearer.as_ref().map_or(client, |nearer| &nearer.client);
+        let cursor = cursor.or(begin.as_ref());
         match at.within(Duration::ZERO, open_unlimited(at, config, cursor)).await {
             Ok((opened, head)) => match client.learn_nearer(&read, &head) {
-                Learned::New if moves < NEARER_MOVES_MAX => moves += 1,
+                // It begins where the first broker has said: the other one may not have seen the newest records yet.
+                Learned::New if moves < NEARER_MOVES_MAX => (begin, moves) = (Some(opened.cursor), moves + 1),
                 Learned::Unreachable(until) => return Ok(Opened { look_at: Some(until), ..opened }),
                 _ => return Ok(opened),
             },

@@ -129,6 +129,12 @@ class ZonesTest {
     @Test
     void aSubscriptionIsServedInItsZoneAndReturnsToIt() throws Exception {
         append("record 0");
+        for (Broker broker : new Broker[] {home, near}) {
+            try (Client client = broker.client();
+                    Consumer consumer = client.consumer("t", new ConsumerConfig().endOffset(1))) {
+                assertEquals(1, consumer.next().nextOffset());
+            }
+        }
         SubscriptionConfig config = new SubscriptionConfig().topics("t");
         try (Client client = client("b");
                 Subscription subscription = client.subscribe(config)) {

@@ -233,10 +233,11 @@ final class SubscriptionLink {
      * where the subscription begins.
      */
     private Cursor connect(Call call, Cursor from) {
-        Request request = request(from);
-        String read = request.target();
+        String read = request(null).target();
+        Cursor start = from;
         int moves = 0;
         while (true) {
+            Request request = request(start);
             Opened opened = client.nearer().send(read, client.nearer().of(read), to -> connect(call, request, to));
             boolean isMoved = moves++ < MOVES_MAX && client.nearer().learn(read, opened.nearer());
             if (!isMoved) {
@@ -245,6 +246,8 @@ final class SubscriptionLink {
                 return opened.begin();
             }
             disconnect();
+            // It begins where the first broker has said: the other one may not have seen the newest records yet.
+            start = start == null ? opened.begin() : start;
         }
     }
 
