@@ -30,6 +30,10 @@ pub const SEGMENT_STEP_BYTES_MIN: u64 = 1 << 20;
 /// The largest such step.
 pub const SEGMENT_STEP_BYTES_MAX: u64 = 64 << 20;
 
+/// A step has room for so many more objects of the segment's average size, if that is less than double: a sync after
+/// it takes longer, and a trickle of small objects needs no 64 MiB for that to be rare.
+pub const SEGMENT_STEP_OBJECTS: u64 = 1024;
+
 /// The newest segment is closed early, so that it can be deleted, when this part of a segment's length and half of the
 /// segment are deleted. Without it, a topic that keeps a megabyte would take up two whole segments.
 pub const SEGMENT_DELETED_PART_MIN: u64 = 64;

@@ -1,7 +1,7 @@
 //! The blocks that are allocated for a segment's file, in steps.
 
 use super::device::Device;
-use crate::limits::{SEGMENT_STEP_BYTES_MAX, SEGMENT_STEP_BYTES_MIN};
+use crate::limits::{SEGMENT_STEP_BYTES_MAX, SEGMENT_STEP_BYTES_MIN, SEGMENT_STEP_OBJECTS};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io;
@@ -11,13 +11,12 @@ pub(super) struct Room {
     /// Length of the file.
     capacity: u64,
     allocated: u64,
-    step: u64,
 }
 
 impl Room {
     /// Of a new file, `capacity` bytes long.
     pub(super) fn new(capacity: u64) -> Room {
-        Room { capacity, allocated: 0, step: SEGMENT_STEP_BYTES_MIN }
+        Room { capacity, allocated: 0 }
     }
 
     pub(super) fn capacity(&self) -> u64 {
@@ -29,19 +28,18 @@ impl Room {
         self.allocated
     }
 
-    /// Allocates blocks for the file's first `bytes` bytes, in doubling steps.
-    pub(super) fn allocate(&mut self, device: &dyn Device, file: &File, bytes: u64) -> io::Result<()> {
+    /// Allocates blocks for the file's first `bytes` bytes, in steps. They are those of its `objects` first objects.
+    pub(super) fn allocate(&mut self, device: &dyn Device, file: &File, bytes: u64, objects: u64) -> io::Result<()> {
         if bytes <= self.allocated {
             return Ok(());
         }
-        let wanted = bytes.max(self.allocated + self.step).min(self.capacity);
-        self.allocate_up_to(device, file, bytes, wanted)?;
-        self.step = (self.step * 2).min(SEGMENT_STEP_BYTES_MAX);
-        Ok(())
+        let step = (bytes / objects * SEGMENT_STEP_OBJECTS).min(self.allocated).min(SEGMENT_STEP_BYTES_MAX);
+        let wanted = bytes.max(self.allocated + step.max(SEGMENT_STEP_BYTES_MIN)).min(self.capacity);
+        self.allocate_up_to(device, file, bytes, wanted)
     }
 
     /// The same, and no more.
-    pub(super) fn allocate_exactly(&mut self, device: &dyn Device, file: &File, bytes: u64) -> io::Result<()> {
+    pub(super) fn allocate_exactly(&mut self, device: &dyn Device, file: &File, bytes: u64, _: u64) -> io::Result<()> {
         if bytes > self.allocated { self.allocate_up_to(device, file, bytes, bytes) } else { Ok(()) }
     }
 
@@ -70,5 +68,42 @@ impl Room {
         self.allocated = self.allocated.min(position);
         device.set_len(file, position)?;
         device.set_len(file, self.capacity)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ops::Range;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    /// Counts the calls.
+    #[derive(Default)]
+    struct Counted(AtomicU64);
+
+    impl Device for Counted {
+        fn allocate(&self, _: &File, _: Range<u64>) -> io::Result<()> {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        }
+    }
+
+    /// How many bytes were allocated at most that no object needed, and in how many steps.
+    fn steps(object_bytes: u64, objects: u64) -> (u64, u64) {
+        let (device, file) = (Counted::default(), tempfile::tempfile().unwrap());
+        let (mut room, mut unused) = (Room::new(256 << 20), 0);
+        for number in 1..=objects {
+            room.allocate(&device, &file, number * object_bytes, number).unwrap();
+            unused = unused.max(room.allocated() - number * object_bytes);
+        }
+        (unused, device.0.into_inner())
+    }
+
+    #[test]
+    fn small_objects_reserve_room_for_few_seconds_and_large_ones_in_few_steps() {
+        let (unused, small) = steps(3 << 10, 60_000);
+        assert!(unused < (3 << 20) && small <= 62, "{unused} bytes, {small} steps");
+        let (unused, large) = steps(1 << 20, 256);
+        assert!(unused < (64 << 20) && large <= 10, "{unused} bytes, {large} steps");
     }
 }

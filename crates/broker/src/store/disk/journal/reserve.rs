@@ -68,7 +68,15 @@ impl Reserve {
     /// larger.
     pub fn have_room_for(&self, snapshot_bytes: u64) {
         let mut state = self.state();
-        state.wanted_bytes = self.base_bytes + 2 * snapshot_bytes;
+        let wanted = self.base_bytes + 2 * snapshot_bytes;
+        state.wanted_bytes = wanted;
+        // Merges make snapshots smaller.
+        let is_longer = |file: &&File| file.metadata().is_ok_and(|found| found.len() > wanted);
+        if let Some(file) = state.file.as_ref().filter(is_longer)
+            && self.files.device().set_len(file, wanted).is_ok()
+        {
+            state.bytes = state.bytes.min(wanted);
+        }
         self.allocate(&mut state);
     }
 

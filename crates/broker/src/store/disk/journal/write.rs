@@ -46,7 +46,7 @@ pub(super) struct Create {
 pub(super) type Ended = (oneshot::Sender<PutResult>, PutResult);
 
 /// How blocks are allocated.
-type Allocate = fn(&mut Room, &dyn Device, &File, u64) -> std::io::Result<()>;
+type Allocate = fn(&mut Room, &dyn Device, &File, u64, u64) -> std::io::Result<()>;
 
 /// The disk space that an object needs.
 #[derive(Clone, Copy)]
@@ -203,8 +203,9 @@ impl Inner {
         }
         let Some(active) = &mut writer.active else { unreachable!("no segment takes {:?}", header.link) };
         let segment = &active.stored.segment;
-        let end = active.end_after(header) + reserve;
-        let allocated = allocate(&mut active.room, self.device(), &*segment.file()?, end);
+        let (end, numbers) = (active.end_after(header) + reserve, active.stored.numbers());
+        let objects = numbers.end - numbers.start + 1;
+        let allocated = allocate(&mut active.room, self.device(), &*segment.file()?, end, objects);
         allocated.map_err(|error| io_error("write to", &segment.path, &error))
     }
 
@@ -247,7 +248,7 @@ impl Inner {
         let mut prepare = || {
             // The segment before has room for what settles a failure; this one has to have it too before it takes over.
             let file = segment.file()?;
-            allocate(&mut room, self.device(), &file, length)
+            allocate(&mut room, self.device(), &file, length, 1)
                 .map_err(|error| io_error("write to", &segment.path, &error))?;
             match self.options.durability {
                 Durability::Fsync => sync_dir(self.device(), &self.dir),
