@@ -109,8 +109,8 @@ pub struct CompactLimits {
 /// How much is appended, at most, before a merge that is due no longer waits for a pause in the appends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MergeWait {
-    /// Number of objects that are not merged.
-    pub objects_max: u64,
+    /// Number of pieces that are not merged.
+    pub pieces_max: u64,
     /// Their bytes: what only a merge's end makes room for, such as deleted records, waits too.
     pub bytes_max: u64,
 }

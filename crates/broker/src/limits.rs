@@ -118,9 +118,10 @@ pub const DISK_KEEP_PIECE_BYTES: u64 = 64 << 10;
 /// merge's syncs delay the commits of some milliseconds; small objects can be read almost as fast as merged ones.
 pub const DISK_MERGE_OBJECTS: usize = 8192;
 
-/// While many appends arrive, a journal on a directory merges nothing before this many objects are not merged. Each
-/// takes about a hundred bytes of memory in the index.
-pub const DISK_MERGE_WAIT_OBJECTS: u64 = 65_536;
+/// While many appends arrive, a journal on a directory merges nothing before this many pieces are not merged. Each
+/// takes about a hundred bytes of memory in the index. With fewer, a merge would join few pieces of each of 10,000 busy
+/// partitions.
+pub const DISK_MERGE_WAIT_PIECES: u64 = 98_304;
 
 /// The same in bytes: deleted records next to others take up disk until a merge.
 pub const DISK_MERGE_WAIT_BYTES: u64 = 4 << 30;
@@ -402,6 +403,9 @@ pub const GARBAGE_INTERVAL: Duration = Duration::from_secs(600);
 /// A broker looks for objects of the journal to merge after so many new ones: in the smallest of them, a merge of
 /// `MergeLimits::objects_max` is found soon enough, and the walk over all pieces costs little for each object.
 pub const MERGE_LOOK_OBJECTS: u64 = 64;
+
+/// ... or after so many new pieces, if that is sooner: many partitions have records in each object.
+pub const MERGE_LOOK_PIECES: u64 = 65_536;
 
 /// Age at which an open merge is abandoned: its broker has died. A merge takes seconds; one that is
 /// abandoned too early costs its bytes and nothing else.

@@ -5,7 +5,7 @@ use crate::index_bytes;
 use crate::limits::{MERGED_PIECES_MAX, OBJECT_APPENDS_MAX, OBJECT_BYTES_MAX, PIECE_OFFSETS_MAX};
 use crate::partition_id::PartitionId;
 use crate::place::{Piece, Place, Source};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// How large merged objects become.
@@ -22,7 +22,8 @@ pub struct MergeLimits {
     pub keep_piece_bytes: u64,
     /// Whether journal objects share files: one of them alone makes no room.
     pub shares_files: bool,
-    /// So many small objects are merged, however few bytes they have.
+    /// So many small objects are merged, however few bytes they have. Those that share files are merged only if that
+    /// joins pieces.
     pub objects_max: usize,
     /// Pieces are joined up to this size: retention deletes whole pieces.
     pub piece_bytes: u64,
@@ -51,6 +52,22 @@ impl Default for MergeLimits {
 }
 
 const TARGET_BYTES: u64 = 96 << 20;
+
+/// Objects with so many batches are merged too, however few objects they are: what their pieces take in memory and in
+/// snapshots is little then. Where more partitions than a merged object takes have a record each time, most would
+/// stay alone with fewer.
+const MANY_BATCHES: usize = OBJECT_APPENDS_MAX * 3 / 2;
+
+/// Maximum number of batches of the journal objects that are merged at once, into several objects: each is read once
+/// for each of these.
+const JOURNAL_BATCHES_MAX: usize = 3 * OBJECT_APPENDS_MAX;
+
+/// So many times more journal objects are merged at once where they share files, and cost no requests each: a file is
+/// freed when all of them are merged.
+const SHARED_PARTS: usize = 4;
+
+/// A merge whose purpose is to join pieces makes one of this many at least, on average: it copies their bytes.
+const JOINED_MIN: usize = 4;
 
 const _: () = assert!(TARGET_BYTES * 2 <= OBJECT_BYTES_MAX / 4, "the last object that is added may be half a target");
 
@@ -99,6 +116,10 @@ pub struct Used {
 #[derive(Debug, Clone, Default)]
 pub struct Uses {
     by_source: BTreeMap<Source, (Used, PartitionId)>,
+    /// Number of pieces in journal objects.
+    pieces: usize,
+    /// Number of their partitions, and the newest of them.
+    partitions: (usize, Option<PartitionId>),
 }
 
 impl Uses {
@@ -107,7 +128,7 @@ impl Uses {
         self.all().any(|used| used.is_mostly_dead(limits)) || half_dead_bytes(self, limits) >= limits.keep_bytes
     }
 
-    /// Counts a piece.
+    /// Counts a piece. They are in order of partitions.
     pub fn add(&mut self, partition: PartitionId, piece: &Piece) {
         let place = &piece.place;
         let (source, object_bytes) = (place.source, u64::from(place.object_bytes));
@@ -121,6 +142,16 @@ impl Uses {
         used.smallest_bytes = used.smallest_bytes.min(u64::from(place.bytes));
         used.is_single &= *first == partition;
         assert!(used.bytes <= object_bytes, "{used:?}");
+        if !source.is_merged() {
+            let (partitions, newest) = &mut self.partitions;
+            *partitions += usize::from(newest.replace(partition) != Some(partition));
+            self.pieces += 1;
+        }
+    }
+
+    /// Whether a merge of journal objects joins pieces.
+    fn join(&self) -> bool {
+        self.pieces >= self.partitions.0 * JOINED_MIN
     }
 
     /// The live pieces, in order of objects: journal objects first, the oldest first.
@@ -145,27 +176,31 @@ impl Used {
         self.object_bytes.saturating_sub(index_bytes(self.pieces as u32, self.batches as u32, 0) + self.bytes)
     }
 
-    /// Whether it is small, in bytes, batches and pieces, so that a merge with others gains something.
-    fn is_small(&self, limits: &MergeLimits) -> bool {
+    /// Whether it is small, in bytes, batches and pieces, so that a merge with others gains something. `joins`: whether
+    /// a merge of journal objects joins pieces, and gains something however many they are.
+    fn is_small(&self, joins: bool, limits: &MergeLimits) -> bool {
         let is_kept =
             self.is_single && self.bytes >= limits.keep_bytes || self.smallest_bytes >= limits.keep_piece_bytes;
         let is_sparse = self.batches * 2 <= OBJECT_APPENDS_MAX && self.pieces * 2 <= MERGED_PIECES_MAX;
-        !is_kept && is_sparse && self.bytes * 2 < limits.target_bytes
+        !is_kept && (is_sparse || joins && !self.source.is_merged()) && self.bytes * 2 < limits.target_bytes
     }
 }
 
-/// The objects that the next merge copies, all pieces of each; none if it isn't worth a merge. Objects with numbers in
-/// `sparse`, which are ranges in ascending order, share files of which less than half is alive: they are merged to free
-/// the files.
+/// The objects that the next merges copy, all pieces of each; none if they aren't worth a merge. Objects with numbers
+/// in `sparse`, which are ranges in ascending order, share files of which less than half is alive: they are merged to
+/// free the files.
+///
+/// Small objects of many partitions have more pieces than one merged object. Then several merges copy them, each a
+/// range of the partitions ([`join`]), so that each joins the pieces of all objects.
 ///
 /// Where a merge makes an object of the target's size, each of its sources was smaller than half. Where it makes a
 /// smaller one, no merged source was larger than all the others together. So a byte is copied few times.
 pub fn choose(uses: &Uses, sparse: &[Range<u64>], limits: &MergeLimits) -> Vec<Source> {
-    let small: Vec<Used> = uses.all().filter(|used| used.is_small(limits)).collect();
+    let small: Vec<Used> = uses.all().filter(|used| used.is_small(uses.join(), limits)).collect();
     let mut chosen = Chosen::default();
     if small.iter().map(|used| used.bytes).sum::<u64>() >= limits.target_bytes {
         small.iter().take_while(|used| chosen.bytes < limits.target_bytes && chosen.add(used, limits)).count();
-    } else if small.iter().filter(|used| !used.source.is_merged()).count() >= limits.objects_max {
+    } else if are_many(&small, uses.join(), limits) {
         let (mut merged, journal): (Vec<Used>, Vec<Used>) = small.iter().partition(|used| used.source.is_merged());
         journal.iter().take_while(|used| chosen.add(used, limits)).count();
         merged.sort_by_key(|used| (used.bytes, used.source));
@@ -179,6 +214,14 @@ pub fn choose(uses: &Uses, sparse: &[Range<u64>], limits: &MergeLimits) -> Vec<S
         dead.by_ref().take_while(|used| chosen.bytes < limits.target_bytes && chosen.add(used, limits)).count();
     }
     chosen.sources
+}
+
+/// Whether small journal objects are merged although they have few bytes.
+fn are_many(small: &[Used], joins: bool, limits: &MergeLimits) -> bool {
+    let journal = || small.iter().filter(|used| !used.source.is_merged());
+    // Each object costs requests, except where they share files.
+    let are_many = journal().count() >= limits.objects_max && (joins || !limits.shares_files);
+    are_many || joins && journal().map(|used| used.batches).sum::<usize>() >= MANY_BATCHES
 }
 
 /// The dead bytes of objects of which less than half is alive.
@@ -197,8 +240,10 @@ impl Chosen {
     /// Adds an object, if there is room for it.
     fn add(&mut self, used: &Used, limits: &MergeLimits) -> bool {
         let (bytes, batches) = (self.bytes + used.bytes, self.batches + used.batches);
-        let has_room =
-            bytes < 2 * limits.target_bytes && batches <= OBJECT_APPENDS_MAX && self.sources.len() < limits.objects_max;
+        // Merged objects are joined with others only where all make one.
+        let batches_max = if used.source.is_merged() { OBJECT_APPENDS_MAX } else { JOURNAL_BATCHES_MAX };
+        let objects_max = limits.objects_max * if limits.shares_files { SHARED_PARTS } else { 1 };
+        let has_room = bytes < 2 * limits.target_bytes && batches <= batches_max && self.sources.len() < objects_max;
         if has_room {
             self.sources.push(used.source);
             (self.bytes, self.batches) = (bytes, batches);
@@ -219,6 +264,10 @@ pub struct Joined {
 }
 
 impl Joined {
+    fn batches(&self) -> usize {
+        self.pieces.iter().map(|piece| piece.place.batches.count() as usize).sum()
+    }
+
     /// Whether a piece can have the records from its first to just before `next_offset`. The bytes of a compacted topic
     /// don't say.
     pub fn has_offsets_for(&self, next_offset: u64) -> bool {
@@ -227,46 +276,45 @@ impl Joined {
     }
 }
 
-/// Joins the pieces of the chosen objects, each with the offset after its last record, in order of partition and
-/// offset. If a merged object can't have all pieces, it has as many of the first objects as possible.
-pub fn join(chosen: &[Source], pieces: &[(PartitionId, Piece, u64)], limits: &MergeLimits) -> Vec<Joined> {
-    let mut chosen = chosen;
-    loop {
-        let sources: BTreeSet<&Source> = chosen.iter().collect();
-        let taken = pieces.iter().filter(|(_, piece, _)| sources.contains(&piece.place.source));
-        let joined = join_all(taken, limits);
-        if joined.len() <= MERGED_PIECES_MAX || chosen.len() <= 1 {
-            return joined;
-        }
-        chosen = chosen.split_at(chosen.len() / 2).0;
-    }
+/// Joins pieces for one merged object. They are in order of partition and offset, each with the offset after its last
+/// record. If they need several merged objects, this one has the first of them, about as much as each of the others.
+pub fn join(pieces: &[(PartitionId, Piece, u64)], limits: &MergeLimits) -> Vec<Joined> {
+    let mut joined = join_adjacent(pieces, limits);
+    let all: usize = joined.iter().map(Joined::batches).sum();
+    let parts = joined.len().div_ceil(MERGED_PIECES_MAX).max(all.div_ceil(OBJECT_APPENDS_MAX));
+    let (pieces_max, mut batches) = (joined.len().div_ceil(parts.max(1)), 0);
+    let fits = |(number, joined): &(usize, &Joined)| {
+        let before = batches;
+        batches += joined.batches();
+        *number == 0 || *number < pieces_max && before * parts < all && batches <= OBJECT_APPENDS_MAX
+    };
+    let count = joined.iter().enumerate().take_while(fits).count();
+    joined.truncate(count);
+    joined
 }
 
 /// Joins adjacent pieces, which are in order of partition and offset, each with the offset after its last record.
 pub fn join_adjacent(pieces: &[(PartitionId, Piece, u64)], limits: &MergeLimits) -> Vec<Joined> {
-    join_all(pieces.iter(), limits)
-}
-
-fn join_all<'a>(pieces: impl Iterator<Item = &'a (PartitionId, Piece, u64)>, limits: &MergeLimits) -> Vec<Joined> {
     let mut all: Vec<Joined> = Vec::new();
-    let mut bytes = 0;
+    let (mut bytes, mut batches) = (0, 0);
     for (partition, piece, next_offset) in pieces {
-        let more = u64::from(piece.place.bytes);
+        let (more, more_batches) = (u64::from(piece.place.bytes), piece.place.batches.count() as usize);
         let begins_at = all.last().and_then(|joined| joined.pieces.first()).map_or(0, |first| first.appended_us);
         match all.last_mut() {
             Some(joined)
                 if joined.partition == *partition
                     && joined.next_offset == piece.first_offset
                     && bytes + more <= limits.piece_bytes
+                    && batches + more_batches <= OBJECT_APPENDS_MAX
                     && joined.has_offsets_for(*next_offset)
                     && piece.appended_us.abs_diff(begins_at) <= limits.piece_span_us =>
             {
-                bytes += more;
+                (bytes, batches) = (bytes + more, batches + more_batches);
                 joined.pieces.push(*piece);
                 joined.next_offset = *next_offset;
             }
             _ => {
-                bytes = more;
+                (bytes, batches) = (more, more_batches);
                 all.push(Joined { partition: *partition, pieces: vec![*piece], next_offset: *next_offset });
             }
         }

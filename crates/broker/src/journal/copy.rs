@@ -54,34 +54,39 @@ pub(super) struct Made {
 
 /// Copies pieces, of which each list makes one.
 pub(super) async fn copy(store: &dyn Store, merge: u64, id: Id, joined: &[Joined]) -> Result<Copied, CopyError> {
-    let mut by_source: BTreeMap<Source, Vec<Wanted>> = BTreeMap::new();
+    let mut wanted = Vec::with_capacity(joined.iter().map(|joined| joined.pieces.len()).sum());
     for Joined { partition, pieces, next_offset } in joined {
         let ends = pieces.iter().skip(1).map(|next| next.first_offset).chain([*next_offset]);
-        for (piece, end) in pieces.iter().zip(ends) {
-            by_source.entry(piece.place.source).or_default().push((*partition, *piece, end));
-        }
+        wanted.extend(pieces.iter().zip(ends).map(|(piece, end)| (*partition, piece, end)).zip(wanted.len()..));
     }
-    let mut read: BTreeMap<(PartitionId, u64), Read> = BTreeMap::new();
+    let mut read: Vec<Read> = wanted.iter().map(|_| Read::default()).collect();
     // One object after the other: each is fetched once, if it isn't at hand.
-    for (source, wanted) in &by_source {
-        for ((partition, piece, _), found) in wanted.iter().zip(read_source(store, *source, wanted).await?) {
-            read.insert((*partition, piece.first_offset), found);
+    wanted.sort_unstable_by_key(|((_, piece, _), at)| (piece.place.source, *at));
+    for of_source in wanted.chunk_by(|((_, one, _), _), ((_, next, _), _)| one.place.source == next.place.source) {
+        let Some(((_, Piece { place, .. }, _), _)) = of_source.first() else { continue };
+        let wanted = |((partition, piece, end), _): &((PartitionId, &Piece, u64), usize)| (*partition, **piece, *end);
+        let wanted: Vec<Wanted> = of_source.iter().map(wanted).collect();
+        for ((_, at), found) in of_source.iter().zip(read_source(store, place.source, &wanted).await?) {
+            if let Some(slot) = read.get_mut(*at) {
+                *slot = found;
+            }
         }
     }
-    Ok(lay_out(merge, id, joined.iter().map(|joined| made(joined, &read)).collect()))
+    drop(wanted);
+    let mut read = read.into_iter();
+    let made = joined.iter().map(|joined| made(joined, read.by_ref().take(joined.pieces.len()))).collect();
+    Ok(lay_out(merge, id, made))
 }
 
-/// The batches of these pieces, in order.
-fn made(joined: &Joined, read: &BTreeMap<(PartitionId, u64), Read>) -> Made {
+/// The piece that these become, in order.
+fn made(joined: &Joined, read: impl Iterator<Item = Read>) -> Made {
     let Joined { partition, pieces, next_offset } = joined;
     let Some(first) = pieces.first() else { unreachable!("a piece of {partition:?} that is made of nothing") };
     let (mut batches, mut parts) = (Vec::new(), Vec::with_capacity(pieces.len()));
-    for piece in pieces {
-        let Some((of_piece, bytes)) = read.get(&(*partition, piece.first_offset)) else {
-            unreachable!("{piece:?} of {partition:?} was not read")
-        };
+    for (piece, (of_piece, bytes)) in pieces.iter().zip(read) {
+        assert_eq!(of_piece.len(), piece.place.batches.count() as usize, "{piece:?} of {partition:?} was not read");
         batches.extend(of_piece.iter().map(|batch| dated(batch, piece.appended_us)));
-        parts.push(bytes.clone());
+        parts.push(bytes);
     }
     let appended_us = pieces.iter().map(|piece| piece.appended_us).max().unwrap_or_default();
     let (partition, next_offset) = (*partition, *next_offset);

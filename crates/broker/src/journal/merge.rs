@@ -15,7 +15,8 @@ use crate::journal::error::JournalError;
 use crate::journal::request::{Progress, Request};
 use crate::journal_config::{JournalConfig, MergeConfig};
 use crate::limits::{
-    MERGE_FAILURES_MAX, MERGE_NEWS_PARTS, MERGE_PIECES_PER_OBJECT, MERGE_PUTS_MAX, MERGE_TOPICS_PER_YIELD,
+    MERGE_FAILURES_MAX, MERGE_LOOK_PIECES, MERGE_NEWS_PARTS, MERGE_PIECES_PER_OBJECT, MERGE_PUTS_MAX,
+    MERGE_TOPICS_PER_YIELD,
 };
 use crate::metrics::METRICS;
 use crate::store::Store;
@@ -23,7 +24,7 @@ use crate::store_error::StoreError;
 use bytes::Bytes;
 use compact::Compacted;
 pub(super) use dead::Dead;
-use rawline_journal::{Control, Id, Joined, PartitionId, Piece, PutResult, Refused, Source, Uses, choose, join};
+use rawline_journal::{Control, Id, Joined, PartitionId, Piece, PutResult, Refused, Source, Used, Uses, choose, join};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
@@ -35,6 +36,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Published {
     pub objects: u64,
+    pub pieces: u64,
     pub bytes: u64,
 }
 
@@ -42,9 +44,19 @@ impl Published {
     /// Whether enough was published since `before` to look at it: a part of a worthwhile merge.
     pub fn is_news(self, before: Published, config: &MergeConfig) -> bool {
         let objects = (config.look_objects / MERGE_NEWS_PARTS).max(1);
+        let pieces = MERGE_LOOK_PIECES / MERGE_NEWS_PARTS;
         let bytes = (config.limits.target_bytes / MERGE_NEWS_PARTS).max(1);
-        self.objects / objects > before.objects / objects || self.bytes / bytes > before.bytes / bytes
+        self.objects / objects > before.objects / objects
+            || self.pieces / pieces > before.pieces / pieces
+            || self.bytes / bytes > before.bytes / bytes
     }
+}
+
+/// What one merge copies of the chosen objects.
+struct Planned {
+    joined: Vec<Joined>,
+    /// Whether it is the rest of them.
+    is_whole: bool,
 }
 
 /// Why a merge did not end.
@@ -202,8 +214,9 @@ impl Merger {
         assert!(now.objects >= looked.objects && now.bytes >= looked.bytes, "{now:?} after {looked:?}");
         let rarely = self.rarely();
         let (objects, bytes) = (now.objects - looked.objects, now.bytes - looked.bytes);
-        let is_enough =
-            objects >= self.config.look_objects * rarely || bytes >= self.config.limits.target_bytes / 2 * rarely;
+        let is_enough = objects >= self.config.look_objects * rarely
+            || now.pieces - looked.pieces >= MERGE_LOOK_PIECES * rarely
+            || bytes >= self.config.limits.target_bytes / 2 * rarely;
         is_enough && objects >= self.pieces / MERGE_PIECES_PER_OBJECT
     }
 
@@ -217,16 +230,37 @@ impl Merger {
         1 << self.failures.min(MERGE_FAILURES_MAX)
     }
 
-    /// Merges once. Returns about how much; `None` if there is nothing to merge, or another broker does.
+    /// Merges objects once, into one or more. Returns about how much; `None` if there is nothing to merge, or another
+    /// broker does.
     async fn merge(&mut self) -> Result<Option<Published>, Failed> {
-        let objects = self.choose().await.len() as u64;
-        if objects == 0 {
+        let (chosen, uses) = self.choose().await;
+        if chosen.is_empty() {
             return Ok(None);
         }
-        let Some(merge) = self.begin().await? else { return Ok(None) };
-        let stored = self.store_merged(merge).await;
-        let bytes = stored.as_ref().ok().and_then(Option::as_ref).map_or(0, |(_, bytes)| *bytes);
-        Ok(self.end(merge, stored).await?.then_some(Published { objects, bytes }))
+        let frees_file = self.end_file(&chosen, &uses).await;
+        drop(uses);
+        let mut all = Published { objects: chosen.len() as u64, ..Published::default() };
+        let (mut sources, mut is_whole) = (None, false);
+        while !is_whole {
+            let Some(merge) = self.begin().await? else { break };
+            // Chosen once more: by now the last objects of the ended file are published.
+            let sources = match &mut sources {
+                Some(sources) => sources,
+                none => none.insert(self.choose().await.0),
+            };
+            let planned = self.plan(sources).await;
+            let pieces = planned.joined.iter().flat_map(|joined| &joined.pieces);
+            let pieces = pieces.filter(|piece| !piece.place.source.is_merged()).count() as u64;
+            let stored = self.store_merged(merge, &planned.joined).await;
+            let bytes = stored.as_ref().ok().and_then(Option::as_ref).map_or(0, |(_, bytes)| *bytes);
+            is_whole = !self.end(merge, stored).await? || planned.is_whole;
+            all = all.and(Published { objects: 0, pieces, bytes });
+        }
+        if frees_file && is_whole {
+            let inbox = self.inbox.upgrade().ok_or(Failed::Closed)?;
+            inbox.send(Request::Copied).await.map_err(|_| Failed::Closed)?;
+        }
+        Ok((all.bytes > 0).then_some(all))
     }
 
     /// Begins a merge, unless another broker has one open.
@@ -266,13 +300,12 @@ impl Merger {
     }
 
     /// Copies the pieces of the open merge and stores them. Returns the control record that ends the merge.
-    async fn store_merged(&mut self, merge: u64) -> Result<Option<(Control, u64)>, StoreError> {
-        let joined = self.plan().await;
+    async fn store_merged(&mut self, merge: u64, joined: &[Joined]) -> Result<Option<(Control, u64)>, StoreError> {
         if joined.is_empty() {
             return Ok(None);
         }
         let id = Id { run: self.run, commit: merge };
-        let copied = match copy(&*self.store, merge, id, &joined).await {
+        let copied = match copy(&*self.store, merge, id, joined).await {
             Ok(copied) => copied,
             Err(CopyError::Unreadable { source, error }) => {
                 tracing::error!(?source, %error, "an object of the journal can't be read, and is not merged");
@@ -345,8 +378,8 @@ impl Merger {
         self.catalog.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The objects that a merge copies now.
-    async fn choose(&mut self) -> Vec<Source> {
+    /// The objects that a merge copies now, and of which it was chosen.
+    async fn choose(&mut self) -> (BTreeSet<Source>, Uses) {
         let (limits, sparse) = (self.config.limits, self.dead.borrow().files.clone());
         // On a directory, nearly all objects stay as they are. Nothing is added up for them, so they need no memory.
         let (mut candidates, mut pieces) = (BTreeSet::new(), 0);
@@ -365,13 +398,30 @@ impl Merger {
             }
         };
         self.each_piece(add).await;
-        choose(&uses, &sparse, &limits)
+        (choose(&uses, &sparse, &limits).into_iter().collect(), uses)
     }
 
-    /// The pieces that a merge makes, of which others. Nothing but the open merge replaces pieces meanwhile.
-    async fn plan(&mut self) -> Vec<Joined> {
-        let chosen = self.choose().await;
-        let sources: BTreeSet<Source> = chosen.iter().copied().collect();
+    /// Ends the file that the next objects would be appended to, if most of it is about to be merged: then the merge
+    /// frees it. Returns whether it did.
+    async fn end_file(&self, chosen: &BTreeSet<Source>, uses: &Uses) -> bool {
+        let growing = || self.store.shared_files(0).into_iter().find(|file| file.grows);
+        let Some(file) = growing() else { return false };
+        let is_in = |used: &Used| match used.source {
+            Source::Journal(number) => file.numbers.contains(&number) && chosen.contains(&used.source),
+            Source::Merged(_) => false,
+        };
+        let merged_bytes: u64 = uses.all().filter(is_in).map(|used| used.object_bytes).sum();
+        if merged_bytes * 2 <= file.bytes {
+            return false;
+        }
+        let first = file.numbers.start;
+        // A failure concerns the appends, which report it.
+        let ended = self.store.end_file(file.numbers, merged_bytes).await;
+        ended.is_ok() && growing().is_none_or(|file| file.numbers.start != first)
+    }
+
+    /// What the open merge makes of the rest of these objects. Nothing else replaces pieces meanwhile.
+    async fn plan(&self, sources: &BTreeSet<Source>) -> Planned {
         let mut pieces = Vec::new();
         let gather = |partition, piece: Piece, next_offset| {
             if sources.contains(&piece.place.source) {
@@ -379,7 +429,9 @@ impl Merger {
             }
         };
         self.each_piece(gather).await;
-        join(&chosen, &pieces, &self.config.limits)
+        let joined = join(&pieces, &self.config.limits);
+        let is_whole = joined.iter().map(|joined| joined.pieces.len()).sum::<usize>() == pieces.len();
+        Planned { joined, is_whole }
     }
 
     /// Visits the readable pieces of all partitions, in order of partition and offset, each with the offset after its

@@ -50,6 +50,8 @@ pub(super) enum Request {
     Told {
         next: u64,
     },
+    /// Merges have copied everything in a file, which a snapshot frees.
+    Copied,
     /// A look at the state, which includes objects in flight.
     Look {
         look: Box<dyn FnOnce(&State) + Send>,

@@ -73,6 +73,8 @@ pub(super) struct Snapshots {
     pub freed_bytes: u64,
     /// Number of all pieces that were added since the start.
     pub added_pieces: u64,
+    /// One of the objects before this number frees a file.
+    pub frees_at: u64,
     /// The one that is being stored. It ends with the one that was stored, or `None` if that failed.
     pub storing: Option<JoinHandle<Option<Taken>>>,
     /// Not before this time, because the last one failed.
@@ -83,7 +85,15 @@ impl Snapshots {
     /// Before the first one is known.
     pub fn new() -> Snapshots {
         let stored = Taken { next: 1, at: Instant::now(), pieces: 0, bytes: 0, freed_bytes: 0, added_pieces: 0 };
-        Snapshots { stored, is_lost: false, freed_bytes: 0, added_pieces: 0, storing: None, retry_at: None }
+        Snapshots {
+            stored,
+            is_lost: false,
+            freed_bytes: 0,
+            added_pieces: 0,
+            frees_at: 0,
+            storing: None,
+            retry_at: None,
+        }
     }
 
     /// One that was loaded is the newest.
@@ -116,11 +126,12 @@ impl Snapshots {
     /// Whether it is time for another, `new` objects after the newest stored one. A large one is worth its bytes less
     /// often.
     pub fn is_due(&self, new: u64, config: &JournalConfig) -> bool {
-        let Taken { at, pieces, bytes, freed_bytes, .. } = self.stored;
+        let Taken { next, at, pieces, bytes, freed_bytes, .. } = self.stored;
         let objects = config.snapshot_objects.max(pieces / SNAPSHOT_PIECES_PER_OBJECT);
         let parts = 1 + pieces / SNAPSHOT_PIECES_PER_INTERVAL;
         let interval = config.snapshot_interval.saturating_mul(u32::try_from(parts).unwrap_or(u32::MAX));
-        let frees = self.freed_bytes - freed_bytes >= config.garbage_bytes.max(bytes / GARBAGE_PARTS);
+        let is_enough = self.freed_bytes - freed_bytes >= config.garbage_bytes.max(bytes / GARBAGE_PARTS);
+        let frees = is_enough || self.frees_at > next;
         self.is_lost || new >= objects || new > 0 && (frees || at.elapsed() >= interval)
     }
 

@@ -285,7 +285,7 @@ impl Task {
                 Request::Producer { answer, .. } => refuse(Waiting::Producer { answer }),
                 Request::CatchUp { answer, .. } => drop(answer.send(Err(JournalError::Store(error.clone())))),
                 // A caller that waits for a look gets an error.
-                Request::Told { .. } | Request::Look { .. } => {}
+                Request::Told { .. } | Request::Copied | Request::Look { .. } => {}
             }
         }
         self.snapshots.end(self.config.snapshot_interval).await;
@@ -359,6 +359,7 @@ impl Task {
                 self.catch_ups.ask(self.reads.reads_begun(), answer);
             }
             Request::Told { next } => self.writer.tell(next),
+            Request::Copied => self.snapshots.frees_at = self.writer.state().chain().next(),
             Request::Look { look } => look(self.writer.state()),
         }
     }
@@ -571,6 +572,7 @@ impl Task {
         self.published.send_if_modified(|published| {
             let before = *published;
             published.objects += 1;
+            published.pieces += u64::from(index.header.sections);
             published.bytes += index.header.object_bytes;
             // Waking the merger costs more than a small commit.
             merge.is_some_and(|merge| published.is_news(before, merge))

@@ -4,7 +4,7 @@
 use crate::clock::Clock;
 use crate::journal_config::{JournalConfig, MergeConfig, MergeWait};
 use crate::limits::{
-    DISK_KEEP_PIECE_BYTES, DISK_MERGE_OBJECTS, DISK_MERGE_WAIT_OBJECTS, DISK_SNAPSHOT_OBJECTS, MEMORY_MERGE_PARTS,
+    DISK_KEEP_PIECE_BYTES, DISK_MERGE_OBJECTS, DISK_MERGE_WAIT_PIECES, DISK_SNAPSHOT_OBJECTS, MEMORY_MERGE_PARTS,
     MEMORY_SNAPSHOT_INTERVAL,
 };
 use crate::store::{Dated, Store, StoredIndex};
@@ -139,7 +139,7 @@ impl Store for MemoryStore {
                     ..merge.limits
                 },
                 look_objects: DISK_MERGE_OBJECTS as u64,
-                wait: Some(MergeWait { objects_max: DISK_MERGE_WAIT_OBJECTS, bytes_max: part }),
+                wait: Some(MergeWait { pieces_max: DISK_MERGE_WAIT_PIECES, bytes_max: part }),
                 ..merge
             }
         });

@@ -2,6 +2,7 @@
 // Helpers of tests may fail the test.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
 
+mod busy;
 mod freeing;
 mod journal;
 mod journal_files;

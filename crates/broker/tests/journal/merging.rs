@@ -236,7 +236,7 @@ async fn merges_wait_for_a_pause_in_the_appends_up_to_a_limit() {
     let store = store();
     let mut config = merging(1);
     config.limits.batch_wait = Duration::ZERO;
-    let wait = Some(MergeWait { objects_max: 1_000, bytes_max: u64::MAX });
+    let wait = Some(MergeWait { pieces_max: 1_000, bytes_max: u64::MAX });
     config.merge = config.merge.map(|merge| MergeConfig { wait, ..merge });
     let journal = open(&store, config);
     let topic = journal.change(create("t", 1)).await.unwrap();

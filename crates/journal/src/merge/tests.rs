@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::place::{BatchCount, Place};
+use std::collections::BTreeSet;
 
 const LIMITS: MergeLimits = MergeLimits {
     target_bytes: 6400,
@@ -182,8 +183,7 @@ fn at(number: u32, first_offset: u64, appended_us: u64, bytes: u32) -> (Partitio
 #[test]
 fn adjacent_pieces_are_joined_up_to_a_size_and_a_time() {
     let joined = |pieces: &[(PartitionId, Piece, u64)]| {
-        let sources: Vec<_> = pieces.iter().map(|(_, piece, _)| piece.place.source).collect();
-        let joined = join(&sources, pieces, &LIMITS);
+        let joined = join(pieces, &LIMITS);
         joined.iter().map(|joined| (joined.pieces.len(), joined.next_offset)).collect::<Vec<_>>()
     };
     assert_eq!(joined(&[at(0, 0, 5, 400), at(0, 10, 6, 400), at(0, 20, 7, 400)]), [(2, 20), (1, 30)]);
@@ -197,15 +197,109 @@ fn adjacent_pieces_are_joined_up_to_a_size_and_a_time() {
 }
 
 #[test]
-fn a_merge_that_would_have_too_many_pieces_takes_fewer_objects() {
-    let pieces: Vec<_> = (0..MERGED_PIECES_MAX as u64)
-        .flat_map(|number| {
-            let piece =
-                |source| (PartitionId { topic: number, number: 0 }, piece(Source::Journal(source), 2000, 8), 10);
-            [1, 2].map(piece)
+fn a_merge_that_would_have_too_many_pieces_takes_half_of_them() {
+    let pieces: Vec<_> = (0..2 * MERGED_PIECES_MAX as u64)
+        .flat_map(|topic| {
+            let piece = |(source, first_offset)| {
+                let piece = Piece { first_offset, ..piece(Source::Journal(source), 2000, 8) };
+                (PartitionId { topic, number: 0 }, piece, first_offset + 10)
+            };
+            [(1, 0), (2, 10)].map(piece)
         })
         .collect();
-    let joined = join(&[Source::Journal(1), Source::Journal(2)], &pieces, &LIMITS);
+    let joined = join(&pieces, &LIMITS);
     assert_eq!(joined.len(), MERGED_PIECES_MAX);
-    assert!(joined.iter().all(|joined| joined.pieces[0].place.source == Source::Journal(1)));
+    assert!(joined.iter().all(|joined| joined.pieces.len() == 2 && joined.next_offset == 20));
+}
+
+#[test]
+fn a_merge_has_no_more_batches_than_an_object_takes() {
+    let batches = BatchCount::from_bits(OBJECT_APPENDS_MAX as u32 / 2);
+    let pieces = [0, 10, 20].map(|offset| {
+        let (partition, mut piece, next_offset) = at(0, offset, 5, 100);
+        piece.place.batches = batches;
+        (partition, piece, next_offset)
+    });
+    assert_eq!(join(&pieces, &LIMITS).iter().map(|joined| joined.pieces.len()).collect::<Vec<_>>(), [2]);
+    assert_eq!(join(&pieces[2..], &LIMITS).len(), 1);
+}
+
+/// Does what the merger does, with the pieces in order. Returns the number of copied bytes.
+fn merge_all(pieces: &mut Vec<(PartitionId, Piece, u64)>, merges: &mut u64, limits: &MergeLimits) -> u64 {
+    let mut copied = 0;
+    loop {
+        let mut uses = Uses::default();
+        pieces.iter().for_each(|(partition, piece, _)| uses.add(*partition, piece));
+        let chosen: BTreeSet<Source> = choose(&uses, &[], limits).into_iter().collect();
+        if chosen.is_empty() {
+            return copied;
+        }
+        loop {
+            let is_chosen = |(_, piece, _): &&(PartitionId, Piece, u64)| chosen.contains(&piece.place.source);
+            let rest: Vec<_> = pieces.iter().filter(is_chosen).copied().collect();
+            let joined = join(&rest, limits);
+            let Some(end) = joined.last().map(|joined| (joined.partition, joined.next_offset)) else { break };
+            pieces.retain(|(partition, piece, next_offset)| {
+                !chosen.contains(&piece.place.source) || (*partition, *next_offset) > end
+            });
+            *merges += 1;
+            let batches: usize = joined.iter().map(Joined::batches).sum();
+            assert!(joined.len() <= MERGED_PIECES_MAX && batches <= OBJECT_APPENDS_MAX);
+            let bytes = |joined: &Joined| joined.pieces.iter().map(|piece| piece.place.bytes).sum::<u32>();
+            let all = joined.iter().map(bytes).sum::<u32>();
+            copied += u64::from(all);
+            let object_bytes = index_bytes(joined.len() as u32, batches as u32, 0) as u32 + all;
+            for one in &joined {
+                let mut merged = piece(Source::Merged(*merges), object_bytes, bytes(one));
+                merged.first_offset = one.pieces[0].first_offset;
+                merged.place.batches = BatchCount::from_bits(one.batches() as u32);
+                pieces.push((one.partition, merged, one.next_offset));
+            }
+            pieces.sort_by_key(|(partition, piece, _)| (*partition, piece.first_offset));
+        }
+    }
+}
+
+/// 10,000 topics with a record a second each: a merged object can't have pieces of all of them.
+#[test]
+fn records_of_more_partitions_than_a_merge_takes_are_joined() {
+    const TOPICS: u64 = 10_000;
+    const IN_OBJECT: u64 = 1_000;
+    let limits =
+        MergeLimits { shares_files: true, objects_max: 8192, keep_piece_bytes: 64 << 10, ..MergeLimits::default() };
+    let (mut pieces, mut merges, mut copied) = (Vec::new(), 0, 0);
+    for object in 0..300 {
+        let first = object * IN_OBJECT % TOPICS;
+        let offset = object * IN_OBJECT / TOPICS;
+        pieces.extend((first..first + IN_OBJECT).map(|topic| {
+            let piece = Piece { first_offset: offset, ..piece(Source::Journal(object + 1), 200_000, 120) };
+            (PartitionId { topic, number: 0 }, piece, offset + 1)
+        }));
+        if object % 20 == 0 {
+            pieces.sort_by_key(|(partition, piece, _)| (*partition, piece.first_offset));
+            copied += merge_all(&mut pieces, &mut merges, &limits);
+        }
+    }
+    let merged: Vec<_> = pieces.iter().filter(|(_, piece, _)| piece.place.source.is_merged()).collect();
+    let records: u64 = merged.iter().map(|(_, piece, next_offset)| next_offset - piece.first_offset).sum();
+    assert!(pieces.len() < MANY_BATCHES + 60_000, "{} pieces", pieces.len());
+    assert!(records > 200_000 && records >= 10 * merged.len() as u64, "{records} records in {} pieces", merged.len());
+    assert!(copied < 300_000 * 120 * 11 / 10, "{copied} bytes are copied");
+    assert!(merges < 10, "{merges} merges");
+}
+
+/// Journal objects that share files are merged only if that joins pieces.
+#[test]
+fn objects_of_one_record_for_each_of_many_partitions_stay_where_they_are() {
+    let limits = MergeLimits { shares_files: true, ..LIMITS };
+    let chosen = |partitions: u32| {
+        let mut uses = Uses::default();
+        let mut objects: Vec<u32> = (0..40).collect();
+        objects.sort_by_key(|number| number % partitions);
+        for number in objects {
+            uses.add(partition(number % partitions), &piece(Source::Journal(number.into()), 200, 10));
+        }
+        choose(&uses, &[], &limits).len()
+    };
+    assert_eq!([chosen(40), chosen(11), chosen(10), chosen(1)], [0, 0, 40, 40]);
 }

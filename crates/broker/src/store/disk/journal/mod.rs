@@ -36,7 +36,7 @@ use crate::commit_thread::CommitThread;
 use crate::journal_config::{JournalConfig, MergeConfig, MergeWait};
 use crate::limits::{
     DISK_INLINE_BYTES, DISK_INLINE_COPY_BYTES, DISK_KEEP_PIECE_BYTES, DISK_MERGE_OBJECTS, DISK_MERGE_WAIT_BYTES,
-    DISK_MERGE_WAIT_OBJECTS, DISK_SNAPSHOT_INTERVAL, DISK_SNAPSHOT_OBJECTS, DISK_WAIT_MAX,
+    DISK_MERGE_WAIT_PIECES, DISK_SNAPSHOT_INTERVAL, DISK_SNAPSHOT_OBJECTS, DISK_WAIT_MAX,
 };
 use crate::store::disk::dirs::{create_dir, sync_dir};
 use crate::store::disk::errors::io_error;
@@ -166,7 +166,7 @@ impl Store for DiskStore {
             look_objects: DISK_MERGE_OBJECTS as u64,
             // One that this task doesn't know is an earlier run's.
             abandon_after: Duration::from_secs(1),
-            wait: Some(MergeWait { objects_max: DISK_MERGE_WAIT_OBJECTS, bytes_max: DISK_MERGE_WAIT_BYTES }),
+            wait: Some(MergeWait { pieces_max: DISK_MERGE_WAIT_PIECES, bytes_max: DISK_MERGE_WAIT_BYTES }),
             ..merge
         });
         JournalConfig {
