@@ -1,7 +1,7 @@
 //! Where the readers of a partition have ended, and how far ahead of each a bucket's objects are fetched: more with
 //! each read of one that reads on, until it finds everything at hand.
 
-use crate::limits::{READ_AHEAD_BYTES_MIN, READERS_REMEMBERED_MAX};
+use crate::limits::{READ_AHEAD_BYTES_MIN, READ_AHEAD_GROWTH, READERS_REMEMBERED_MAX};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What is fetched ahead of one reader.
@@ -22,7 +22,7 @@ impl Ahead {
     fn widened(self) -> Ahead {
         let window_bytes = match self.window_bytes {
             0 => READ_AHEAD_BYTES_MIN.max(self.read_bytes),
-            bytes if self.is_cold => bytes * 2,
+            bytes if self.is_cold => bytes * READ_AHEAD_GROWTH,
             bytes => bytes,
         };
         Ahead { window_bytes, is_cold: false, read_bytes: 0, ..self }
@@ -72,12 +72,12 @@ mod tests {
         assert_eq!(ahead, Ahead::default());
         let mut windows = Vec::new();
         for end in 1..6 {
-            readers.put_after(end, Ahead { is_cold: end < 5, ..ahead }, 4 * READ_AHEAD_BYTES_MIN);
+            readers.put_after(end, Ahead { is_cold: end < 5, ..ahead }, 20 * READ_AHEAD_BYTES_MIN);
             assert_eq!(readers.take(end - 1), Ahead::default());
             ahead = readers.take(end);
             windows.push(ahead.window_bytes / READ_AHEAD_BYTES_MIN);
         }
-        assert_eq!(windows, [1, 2, 4, 4, 4]);
+        assert_eq!(windows, [1, 4, 16, 20, 20]);
         assert_eq!(readers.take(5), Ahead::default(), "it was taken");
         let read_bytes = 3 * READ_AHEAD_BYTES_MIN;
         readers.put_after(1, Ahead { read_bytes, ..Ahead::default() }, 4 * READ_AHEAD_BYTES_MIN);

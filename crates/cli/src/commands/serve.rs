@@ -13,7 +13,9 @@ use rawline_broker::store::Storage;
 use rawline_broker::store::cache::Cache;
 use rawline_broker::store::disk::{self, Durability};
 use rawline_broker::store::s3::{self, S3Config};
-use rawline_broker::{Broker, CommitThread, Config, SteadyClock, SystemClock, limits, raise_files_limit};
+use rawline_broker::{
+    Broker, CommitThread, Config, SteadyClock, SystemClock, keep_freed_memory, limits, raise_files_limit,
+};
 use rawline_server::access::{Access, Audit, check_listen, read_keys};
 use rawline_server::http::{self, AllowedOrigin, HttpConfig};
 use rawline_server::kafka::{self, KafkaConfig};
@@ -253,6 +255,9 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     let started = Instant::now();
     log::start()?;
     raise_files_limit();
+    if args.storage.is_bucket() {
+        keep_freed_memory();
+    }
     // Only a commit to a directory takes less time than waking a thread.
     let commit_thread = args.storage.is_directory().then(CommitThread::start).transpose().map_err(failed)?;
     let http_config = HttpConfig { commit_thread: commit_thread.clone(), ..http_config(&args)? };

@@ -16,7 +16,6 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
@@ -133,14 +132,15 @@ impl Inner {
     fn write(&self, copy: &Copy, range: &Range<u64>, mut pieces: mpsc::Receiver<Bytes>) -> io::Result<u64> {
         let (mut position, mut was_full) = (range.start, false);
         while let Some(piece) = pieces.blocking_recv() {
-            let mut written = copy.file.write_all_at(&piece, position);
+            let others = std::iter::from_fn(|| pieces.try_recv().ok()).take(CACHE_PIECES_QUEUED_MAX);
+            let arrived: Vec<Bytes> = std::iter::once(piece).chain(others).collect();
+            let mut written = copy.write(&arrived, position);
             if written.is_err() && !was_full {
                 was_full = true;
                 self.shrink(range.end - range.start);
-                written = copy.file.write_all_at(&piece, position);
+                written = copy.write(&arrived, position);
             }
-            written?;
-            position += piece.len() as u64;
+            position = written?;
         }
         Ok(position)
     }

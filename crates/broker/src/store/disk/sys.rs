@@ -74,7 +74,7 @@ fn pages(slice: &[u8]) -> Option<Range<usize>> {
 }
 
 /// Writes the pieces in order, with as few calls as the kernel allows.
-pub(super) fn write_at(file: &File, parts: &[Bytes], mut position: u64) -> io::Result<()> {
+pub(in crate::store) fn write_at(file: &File, parts: &[Bytes], mut position: u64) -> io::Result<()> {
     let mut slices: Vec<IoSlice<'_>> = parts.iter().map(|part| IoSlice::new(part)).collect();
     let end = position + slices.iter().map(|slice| slice.len() as u64).sum::<u64>();
     let mut left = slices.as_mut_slice();

@@ -1,0 +1,20 @@
+//! What this process does with memory that it frees.
+
+/// Keeps up to [`FREED_BYTES_MAX`](crate::limits::FREED_BYTES_MAX) of freed memory for the next allocations, where the
+/// allocator is glibc's.
+///
+/// By its defaults it returns a few hundred KiB at a time to the system. The buffers into which a bucket's responses
+/// are received have that size, so the system provided each anew, page by page: 120 page faults for each MB instead of
+/// 15, and a fifth of the broker's CPU time.
+pub fn keep_freed_memory() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    for (parameter, bytes) in [
+        (libc::M_TRIM_THRESHOLD, crate::limits::FREED_BYTES_MAX),
+        (libc::M_MMAP_THRESHOLD, crate::limits::HEAP_BYTES_MAX),
+    ] {
+        // SAFETY: the call takes numbers only.
+        if unsafe { libc::mallopt(parameter, bytes) } == 0 {
+            tracing::warn!(parameter, bytes, "can't set a parameter of the allocator; reads of a bucket take more CPU");
+        }
+    }
+}
