@@ -340,9 +340,10 @@ pub const TOPICS_TRIMMING_MAX: usize = 16;
 /// Mappings of cached objects kept open: a sixteenth of the 65,530 that Linux gives a process by default.
 pub const CACHE_MAPPINGS_MAX: usize = 4096;
 
-/// The cache fetches and keeps objects in blocks of this size: a multiple of a page, so that the file system knows
-/// which are there, and small next to a piece of 2 MiB, which has three edges inside of blocks.
-pub const CACHE_BLOCK_BYTES: u64 = 16 << 10;
+/// The cache fetches and keeps objects in blocks of this size: what file systems allocate, so that they know which are
+/// there, and small next to a piece of 600 KiB, as a hundred partitions have in an object of 64 MiB: its entries and
+/// its batches have four edges inside of blocks, and it needs the object's first block.
+pub const CACHE_BLOCK_BYTES: u64 = 4 << 10;
 
 /// Two ranges of an object that a read needs are fetched at once if not more than this lies between them: it takes less
 /// time than another request.

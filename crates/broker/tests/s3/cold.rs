@@ -24,23 +24,20 @@ const RECORDS: u64 = 16;
 /// Appends to each topic.
 const APPENDS: u64 = 32;
 
-/// Number of topics.
-const TOPICS: usize = 8;
-
 fn record(topic: usize, offset: u64) -> Vec<u8> {
     let mut record = format!("record {offset} of {topic} ").into_bytes();
     record.resize(8 << 10, b'.');
     record
 }
 
-/// Topics of 4 MiB each, in merged objects that all of them share.
-async fn fill(bucket: &Bucket) {
+/// Topics to each of which so many appends are made, in merged objects of `target_bytes` that all of them share.
+async fn fill(bucket: &Bucket, topics_count: usize, appends: u64, target_bytes: u64) {
     let (broker, _) = open(bucket, bucket.address, 1).await;
     let mut topics: Vec<Arc<Topic>> = Vec::new();
-    for topic in 0..TOPICS {
+    for topic in 0..topics_count {
         topics.push(broker.topic_or_create(&format!("topic-{topic}")).await.unwrap());
     }
-    for append in 0..APPENDS {
+    for append in 0..appends {
         join_all(topics.iter().enumerate().map(|(number, topic)| async move {
             let records: Vec<_> = (0..RECORDS).map(|n| record(number, append * RECORDS + n)).collect();
             topic.append(received(&batch(Codec::None, &records))).await.unwrap();
@@ -49,7 +46,7 @@ async fn fill(bucket: &Bucket) {
     }
     drop(topics);
     broker.close().await;
-    let limits = MergeLimits { target_bytes: 30 * MIB, keep_bytes: MIB, ..MergeLimits::default() };
+    let limits = MergeLimits { target_bytes, keep_bytes: MIB, ..MergeLimits::default() };
     merge_within(bucket, limits).await;
 }
 
@@ -92,7 +89,7 @@ async fn read(topic: &Topic, offset: u64, records_max: u64, bytes_max: u64) -> R
 #[tokio::test]
 async fn cold_reads_fetch_what_they_need() {
     let bucket = bucket().await;
-    fill(&bucket).await;
+    fill(&bucket, 8, APPENDS, 30 * MIB).await;
 
     // One record in the middle.
     let cold = Cold::new(&bucket, |_| Act::Forward).await;
@@ -106,15 +103,7 @@ async fn cold_reads_fetch_what_they_need() {
     // A scan of one topic of several, in reads of a few batches.
     let cold = Cold::new(&bucket, |_| Act::Forward).await;
     let topic = cold.broker.topic("topic-3").await.unwrap();
-    let (mut offset, end) = (0, topic.status().next_offset);
-    let mut reads = 0;
-    while offset < end {
-        offset = read(&topic, offset, 0, 300 << 10).await.end_offset;
-        reads += 1;
-    }
-    let (fetched, stored) = (cold.fetched_bytes(), topic.status().bytes);
-    assert!(reads > 10 && end == APPENDS * RECORDS, "{reads} reads to {end}");
-    assert!(fetched >= stored && fetched * 100 <= stored * 105, "{fetched} bytes of {stored}");
+    scan(&cold, &topic, APPENDS).await;
     drop(topic);
 
     // A reader that stops after its second read.
@@ -129,6 +118,31 @@ async fn cold_reads_fetch_what_they_need() {
     tokio::time::sleep(Duration::from_millis(300)).await;
     let ahead = cold.fetched_bytes() - alone;
     assert!((MIB / 2..=MIB + MIB / 4).contains(&ahead), "{ahead} bytes, of which the read got 128 KiB");
+}
+
+/// Reads a topic of so many appends, a few batches at a time. What others have is not fetched.
+async fn scan(cold: &Cold, topic: &Topic, appends: u64) {
+    let (mut offset, end) = (0, topic.status().next_offset);
+    let mut reads = 0;
+    while offset < end {
+        offset = read(topic, offset, 0, 300 << 10).await.end_offset;
+        reads += 1;
+    }
+    let (fetched, stored) = (cold.fetched_bytes(), topic.status().bytes);
+    assert!(reads > 1 && end == appends * RECORDS, "{reads} reads to {end}");
+    assert!(fetched >= stored && fetched * 100 <= stored * 105, "{fetched} bytes of {stored}");
+}
+
+/// An object of 64 MiB then has about this much of each.
+#[tokio::test]
+async fn a_scan_of_one_of_a_hundred_topics_that_share_an_object_fetches_little_of_the_others() {
+    const APPENDS: u64 = 5;
+    let bucket = bucket().await;
+    fill(&bucket, 100, APPENDS, 60 * MIB).await;
+    let cold = Cold::new(&bucket, |_| Act::Forward).await;
+    let topic = cold.broker.topic("topic-50").await.unwrap();
+    scan(&cold, &topic, APPENDS).await;
+    drop(topic);
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use super::error::{CacheError, aborted, disk};
 use super::flight::Flight;
 use super::name::CopyName;
 use super::reserved::Reserved;
-use crate::limits::CACHE_PIECES_QUEUED_MAX;
+use crate::limits::{CACHE_BLOCK_BYTES, CACHE_PIECES_QUEUED_MAX};
 use crate::metrics::METRICS;
 use crate::object_error::ObjectError;
 use crate::store::Prefetched;
@@ -130,10 +130,11 @@ impl Inner {
     /// Writes the bytes of a range as they arrive. Where the disk is full, it makes the cache smaller by this range,
     /// once. Returns where they end. Blocks.
     fn write(&self, copy: &Copy, range: &Range<u64>, mut pieces: mpsc::Receiver<Bytes>) -> io::Result<u64> {
-        let (mut position, mut was_full) = (range.start, false);
+        let (mut position, mut was_full, mut arrived) = (range.start, false, Vec::new());
         while let Some(piece) = pieces.blocking_recv() {
-            let others = std::iter::from_fn(|| pieces.try_recv().ok()).take(CACHE_PIECES_QUEUED_MAX);
-            let arrived: Vec<Bytes> = std::iter::once(piece).chain(others).collect();
+            arrived.push(piece);
+            arrived.extend(std::iter::from_fn(|| pieces.try_recv().ok()).take(CACHE_PIECES_QUEUED_MAX));
+            let rest = after_whole_blocks(&mut arrived, position, range.end);
             let mut written = copy.write(&arrived, position);
             if written.is_err() && !was_full {
                 was_full = true;
@@ -141,9 +142,30 @@ impl Inner {
                 written = copy.write(&arrived, position);
             }
             position = written?;
+            arrived = rest;
         }
         Ok(position)
     }
+}
+
+/// Splits off what follows the last whole block of bytes that begin at a block and end at `end`: a process that is
+/// killed leaves no block that is written in part.
+fn after_whole_blocks(pieces: &mut Vec<Bytes>, position: u64, end: u64) -> Vec<Bytes> {
+    let arrived = position + pieces.iter().map(|piece| piece.len() as u64).sum::<u64>();
+    let mut left = if arrived < end { (arrived % CACHE_BLOCK_BYTES) as usize } else { 0 };
+    let mut rest = Vec::new();
+    while left > 0 {
+        let Some(mut piece) = pieces.pop() else {
+            unreachable!("{left} bytes before {position}, where a block begins")
+        };
+        let before = piece.len().saturating_sub(left);
+        left -= piece.len() - before;
+        rest.insert(0, piece.split_off(before));
+        if before > 0 {
+            pieces.push(piece);
+        }
+    }
+    rest
 }
 
 fn no_room() -> io::Error {
@@ -161,4 +183,30 @@ pub(super) fn slice(whole: &Bytes, range: &Range<u64>) -> Result<Bytes, CacheErr
         return Err(ObjectError::Truncated { have: whole.len() as u64, need: range.end }.into());
     }
     Ok(whole.slice(range.start as usize..range.end as usize))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_blocks_are_written_and_the_rest_follows() {
+        const BLOCK: usize = CACHE_BLOCK_BYTES as usize;
+        let mut random = fastrand::Rng::with_seed(5);
+        for bytes in [1, BLOCK - 1, BLOCK, 3 * BLOCK, 5 * BLOCK + 77] {
+            let (begin, end) = (2 * CACHE_BLOCK_BYTES, 2 * CACHE_BLOCK_BYTES + bytes as u64);
+            let mut object = Bytes::from((0..bytes).map(|_| random.u8(..)).collect::<Vec<u8>>());
+            let (expected, mut written, mut arrived) = (object.clone(), Vec::new(), Vec::new());
+            while !object.is_empty() {
+                for _ in 0..random.usize(1..4) {
+                    arrived.push(object.split_to(random.usize(0..=object.len().min(2 * BLOCK))));
+                }
+                let rest = after_whole_blocks(&mut arrived, begin + written.len() as u64, end);
+                arrived.iter().for_each(|piece| written.extend_from_slice(piece));
+                assert!(written.len().is_multiple_of(BLOCK) || written.len() == bytes, "{} of {bytes}", written.len());
+                arrived = rest;
+            }
+            assert!(arrived.is_empty() && written == expected, "{bytes} bytes");
+        }
+    }
 }

@@ -267,10 +267,9 @@ mod tests {
         const BYTES: u64 = 10 * CACHE_BLOCK_BYTES + 77;
         let (whole, file) = files.create(&name, BYTES).unwrap();
         let block = vec![7; CACHE_BLOCK_BYTES as usize];
-        // The third and the fourth block, a part of the sixth, and the last.
+        // The third and the fourth block, and the last.
         file.write_all_at(&block, 2 * CACHE_BLOCK_BYTES).unwrap();
         file.write_all_at(&block, 3 * CACHE_BLOCK_BYTES).unwrap();
-        file.write_all_at(&[7; 4096], 5 * CACHE_BLOCK_BYTES + 4096).unwrap();
         file.write_all_at(&[7; 77], 10 * CACHE_BLOCK_BYTES).unwrap();
         let (again, _, present) = files.open(&name, BYTES).unwrap();
         let mut expected = Ranges::default();
