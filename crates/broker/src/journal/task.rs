@@ -484,11 +484,13 @@ impl Task {
         self.indexes.insert(link.id, Arc::new(index));
         stage!("object built");
         let put = self.store.create(Source::Journal(link.number), parts);
-        let began = Instant::now();
+        let (began, housekeeping) = (Instant::now(), METRICS.stalls.now());
         self.requests.puts.push(Box::pin(async move {
             let ended = put.await;
             if ended.created().is_some() {
-                METRICS.commits.committed(bytes, began.elapsed());
+                let took = began.elapsed();
+                METRICS.commits.committed(bytes, took);
+                METRICS.stalls.committed(housekeeping, took);
             }
             (link.id, ended)
         }));

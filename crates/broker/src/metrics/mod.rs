@@ -3,11 +3,13 @@
 mod bucket;
 mod cache;
 mod kinds;
+mod stalls;
 mod text;
 mod topics;
 mod zones;
 
 pub use kinds::{Counter, Gauge, Histogram};
+pub(crate) use stalls::Housekeeping;
 pub use text::{Labels, Text};
 pub use topics::{CommitCounts, commit_counts};
 pub(crate) use topics::{TOPICS_LABELLED_MAX, TopicMetrics};
@@ -15,6 +17,7 @@ pub use zones::{Crossing, ZoneMetrics};
 
 use bucket::BucketMetrics;
 use cache::CacheMetrics;
+use stalls::StallMetrics;
 use std::time::Duration;
 
 /// Bounds of histograms of times in microseconds: from a tenth of an append to a long poll.
@@ -35,6 +38,7 @@ static SIZE_BOUNDS: [u64; 10] = [256, 1024, 4096, 16384, 65536, 262_144, 1_048_5
 pub static METRICS: Metrics = Metrics {
     failed_topics: Gauge::new(),
     commits: CommitMetrics { bytes: Histogram::new(&SIZE_BOUNDS), seconds: Histogram::new(&TIME_BOUNDS) },
+    stalls: StallMetrics::new(),
     trims: TrimMetrics { records: Counter::new(), bytes: Counter::new() },
     merges: MergeMetrics {
         merges: Counter::new(),
@@ -53,6 +57,7 @@ pub struct Metrics {
     pub(crate) failed_topics: Gauge,
     /// Commits of all topics.
     pub commits: CommitMetrics,
+    pub(crate) stalls: StallMetrics,
     pub(crate) trims: TrimMetrics,
     pub(crate) merges: MergeMetrics,
     /// Requests to a bucket.
@@ -104,7 +109,7 @@ impl MergeMetrics {
 impl Metrics {
     /// Adds the broker's metrics.
     pub fn render(&self, text: &mut Text) {
-        let Metrics { failed_topics, commits, trims, merges, bucket, cache, zones } = self;
+        let Metrics { failed_topics, commits, stalls, trims, merges, bucket, cache, zones } = self;
         text.gauge("rawline_topics_failed", "Topics that refuse appends until a restart", failed_topics.get());
         let help = "Records deleted from the fronts of topics";
         text.counter("rawline_deleted_records_total", help, trims.records.get());
@@ -123,6 +128,7 @@ impl Metrics {
         text.histograms("rawline_commit_bytes", help, 1.0, [(&[][..], &commits.bytes)]);
         let help = "From the first batch of a commit to the store's response";
         text.histograms("rawline_commit_seconds", help, MICROSECONDS, [(&[][..], &commits.seconds)]);
+        stalls.render(text);
         topics::render(text);
     }
 }

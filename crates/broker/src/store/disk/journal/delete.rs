@@ -4,6 +4,7 @@ use super::inner::Inner;
 use super::names::{SNAPSHOT, numbers_in};
 use super::segments::Stored;
 use super::write::DATE;
+use crate::metrics::{Housekeeping, METRICS};
 use crate::store::disk::errors::io_error;
 use crate::store::disk::segment::remove;
 use crate::store_error::StoreError;
@@ -23,6 +24,7 @@ impl Inner {
     /// Deletes dead objects. Bytes that readers hold stay readable. Returns the number of objects whose files are
     /// gone.
     pub(super) fn delete(&self, garbage: &Garbage) -> Result<u64, StoreError> {
+        let _running = METRICS.stalls.begin(Housekeeping::Deletion);
         // The snapshot by which garbage was found may not be durable.
         if let Some(failed) = self.failed.get() {
             return Err(failed.clone());

@@ -7,6 +7,7 @@ use super::recover::whole_file;
 use super::reserve::is_full;
 use super::write::{DATE, stop};
 use crate::limits::DISK_SYNC_BYTES;
+use crate::metrics::{Housekeeping, METRICS};
 use crate::store::disk::device::Device;
 use crate::store::disk::dirs::sync_dir;
 use crate::store::disk::errors::io_error;
@@ -26,6 +27,7 @@ impl Inner {
 
     /// Stores the snapshot of everything before the object `next_number`.
     pub(super) fn store_snapshot(&self, next_number: u64, snapshot: &Bytes) -> Result<(), StoreError> {
+        let _running = METRICS.stalls.begin(Housekeeping::Snapshot);
         self.sync_visible()?;
         let path = self.snapshot_path(next_number);
         let create = || create(self.device(), &path, std::slice::from_ref(snapshot));
@@ -72,6 +74,7 @@ impl Inner {
 
     /// Stores a merged object.
     pub(super) fn create_merged(&self, number: u64, parts: &[Bytes]) -> PutResult {
+        let _running = METRICS.stalls.begin(Housekeeping::Merge);
         let path = segment_path(&self.merged_dir, number);
         match self.reserve.lend(|| create(self.device(), &path, parts), is_full) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return PutResult::Exists,

@@ -12,6 +12,7 @@ use super::segments::Stored;
 use crate::store::disk::dirs::sync_dir;
 
 use crate::limits::{JOURNAL_RESERVE_BYTES, SEGMENT_DELETED_PART_MIN};
+use crate::metrics::{Housekeeping, METRICS};
 use crate::store::disk::device::Device;
 use crate::store::disk::errors::io_error;
 use crate::store::disk::options::Durability;
@@ -337,6 +338,7 @@ impl Inner {
         let failed = self.failed.clone();
         let seal_next = move || {
             let _one_at_a_time = lock(&seals.one_at_a_time, &failed);
+            let _running = METRICS.stalls.begin(Housekeeping::Seal);
             let next = lock(&seals.waiting, &failed).pop_front();
             next.into_iter().for_each(|seal| seal());
         };
