@@ -55,7 +55,7 @@ pub use commit_thread::CommitThread;
 pub use config::Config;
 pub use coordinator::{Commit, Coordinator, GroupOffset, OFFSET_METADATA_BYTES_MAX, OffsetError};
 pub use files_limit::raise_files_limit;
-pub use freed_memory::keep_freed_memory;
+pub use freed_memory::{keep_freed_memory, limit_arenas};
 pub use group_status::{ConsumerShare, GroupState, GroupStatus, MemberShare, MemberStatus, TopicShare};
 pub use journal::request::{Appended, ProducerInstance};
 pub use object_error::ObjectError;

@@ -11,6 +11,7 @@ use commands::{
     CommandError, brokers, consume, cost, full, group, keys, produce, serve, subscribe, topic, topics, value,
 };
 use futures_util::future::LocalBoxFuture;
+use rawline_broker::limit_arenas;
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
@@ -63,6 +64,9 @@ enum Command {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    if let Command::Serve(_) = cli.command {
+        limit_arenas();
+    }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
