@@ -11,11 +11,11 @@ use std::time::Instant;
 /// Number of topics that are created or deleted at the same time: enough to hide the latency of a bucket.
 const CREATING_MAX: usize = 128;
 
-/// The names of `count` topics, of which each begins with `name`.
+/// The names of `count` topics, of which each begins with `name`. They have one length.
 pub fn names(name: &str, count: u32) -> Vec<String> {
     match count {
         1 => vec![name.to_owned()],
-        _ => (0..count).map(|number| format!("{name}-{number}")).collect(),
+        _ => (0..count).map(|number| format!("{name}-{number:05}")).collect(),
     }
 }
 

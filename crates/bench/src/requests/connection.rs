@@ -1,4 +1,4 @@
-//! One connection of the load program: sends copies of one request, and matches replies with requests.
+//! One connection of the load program: sends requests in turns, and matches replies with them.
 
 use super::reply::{Protocol, Reply};
 use mio::net::TcpStream;
@@ -23,8 +23,8 @@ pub struct Script {
     pub greeting: Vec<u8>,
     /// The server has accepted the greeting when it has sent this.
     pub welcome: &'static [u8],
-    /// The bytes of a request, which is sent again and again.
-    pub request: Vec<u8>,
+    /// The bytes of requests of one length, which are sent in turns.
+    pub requests: Vec<Vec<u8>>,
     /// Number of replies to a request.
     pub replies: u32,
 }
@@ -45,8 +45,12 @@ pub struct Connection {
     protocol: Protocol,
     replies: u32,
     request_bytes: usize,
-    /// As many copies of the request as may be in flight: all of them are sent with one call.
-    copies: Vec<u8>,
+    /// The requests, and again as many of them as may be in flight: all of these are sent with one call.
+    turns: Vec<u8>,
+    /// Where the bytes in `turns` begin that are sent next.
+    position: usize,
+    /// Where they begin again.
+    turns_end: usize,
     /// Bytes of requests that were begun and aren't sent yet.
     unsent: usize,
     /// Other bytes to send, between two requests.
@@ -75,7 +79,9 @@ pub struct Received {
 impl Connection {
     /// Connects and greets; up to `pipeline` requests will be in flight.
     pub fn open(server: SocketAddr, script: &Script, pipeline: usize) -> io::Result<Connection> {
-        assert!(pipeline > 0 && script.replies > 0 && !script.request.is_empty(), "{pipeline} of {script:?}");
+        let request_bytes = script.requests.first().map_or(0, Vec::len);
+        let are_alike = request_bytes > 0 && script.requests.iter().all(|request| request.len() == request_bytes);
+        assert!(pipeline > 0 && script.replies > 0 && are_alike, "{pipeline} of {script:?}");
         let mut stream = std::net::TcpStream::connect_timeout(&server, CONNECT_TIMEOUT)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(CONNECT_TIMEOUT))?;
@@ -88,8 +94,10 @@ impl Connection {
             stream: TcpStream::from_std(stream),
             protocol: script.protocol,
             replies: script.replies,
-            request_bytes: script.request.len(),
-            copies: script.request.repeat(pipeline),
+            request_bytes,
+            turns: script.requests.iter().cycle().take(script.requests.len() + pipeline).flatten().copied().collect(),
+            position: 0,
+            turns_end: script.requests.len() * request_bytes,
             unsent: 0,
             pongs: Vec::new(),
             received,
@@ -109,27 +117,31 @@ impl Connection {
     pub fn begin(&mut self, due: Instant, now: Instant) {
         self.in_flight.push_back(InFlight { due, sent: now });
         self.unsent += self.request_bytes;
-        assert!(self.unsent <= self.copies.len(), "{} bytes of requests, {} fit", self.unsent, self.copies.len());
+        let end = self.position + self.unsent;
+        assert!(end <= self.turns.len(), "{} bytes of requests up to {end}, {} fit", self.unsent, self.turns.len());
     }
 
     /// Sends begun requests, as far as the socket accepts them.
     pub fn flush(&mut self) -> io::Result<()> {
         loop {
-            // The rest of a request that was sent in part comes first, since all requests are alike.
-            let begun = self.unsent % self.request_bytes;
+            let begun = self.position % self.request_bytes;
             let bytes = if begun == 0 && !self.pongs.is_empty() {
                 self.pongs.as_slice()
             } else if self.unsent > 0 {
-                let start = if begun == 0 { 0 } else { self.request_bytes - begun };
-                let end = if self.pongs.is_empty() { start + self.unsent } else { self.request_bytes };
-                self.copies.get(start..end).unwrap_or_else(|| unreachable!("{start}..{end} of the requests"))
+                let start = self.position;
+                // A request that was sent in part is sent whole before anything else.
+                let end = start + if self.pongs.is_empty() { self.unsent } else { self.request_bytes - begun };
+                self.turns.get(start..end).unwrap_or_else(|| unreachable!("{start}..{end} of the requests"))
             } else {
                 return Ok(());
             };
             let is_pong = begun == 0 && !self.pongs.is_empty();
             match self.stream.write(bytes) {
                 Ok(sent) if is_pong => drop(self.pongs.drain(..sent)),
-                Ok(sent) => self.unsent -= sent,
+                Ok(sent) => {
+                    self.unsent -= sent;
+                    self.position = (self.position + sent) % self.turns_end;
+                }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
@@ -267,7 +279,8 @@ mod tests {
             (requests, pongs)
         });
         let greeting = b"hello".to_vec();
-        let script = Script { protocol: Protocol::Nats, greeting, welcome: b"PONG\r\n", request, replies: 1 };
+        let script =
+            Script { protocol: Protocol::Nats, greeting, welcome: b"PONG\r\n", requests: vec![request], replies: 1 };
         let mut connection = Connection::open(address, &script, 3).unwrap();
         let mut poll = Poll::new().unwrap();
         let interest = Interest::READABLE | Interest::WRITABLE;

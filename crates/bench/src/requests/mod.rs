@@ -71,7 +71,8 @@ pub struct Args {
     #[arg(long, value_name = "BYTES", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     record_size: u32,
 
-    /// Number of topics or streams; each connection appends to one, in turns
+    /// Number of topics or streams; each connection appends to one, or to several in turns if they are more than the
+    /// connections
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     topics: u32,
 
@@ -137,9 +138,6 @@ impl Args {
         let names: BTreeSet<String> = self.peer.iter().map(Peer::to_string).collect();
         if names.len() < self.peer.len() {
             return usage("a --peer is given twice; omit one of them");
-        }
-        if self.topics > self.connections {
-            return usage("each connection appends to one topic; give at least as many --connections as --topics");
         }
         if self.with_limit && (!self.run.target.local_broker || self.run.target.bucket().is_some()) {
             return usage("--with-limit writes to the disk of a local broker; omit it for a remote broker or a bucket");
@@ -207,8 +205,12 @@ async fn run_side(
     let topics = topics::names(&topic_name("requests", number), args.topics);
     side.create(&topics).await?;
     let failed = |error: io::Error| BenchError::Failed(format!("{}: {error}", side.name));
-    let scripts = (0..args.connections).zip(topics.iter().cycle());
-    let scripts = scripts.map(|(connection, topic)| side.script(topic, workload, connection));
+    // The topics of each connection, by their places.
+    let turns = turns(args.connections as usize, topics.len());
+    let scripts = turns.iter().zip(0..).map(|(turns, connection)| {
+        let topics: Vec<&String> = turns.iter().filter_map(|place| topics.get(*place)).collect();
+        side.script(&topics, workload, connection)
+    });
     let scripts = scripts.collect::<Result<Vec<_>, _>>()?;
     let (address, threads, pipeline) = (side.address, args.threads as usize, args.pipeline as usize);
     let warmup = args.warmup();
@@ -230,16 +232,31 @@ async fn run_side(
     refuse_errors(side, &outcome)?;
 
     // Of the warm-up and of the run, which have the same connections.
-    let of_topic = |number| {
-        let of = |outcome: &Outcome| outcome.by_connection.iter().skip(number).step_by(topics.len()).sum::<u64>();
-        of(&before) + of(&outcome)
-    };
-    let requests: Vec<u64> = (0..topics.len()).map(of_topic).collect();
+    let mut requests = vec![0; topics.len()];
+    for (turns, (before, after)) in turns.iter().zip(before.by_connection.iter().zip(&outcome.by_connection)) {
+        for (turn, topic) in (0..).zip(turns) {
+            if let Some(requests) = requests.get_mut(*topic) {
+                *requests += (before + after).saturating_sub(turn).div_ceil(turns.len() as u64);
+            }
+        }
+    }
     side.check(&topics, workload, &requests).await?;
     side.remove(&topics).await?;
     let server_cpu = server_cpu.map(|cpu| cpu.as_secs_f64());
     figures.add(&outcome, workload.records_per_batch(), client_cpu.as_secs_f64(), server_cpu);
     Ok(())
+}
+
+/// The places of the topics to which each connection appends in turns.
+fn turns(connections: usize, topics: usize) -> Vec<Vec<usize>> {
+    let of = |connection| {
+        if connection < topics {
+            (connection..topics).step_by(connections).collect()
+        } else {
+            vec![connection % topics]
+        }
+    };
+    (0..connections).map(of).collect()
 }
 
 /// A run with errors has no figures.

@@ -131,20 +131,27 @@ impl Side {
         .await
     }
 
-    /// What connection number `connection` sends: the records of the workload's first batch in one request.
-    pub fn script(&self, topic: &str, workload: &Workload, connection: u32) -> Result<Script, BenchError> {
+    /// What connection number `connection` sends to each of the topics in turns: the records of the workload's first
+    /// batch in one request.
+    pub fn script(&self, topics: &[&String], workload: &Workload, connection: u32) -> Result<Script, BenchError> {
         let data = workload.data(0);
         let records = || data.chunks_exact(workload.sizes().first().map_or(1, |&size| size as usize));
         let replies = workload.sizes().len() as u32;
         let plain =
-            Script { protocol: self.protocol, greeting: Vec::new(), welcome: b"", request: Vec::new(), replies };
+            Script { protocol: self.protocol, greeting: Vec::new(), welcome: b"", requests: Vec::new(), replies };
         Ok(match self.protocol {
-            Protocol::Http => Script { request: self.post(topic, workload)?, replies: 1, ..plain },
-            Protocol::Redis => Script { request: redis::appends(topic, records()), ..plain },
+            Protocol::Http => {
+                let requests = topics.iter().map(|topic| self.post(topic, workload)).collect::<Result<_, _>>()?;
+                Script { requests, replies: 1, ..plain }
+            }
+            Protocol::Redis => {
+                let requests = topics.iter().map(|topic| redis::appends(topic, records())).collect();
+                Script { requests, ..plain }
+            }
             Protocol::Nats => {
                 let inbox = nats::inbox(connection);
-                let request = nats::appends(topic, &inbox, records());
-                Script { greeting: nats::greeting(&inbox), welcome: nats::WELCOME, request, ..plain }
+                let requests = topics.iter().map(|topic| nats::appends(topic, &inbox, records())).collect();
+                Script { greeting: nats::greeting(&inbox), welcome: nats::WELCOME, requests, ..plain }
             }
         })
     }
