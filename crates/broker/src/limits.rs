@@ -341,8 +341,8 @@ pub const TOPICS_TRIMMING_MAX: usize = 16;
 pub const CACHE_MAPPINGS_MAX: usize = 4096;
 
 /// The cache fetches and keeps objects in blocks of this size: what file systems allocate, so that they know which are
-/// there, and small next to a piece of 600 KiB, as a hundred partitions have in an object of 64 MiB: its entries and
-/// its batches have four edges inside of blocks, and it needs the object's first block.
+/// there, and small next to a piece of 1 MiB, as a hundred partitions have in a merged object: its entries and its
+/// batches have four edges inside of blocks, and it needs the object's first block.
 pub const CACHE_BLOCK_BYTES: u64 = 4 << 10;
 
 /// Two ranges of an object that a read needs are fetched at once if not more than this lies between them: it takes less

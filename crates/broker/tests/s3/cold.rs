@@ -133,7 +133,7 @@ async fn scan(cold: &Cold, topic: &Topic, appends: u64) {
     assert!(fetched >= stored && fetched * 100 <= stored * 105, "{fetched} bytes of {stored}");
 }
 
-/// An object of 64 MiB then has about this much of each.
+/// A merged object has more of each, if there is as much to merge.
 #[tokio::test]
 async fn a_scan_of_one_of_a_hundred_topics_that_share_an_object_fetches_little_of_the_others() {
     const APPENDS: u64 = 5;
