@@ -2,7 +2,8 @@
 
 use crate::limits::{
     COMPACT_DIRTY_BYTES_MIN, COMPACT_KEYS_MAX, DELETION_DELAY_MIN, GARBAGE_INTERVAL, MERGE_ABANDON_AFTER,
-    MERGE_LOOK_OBJECTS, SNAPSHOT_INTERVAL, SNAPSHOT_OBJECTS, STORAGE_CHECK_INTERVAL,
+    MERGE_LOOK_OBJECTS, SNAPSHOT_INTERVAL, SNAPSHOT_OBJECTS, SNAPSHOT_PART_BYTES, SNAPSHOT_PUTS_MAX,
+    STORAGE_CHECK_INTERVAL,
 };
 use crate::producer_ids::ProducerIds;
 use rawline_journal::{Limits, MergeLimits};
@@ -22,6 +23,10 @@ pub struct JournalConfig {
     pub snapshot_objects: u64,
     /// A snapshot is taken after this time, if there is anything new.
     pub snapshot_interval: Duration,
+    /// A part of a snapshot ends after this many bytes. A snapshot of one part is one object.
+    pub snapshot_part_bytes: usize,
+    /// Maximum number of a snapshot's parts that are stored at the same time.
+    pub snapshot_puts_max: usize,
     /// A snapshot is taken when this many bytes are not needed any more, and an eighth of all: without it they can't be
     /// deleted.
     pub garbage_bytes: u64,
@@ -47,6 +52,8 @@ impl JournalConfig {
             limits: Limits::default(),
             snapshot_objects: SNAPSHOT_OBJECTS,
             snapshot_interval: SNAPSHOT_INTERVAL,
+            snapshot_part_bytes: SNAPSHOT_PART_BYTES,
+            snapshot_puts_max: SNAPSHOT_PUTS_MAX,
             // They have to be kept for much longer than the interval.
             garbage_bytes: u64::MAX,
             garbage_interval: GARBAGE_INTERVAL,

@@ -104,11 +104,27 @@ pub const DISK_SYNC_BYTES: usize = 2 << 20;
 
 /// A snapshot of up to this many topics, partitions and pieces is built by the journal's task, in less than half a
 /// millisecond.
-pub const SNAPSHOT_INLINE_PARTS_MAX: u64 = 4096;
+pub const SNAPSHOT_INLINE_ENTRIES_MAX: u64 = 4096;
 
-/// A search for garbage by a snapshot of up to this many bytes is made by the journal's task, in less than half a
+/// A snapshot, or a part of one, of up to this many bytes is read by the journal's task, in less than half a
 /// millisecond.
-pub const COLLECT_INLINE_BYTES_MAX: usize = 256 << 10;
+pub const COLLECT_INLINE_BYTES_MAX: u64 = 256 << 10;
+
+/// A part of a snapshot ends after this many bytes. The memory that a snapshot takes while it is built and read is a
+/// few of them, and each takes a bucket about as long as a request without bytes. 20,000 topics have one part.
+pub const SNAPSHOT_PART_BYTES: usize = 4 << 20;
+
+/// Maximum number of parts of a snapshot that are stored at the same time: appends share the connection to the bucket.
+pub const SNAPSHOT_PUTS_MAX: usize = 4;
+
+/// Maximum number of parts of a snapshot that are read at the same time. A start waits for them.
+pub const SNAPSHOT_READS_MAX: usize = 8;
+
+/// How often a part of a snapshot is stored or read until it counts as failed.
+pub const SNAPSHOT_TRIES: u32 = 5;
+
+/// How long a part that wasn't stored or read waits for the next attempt.
+pub const SNAPSHOT_RETRY_AFTER: Duration = Duration::from_millis(200);
 
 /// An object of a journal on a directory is not merged if each of its pieces has this many bytes: reading a partition
 /// then reads little of others, and a few busy partitions are written once.
@@ -493,11 +509,12 @@ pub const JOURNAL_READ_AHEAD_WINDOWS: u64 = 4;
 /// indexes, and some more.
 pub const SNAPSHOT_OBJECTS: u64 = 1000;
 
-/// A snapshot names every piece in 48 bytes, so a large one waits for more objects: one for this many pieces.
-pub const SNAPSHOT_PIECES_PER_OBJECT: u64 = 128;
+/// A snapshot names every topic, partition and piece in 40 to 90 bytes, so a large one waits for more objects: one for
+/// this many of them.
+pub const SNAPSHOT_ENTRIES_PER_OBJECT: u64 = 128;
 
-/// A snapshot waits once more for the interval for each so many pieces, 10 MB.
-pub const SNAPSHOT_PIECES_PER_INTERVAL: u64 = 200_000;
+/// A snapshot waits once more for the interval for each so many topics, partitions and pieces, 10 MB.
+pub const SNAPSHOT_ENTRIES_PER_INTERVAL: u64 = 200_000;
 
 /// While a broker that starts reads the journal, it takes one snapshot instead of so many, lest the next start reads
 /// everything again if this one fails. Each costs some milliseconds for 10,000 topics.

@@ -5,6 +5,7 @@ use crate::merges::Merges;
 use crate::needed::Needed;
 use crate::place::Source;
 use crate::rules::Rules;
+use crate::snapshot::SnapshotName;
 use std::collections::BTreeSet;
 
 /// A key of a journal's folder: an object, a merged object, or a snapshot of the objects before a number.
@@ -23,8 +24,10 @@ pub struct Listing {
     pub objects: Vec<Key>,
     /// The merged objects.
     pub merged: Vec<Key>,
-    /// The snapshots, each with the number of the journal object after it.
+    /// The snapshots, by their roots, each with the number of the journal object after it.
     pub snapshots: Vec<Key>,
+    /// The separate parts of snapshots.
+    pub parts: Vec<SnapshotName>,
     /// A range that an operator has given up: the first of missing objects, by a key of its number with another ending.
     pub given_up: Vec<Source>,
 }
@@ -36,8 +39,8 @@ pub struct Garbage {
     pub objects: Vec<u64>,
     /// Merged objects, in ascending order.
     pub merged: Vec<u64>,
-    /// Snapshots, in ascending order.
-    pub snapshots: Vec<u64>,
+    /// Snapshots, in ascending order: the roots, and then their parts, so that no root is there without its parts.
+    pub snapshots: Vec<SnapshotName>,
 }
 
 impl Garbage {
@@ -48,6 +51,15 @@ impl Garbage {
 }
 
 impl Listing {
+    /// Adds the root of a snapshot, or a part of one.
+    pub fn add_snapshot(&mut self, name: SnapshotName, created: u64) {
+        if name.is_root() {
+            self.snapshots.push(Key { number: name.next_number, created });
+        } else {
+            self.parts.push(name);
+        }
+    }
+
     /// The newest snapshot that is older than the deletion delay at the store's time `date`: it determines what can be
     /// deleted.
     pub fn decisive(&self, date: u64, limits: &Limits) -> Option<u64> {
@@ -67,8 +79,13 @@ impl Listing {
         let objects = objects.filter(|number| *number < covered && !is_needed(*number));
         let merged = self.merged.iter().map(|key| key.number);
         let merged = merged.filter(|number| !is_merge_needed(*number, merges, sources, Rules::default()));
-        let snapshots = self.snapshots.iter().map(|key| key.number).filter(|number| *number < covered);
-        Garbage { objects: sorted(objects), merged: sorted(merged), snapshots: sorted(snapshots) }
+        // Parts without a root are of a snapshot that is being stored, or never will be. No start reads an older one
+        // than the decisive one, even if its root is stored later.
+        let is_covered = |name: &SnapshotName| name.next_number < covered;
+        let roots = sorted(self.snapshots.iter().map(|key| SnapshotName::root(key.number)).filter(is_covered));
+        let parts = sorted(self.parts.iter().copied().filter(is_covered));
+        let snapshots = roots.into_iter().chain(parts).collect();
+        Garbage { objects: sorted(objects), merged: sorted(merged), snapshots }
     }
 }
 
@@ -85,10 +102,10 @@ fn is_old(key: &Key, date: u64, limits: &Limits) -> bool {
     key.created.saturating_add(limits.deletion_delay) < date
 }
 
-fn sorted(numbers: impl Iterator<Item = u64>) -> Vec<u64> {
-    let mut numbers: Vec<u64> = numbers.collect();
-    numbers.sort_unstable();
-    numbers
+fn sorted<T: Ord>(found: impl Iterator<Item = T>) -> Vec<T> {
+    let mut sorted: Vec<T> = found.collect();
+    sorted.sort_unstable();
+    sorted
 }
 
 #[cfg(test)]
@@ -171,6 +188,16 @@ mod tests {
         let snapshots = keys(&[(10, 500), (20, 600), (30, 950), (40, 999)]);
         let listing = Listing { snapshots, ..Listing::default() };
         assert_eq!(listing.decisive(1000, &LIMITS), Some(20));
-        assert_eq!(listing.garbage(1000, &LIMITS, &needed(20, &[], 0)).snapshots, [10]);
+        assert_eq!(listing.garbage(1000, &LIMITS, &needed(20, &[], 0)).snapshots, [SnapshotName::root(10)]);
+    }
+
+    #[test]
+    fn parts_go_after_their_roots_and_not_before_a_newer_snapshot_decides() {
+        let part = SnapshotName::part;
+        let parts =
+            vec![part(40, 0, 7), part(20, 0, 7), part(15, 1, 7), part(10, 1, 7), part(10, 0, 8), part(30, 0, 7)];
+        let listing = Listing { snapshots: keys(&[(20, 600), (10, 500)]), parts, ..Listing::default() };
+        let garbage = listing.garbage(1000, &LIMITS, &needed(20, &[], 0));
+        assert_eq!(garbage.snapshots, [SnapshotName::root(10), part(10, 0, 8), part(10, 1, 7), part(15, 1, 7)]);
     }
 }

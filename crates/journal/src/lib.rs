@@ -73,7 +73,10 @@ pub use place::{BatchCount, MergedPiece, Piece, Place, Source};
 pub use producers::{Content, Producer, Rejected, content_checksum};
 pub use refused::Refused;
 pub use shared_map::SharedMap;
-pub use snapshot::{Snapshot, SnapshotError, build_snapshot, build_snapshot_of};
+pub use snapshot::{
+    JoinedParts, PartEntry, Snapshot, SnapshotError, SnapshotName, SnapshotPart, SnapshotRoot, build_snapshot,
+    build_snapshot_in_parts, build_snapshot_of,
+};
 pub use sparse::{SharedFile, SparseFile};
 pub use state::{Contradiction, Expired, State, Wrong};
 pub use times::{Times, next_time};

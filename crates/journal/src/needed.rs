@@ -5,7 +5,7 @@ use crate::merge::{MergeLimits, Uses};
 use crate::merges::Merges;
 use crate::partition_id::PartitionId;
 use crate::place::{Piece, Source};
-use crate::snapshot::{Snapshot, SnapshotError};
+use crate::snapshot::{PartEntry, SnapshotError, SnapshotRoot};
 use crate::sparse::{SharedFile, SparseFile, SparseFiles};
 use std::collections::BTreeSet;
 
@@ -31,14 +31,27 @@ impl Needed {
         Needed { next, merges, sources: BTreeSet::new(), files: SparseFiles::new(files), uses }
     }
 
-    /// Reads it from the bytes of a snapshot.
-    pub fn read(bytes: &[u8], files: Vec<SharedFile>, merge: Option<MergeLimits>) -> Result<Needed, SnapshotError> {
-        let (next, merges, mut pieces) = Snapshot::read_pieces(bytes)?;
-        let mut needed = Needed::new(next, merges, files, merge);
-        while let Some((partition, piece)) = pieces.next()? {
-            needed.add(partition, &piece);
+    /// That of a snapshot with this root, and of the part that may be in it. The others are added by
+    /// [`Needed::read`].
+    pub fn begin(
+        root: &SnapshotRoot<'_>,
+        files: Vec<SharedFile>,
+        merge: Option<MergeLimits>,
+    ) -> Result<Needed, SnapshotError> {
+        let mut needed = Needed::new(root.next_number(), root.merges(), files, merge);
+        if let Some((entry, bytes)) = root.inline_part() {
+            needed.read(entry, bytes)?;
         }
         Ok(needed)
+    }
+
+    /// Adds the pieces of a part.
+    pub fn read(&mut self, entry: &PartEntry, bytes: &[u8]) -> Result<(), SnapshotError> {
+        let mut pieces = entry.pieces(bytes)?;
+        while let Some((partition, piece)) = pieces.next()? {
+            self.add(partition, &piece);
+        }
+        Ok(())
     }
 
     /// Adds a piece.

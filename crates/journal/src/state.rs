@@ -178,6 +178,11 @@ impl State {
         State { topics: Topics::of_journal(journal), ..State::default() }
     }
 
+    /// Number of topics, and of partitions that have had a record.
+    pub fn entries_count(&self) -> usize {
+        self.topics.len() + self.partitions.len()
+    }
+
     /// The id that the next topic gets.
     pub fn next_topic(&self) -> u64 {
         self.topics.next_id()

@@ -5,7 +5,7 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
 use rawline_broker::journal::JournalConfig;
 use rawline_broker::store::{Dated, MemoryStore, Storage, Store, StoreError, StoredIndex};
-use rawline_journal::{Control, Garbage, Index, Limits, Listing, Place, PutResult, Source};
+use rawline_journal::{Control, Garbage, Index, Limits, Listing, Place, PutResult, SnapshotName, Source};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -152,16 +152,16 @@ impl Store for FaultyStore {
         })
     }
 
-    fn snapshot(&self, next_number: u64) -> BoxFuture<'static, Result<Option<Bytes>, StoreError>> {
-        self.0.journal.snapshot(next_number)
+    fn snapshot(&self, name: SnapshotName) -> BoxFuture<'static, Result<Option<Bytes>, StoreError>> {
+        self.0.journal.snapshot(name)
     }
 
     fn newest_snapshot(&self) -> BoxFuture<'static, Result<Dated<Option<Bytes>>, StoreError>> {
         self.0.journal.newest_snapshot()
     }
 
-    fn create_snapshot(&self, next_number: u64, snapshot: Bytes) -> BoxFuture<'static, Result<(), StoreError>> {
-        self.0.journal.create_snapshot(next_number, snapshot)
+    fn create_snapshot(&self, name: SnapshotName, bytes: Bytes) -> BoxFuture<'static, Result<(), StoreError>> {
+        self.0.journal.create_snapshot(name, bytes)
     }
 
     fn list(&self) -> BoxFuture<'static, Result<Dated<Listing>, StoreError>> {

@@ -14,7 +14,7 @@ use crate::store_error::StoreError;
 use futures_util::future::BoxFuture;
 use rawline_groups::consumer::Visible;
 use rawline_groups::{Identity, Joined};
-use rawline_journal::{Garbage, Listing, Place, PutResult, Source};
+use rawline_journal::{Garbage, Listing, Place, PutResult, SnapshotName, Source};
 use serde_json::Map;
 use std::ops::Range;
 use tokio::sync::watch;
@@ -77,16 +77,16 @@ impl Store for Storage {
         self.objects.bytes(place, range)
     }
 
-    fn snapshot(&self, next_number: u64) -> BoxFuture<'static, Result<Option<Bytes>, StoreError>> {
-        self.objects.snapshot(next_number)
+    fn snapshot(&self, name: SnapshotName) -> BoxFuture<'static, Result<Option<Bytes>, StoreError>> {
+        self.objects.snapshot(name)
     }
 
     fn newest_snapshot(&self) -> BoxFuture<'static, Result<Dated<Option<Bytes>>, StoreError>> {
         self.objects.newest_snapshot()
     }
 
-    fn create_snapshot(&self, next_number: u64, snapshot: Bytes) -> BoxFuture<'static, Result<(), StoreError>> {
-        self.objects.create_snapshot(next_number, snapshot)
+    fn create_snapshot(&self, name: SnapshotName, bytes: Bytes) -> BoxFuture<'static, Result<(), StoreError>> {
+        self.objects.create_snapshot(name, bytes)
     }
 
     fn list(&self) -> BoxFuture<'static, Result<Dated<Listing>, StoreError>> {

@@ -2,13 +2,12 @@
 //! time: an object to which an old snapshot doesn't refer isn't in any later one either.
 
 use crate::journal::JournalConfig;
+use crate::journal::load;
 use crate::journal::merge::Dead;
-use crate::limits::COLLECT_INLINE_BYTES_MAX;
 use crate::metrics::METRICS;
 use crate::store::{Dated, Store};
 use crate::store_error::StoreError;
-use crate::tasks;
-use rawline_journal::{Garbage, Limits, Listing, MergeLimits, Needed, SharedFile, SparseFile};
+use rawline_journal::{Garbage, Limits, Listing, Needed, SnapshotName, SparseFile};
 use std::sync::Arc;
 use tokio::sync::watch;
 
@@ -23,16 +22,15 @@ async fn try_collect(store: &dyn Store, config: &JournalConfig, dead: &watch::Se
     let limits = &config.limits;
     let Dated { found: listing, date } = store.list().await?;
     let Some(decisive) = listing.decisive(date, limits) else { return Ok(()) };
-    // Another broker may have deleted it, because a newer one is old enough by now.
-    let Some(bytes) = store.snapshot(decisive).await? else { return Ok(()) };
+    // Another broker may have deleted it, or a part of it, because a newer one is old enough by now.
+    let Some(bytes) = store.snapshot(SnapshotName::root(decisive)).await? else { return Ok(()) };
     let (files, merge) = (store.shared_files(decisive), config.merge.as_ref().map(|merge| merge.limits));
-    let found = if bytes.len() <= COLLECT_INLINE_BYTES_MAX {
-        find(&bytes, decisive, (&listing, date), limits, files, merge)?
-    } else {
-        let limits = *limits;
-        let finding = tasks::spawn_blocking(move || find(&bytes, decisive, (&listing, date), &limits, files, merge));
-        finding.await.unwrap_or_else(|error| unreachable!("looking for garbage: {error}"))?
-    };
+    let (size, limits) = (bytes.len() as u64, *limits);
+    let Some(needed) = load::needed(store, bytes, files, merge).await? else { return Ok(()) };
+    if needed.next() != decisive {
+        return Err(StoreError::human(format!("the snapshot before {decisive} is another one; delete it")));
+    }
+    let found = load::work(size, move || find(&needed, (&listing, date), &limits)).await;
     let Found { garbage, sparse, has_dead } = found;
     let (growing, sparse): (Vec<SparseFile>, Vec<SparseFile>) = sparse.into_iter().partition(|found| found.file.grows);
     // It can be deleted, or merged, from the next time on.
@@ -56,21 +54,8 @@ struct Found {
     has_dead: bool,
 }
 
-/// Looks for garbage, by the bytes of the snapshot before `decisive` and a listing at the store's time `date`. Takes
-/// time by the size of the snapshot.
-fn find(
-    bytes: &[u8],
-    decisive: u64,
-    (listing, date): (&Listing, u64),
-    limits: &Limits,
-    files: Vec<SharedFile>,
-    merge: Option<MergeLimits>,
-) -> Result<Found, StoreError> {
-    let damaged = |error| StoreError::human(format!("the snapshot before {decisive} is damaged: {error}; delete it"));
-    let needed = Needed::read(bytes, files, merge).map_err(damaged)?;
-    if needed.next() != decisive {
-        return Err(StoreError::human(format!("the snapshot before {decisive} is another one; delete it")));
-    }
-    let garbage = listing.garbage(date, limits, &needed);
-    Ok(Found { garbage, sparse: needed.sparse(), has_dead: needed.has_dead() })
+/// Looks for garbage, by what the decisive snapshot needs and a listing at the store's time `date`.
+fn find(needed: &Needed, (listing, date): (&Listing, u64), limits: &Limits) -> Found {
+    let garbage = listing.garbage(date, limits, needed);
+    Found { garbage, sparse: needed.sparse(), has_dead: needed.has_dead() }
 }

@@ -4,13 +4,14 @@
 //! A look costs one listing. It is confirmed before it counts: missing objects are read again, and a newer snapshot
 //! may say that it was deleted because no snapshot needs it.
 
+use crate::journal::load;
 use crate::limits::{JOURNAL_READS_FIRST, LOST_OBJECTS_MAX};
 use crate::store::{Dated, Store, StoredIndex};
 use crate::store_error::StoreError;
 use bytes::Bytes;
 use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
-use rawline_journal::{Id, Index, Limits, Link, Lost, Missing, Needed, PutResult, Source, State};
+use rawline_journal::{Id, Index, Limits, Link, Lost, Missing, PutResult, Source, State};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -136,7 +137,7 @@ pub(super) async fn referred(
         }
         if listing.snapshots.iter().any(|snapshot| snapshot.number > next)
             && let Some(bytes) = store.newest_snapshot().await?.found
-            && let Ok(newer) = Needed::read(&bytes, Vec::new(), None)
+            && let Ok(Some(newer)) = load::needed(&*store, bytes, Vec::new(), None).await
             && newer.next() > next
         {
             (next, sources) = (newer.next(), newer.sources().clone());
@@ -154,6 +155,8 @@ pub(super) async fn referred(
 pub(super) struct Known {
     /// The number in its newest snapshot.
     pub from: u64,
+    /// Number of separate parts that it has.
+    pub parts: u64,
     /// The objects before this one are certain.
     pub next: u64,
     /// The newest valid one.
@@ -230,7 +233,9 @@ pub(super) async fn check(
     if replaced.is_some() {
         return Ok(Checked::NewestDeleted);
     }
-    let is_there = listing.snapshots.iter().any(|snapshot| snapshot.number >= known.from);
+    let parts = listing.parts.iter().filter(|part| part.next_number == known.from).count() as u64;
+    let is_whole = |number| number > known.from || number == known.from && parts >= known.parts;
+    let is_there = listing.snapshots.iter().any(|snapshot| is_whole(snapshot.number));
     Ok(if is_there || known.from == 1 { Checked::Whole } else { Checked::NoSnapshot })
 }
 

@@ -2,7 +2,8 @@
 //!
 //! The rules are `rawline-journal`'s; here is their driver. `task.rs` owns a [`Writer`](rawline_journal::Writer) and
 //! executes its requests, `build.rs` lays out objects around the received batches, `catalog.rs` says where the
-//! records are, `walk.rs` where they were, for a snapshot. `expiry.rs` knows which transactions have timed out.
+//! records are, `walk.rs` where they were, for a snapshot; `snapshots.rs` stores snapshots, `load.rs` reads them.
+//! `expiry.rs` knows which transactions have timed out.
 //! `watch.rs` checks whether stored objects still exist (`look.rs`). `reads.rs` reads the objects of others,
 //! `catch_ups.rs` has the callers that wait for them. `merge.rs` merges small objects, which `copy.rs` copies, and
 //! compacts topics by key; `collect.rs` deletes what isn't needed. `docs/storage.md` explains how it works.
@@ -16,6 +17,7 @@ mod copy;
 mod error;
 mod expiry;
 mod handle;
+mod load;
 mod look;
 mod merge;
 mod reads;

@@ -1,16 +1,22 @@
 //! Which snapshot of a journal is the newest stored one, and when it is time for another.
 
+use crate::journal::load::patiently;
 use crate::journal::walk::Walk;
 use crate::journal_config::JournalConfig;
 use crate::limits::{
-    GARBAGE_PARTS, SNAPSHOT_INLINE_PARTS_MAX, SNAPSHOT_PIECES_PER_INTERVAL, SNAPSHOT_PIECES_PER_OBJECT,
+    GARBAGE_PARTS, SNAPSHOT_ENTRIES_PER_INTERVAL, SNAPSHOT_ENTRIES_PER_OBJECT, SNAPSHOT_INLINE_ENTRIES_MAX,
 };
+use crate::store::Store;
+use crate::store_error::StoreError;
 use crate::tasks;
 use bytes::Bytes;
-use rawline_journal::{Certain, PartitionId, Piece, build_snapshot_of};
-use std::collections::BTreeMap;
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, ready};
+use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
+use rawline_journal::{Certain, Piece, Snapshot, SnapshotName, build_snapshot_of};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
@@ -21,6 +27,10 @@ pub(super) struct Taken {
     pub next: u64,
     /// When it was taken.
     pub at: Instant,
+    /// Number of topics, partitions and pieces in it.
+    pub entries: u64,
+    /// Number of its separate parts.
+    pub parts: u64,
     /// Number of pieces in it.
     pub pieces: u64,
     /// Their size in bytes.
@@ -34,34 +44,60 @@ pub(super) struct Taken {
 /// A snapshot that is neither built nor stored yet. It shares the journal's state as it was, so that taking it costs
 /// the same however large that is.
 pub(super) struct Unstored {
+    /// Its topics, partitions and pieces are at most as many.
     pub taken: Taken,
-    /// Number of topics, partitions and pieces at most.
-    pub parts: u64,
     pub certain: Certain,
     pub walk: Arc<Walk>,
 }
 
 impl Unstored {
-    /// What counts once it is stored, and its bytes: on another thread if there is so much that appends would wait.
+    /// Builds and stores it: the separate parts as they are built, and then the root. Returns what counts from then on;
     /// `None` if a newer snapshot was loaded meanwhile.
-    pub async fn build(self: Box<Self>) -> Option<(Taken, Bytes)> {
-        if self.parts <= SNAPSHOT_INLINE_PARTS_MAX {
-            return self.build_now();
-        }
-        let building = tasks::spawn_blocking(move || self.build_now());
-        building.await.unwrap_or_else(|error| unreachable!("building a snapshot: {error}"))
+    pub async fn store(
+        self: Box<Self>,
+        store: &dyn Store,
+        config: &JournalConfig,
+    ) -> Result<Option<Taken>, StoreError> {
+        let part_bytes = config.snapshot_part_bytes;
+        let (parts, built): (BoxStream<'static, Part>, BoxFuture<'static, Option<(Taken, Bytes)>>) =
+            if self.taken.entries <= SNAPSHOT_INLINE_ENTRIES_MAX {
+                let mut parts = Vec::new();
+                let built = self.build(part_bytes, |part| parts.push(part));
+                (stream::iter(parts).boxed(), ready(built).boxed())
+            } else {
+                // Another thread builds what takes so long that appends would wait, and waits until a part is stored.
+                let (sender, mut receiver) = mpsc::channel(1);
+                let build = move || self.build(part_bytes, |part| drop(sender.blocking_send(part)));
+                let building = tasks::spawn_blocking(build)
+                    .map(|built| built.unwrap_or_else(|error| unreachable!("building a snapshot: {error}")));
+                (stream::poll_fn(move |context| receiver.poll_recv(context)).boxed(), building.boxed())
+            };
+        let put = async |(name, bytes): Part| patiently(|| store.create_snapshot(name, bytes.clone())).await;
+        parts.map(put).buffer_unordered(config.snapshot_puts_max).try_for_each(|()| ready(Ok(()))).await?;
+        let Some((taken, root)) = built.await else { return Ok(None) };
+        store.create_snapshot(SnapshotName::root(taken.next), root).await?;
+        Ok(Some(taken))
     }
 
-    fn build_now(self: Box<Self>) -> Option<(Taken, Bytes)> {
-        let Unstored { mut taken, certain, walk, .. } = *self;
-        let bytes = build_snapshot_of(&certain.into_state(), |id, end, pieces| {
+    fn build(self: Box<Self>, part_bytes: usize, mut put: impl FnMut(Part)) -> Option<(Taken, Bytes)> {
+        let Unstored { mut taken, certain, walk } = *self;
+        let (state, mut parts) = (certain.into_state(), 0);
+        let visit = |id, end, pieces: &mut Vec<Piece>| {
             walk.visit(id, end, pieces);
             taken.pieces += pieces.len() as u64;
             taken.bytes += pieces.iter().map(|piece| u64::from(piece.place.bytes)).sum::<u64>();
+        };
+        let root = build_snapshot_of(&state, part_bytes, visit, |name, bytes| {
+            parts += 1;
+            put((name, bytes.into()));
         });
-        (!walk.is_void()).then(|| (taken, bytes.into()))
+        (taken.entries, taken.parts) = (state.entries_count() as u64 + taken.pieces, parts);
+        (!walk.is_void()).then(|| (taken, root.into()))
     }
 }
+
+/// A separate part.
+type Part = (SnapshotName, Bytes);
 
 /// The snapshots of a journal's task. One counts when it is stored, not when it is built: a start relies on it.
 pub(super) struct Snapshots {
@@ -84,7 +120,17 @@ pub(super) struct Snapshots {
 impl Snapshots {
     /// Before the first one is known.
     pub fn new() -> Snapshots {
-        let stored = Taken { next: 1, at: Instant::now(), pieces: 0, bytes: 0, freed_bytes: 0, added_pieces: 0 };
+        let (at, none) = (Instant::now(), 0);
+        let stored = Taken {
+            next: 1,
+            at,
+            entries: none,
+            parts: none,
+            pieces: none,
+            bytes: none,
+            freed_bytes: none,
+            added_pieces: none,
+        };
         Snapshots {
             stored,
             is_lost: false,
@@ -96,11 +142,13 @@ impl Snapshots {
         }
     }
 
-    /// One that was loaded is the newest.
-    pub fn restored(&mut self, next: u64, pieces: &BTreeMap<PartitionId, Vec<Piece>>) {
-        let all = || pieces.values().flatten();
+    /// One that was loaded, with this number of separate parts, is the newest.
+    pub fn restored(&mut self, snapshot: &Snapshot, parts: u64) {
+        let all = || snapshot.pieces.values().flatten();
         let bytes = all().map(|piece| u64::from(piece.place.bytes)).sum();
-        self.loaded(Taken { pieces: all().count() as u64, bytes, ..self.taken(next) });
+        let (pieces, state) = (all().count() as u64, &snapshot.state);
+        let entries = state.entries_count() as u64 + pieces;
+        self.loaded(Taken { entries, parts, pieces, bytes, ..self.taken(state.chain().next(), 0) });
     }
 
     fn loaded(&mut self, stored: Taken) {
@@ -112,24 +160,21 @@ impl Snapshots {
         self.storing.is_some()
     }
 
-    /// One before the object `next`, as of now, of which the pieces aren't counted yet.
-    pub fn taken(&self, next: u64) -> Taken {
+    /// One before the object `next`, as of now, of a state with this number of topics and partitions. Its pieces aren't
+    /// counted yet: there are at most those of the one before, and those that were added since.
+    pub fn taken(&self, next: u64, entries: u64) -> Taken {
         let (freed_bytes, added_pieces) = (self.freed_bytes, self.added_pieces);
-        Taken { next, at: Instant::now(), pieces: 0, bytes: 0, freed_bytes, added_pieces }
-    }
-
-    /// How many pieces there are at most.
-    pub fn pieces_max(&self) -> u64 {
-        self.stored.pieces + (self.added_pieces - self.stored.added_pieces)
+        let entries = entries + self.stored.pieces + (added_pieces - self.stored.added_pieces);
+        Taken { next, at: Instant::now(), entries, parts: 0, pieces: 0, bytes: 0, freed_bytes, added_pieces }
     }
 
     /// Whether it is time for another, `new` objects after the newest stored one. A large one is worth its bytes less
     /// often.
     pub fn is_due(&self, new: u64, config: &JournalConfig) -> bool {
-        let Taken { next, at, pieces, bytes, freed_bytes, .. } = self.stored;
-        let objects = config.snapshot_objects.max(pieces / SNAPSHOT_PIECES_PER_OBJECT);
-        let parts = 1 + pieces / SNAPSHOT_PIECES_PER_INTERVAL;
-        let interval = config.snapshot_interval.saturating_mul(u32::try_from(parts).unwrap_or(u32::MAX));
+        let Taken { next, at, entries, bytes, freed_bytes, .. } = self.stored;
+        let objects = config.snapshot_objects.max(entries / SNAPSHOT_ENTRIES_PER_OBJECT);
+        let intervals = 1 + entries / SNAPSHOT_ENTRIES_PER_INTERVAL;
+        let interval = config.snapshot_interval.saturating_mul(u32::try_from(intervals).unwrap_or(u32::MAX));
         let is_enough = self.freed_bytes - freed_bytes >= config.garbage_bytes.max(bytes / GARBAGE_PARTS);
         let frees = is_enough || self.frees_at > next;
         self.is_lost || new >= objects || new > 0 && (frees || at.elapsed() >= interval)

@@ -10,6 +10,7 @@ use crate::journal::catch_ups::CatchUps;
 use crate::journal::collect::collect;
 use crate::journal::error::JournalError;
 use crate::journal::expiry::Expiry;
+use crate::journal::load::{self, Loaded};
 use crate::journal::merge::{Dead, Published};
 use crate::journal::reads::{Missed, Read, Reads};
 use crate::journal::request::{Appended, ProducerInstance, Progress, Request};
@@ -22,12 +23,11 @@ use crate::received::Received;
 use crate::store::{Dated, Store, StoredIndex};
 use crate::store_error::StoreError;
 use crate::{stage, tasks};
-use bytes::Bytes;
 use futures_util::future::{BoxFuture, OptionFuture};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use rawline_journal::{
-    Action, Append, Changes, Control, Event, Expired, Id, Index, Link, Outcome, PutResult, ReadResult, Size, Snapshot,
-    Source, TransactionEnd, Writer,
+    Action, Append, Changes, Control, Event, Expired, Id, Index, Link, Outcome, PutResult, ReadResult, Size, Source,
+    TransactionEnd, Writer,
 };
 use slab::Slab;
 use std::collections::HashMap;
@@ -69,13 +69,13 @@ enum Waiting {
 /// No topic has this id.
 const NO_TOPIC: u64 = 0;
 
-type Loaded = Result<Dated<Option<Bytes>>, StoreError>;
+type Load = Result<Dated<Option<Loaded>>, StoreError>;
 
 /// Requests to the store that haven't ended.
 #[derive(Default)]
 struct Requests {
     puts: FuturesUnordered<BoxFuture<'static, (Id, PutResult)>>,
-    load: Option<BoxFuture<'static, Loaded>>,
+    load: Option<BoxFuture<'static, Load>>,
 }
 
 /// Owns a journal's end.
@@ -99,7 +99,7 @@ pub(super) struct Task {
     /// The indexes of objects that aren't certain: our own that are in flight, and the one that was read last.
     indexes: HashMap<Id, Arc<Index>>,
     /// The snapshot that was loaded last, until the rules have decided.
-    snapshot: Option<Snapshot>,
+    snapshot: Option<Loaded>,
     catalog: Arc<RwLock<Catalog>>,
     progress: watch::Sender<Progress>,
     published: watch::Sender<Published>,
@@ -432,17 +432,12 @@ impl Task {
         }
     }
 
-    fn was_loaded(&mut self, loaded: Loaded) -> Event<usize> {
-        let parsed = loaded.and_then(|Dated { found, date }| {
-            let parsed = found.map(|bytes| Snapshot::parse(&bytes)).transpose();
-            let damaged = |error| StoreError::human(format!("the newest snapshot is damaged: {error}; delete it"));
-            Ok((parsed.map_err(damaged)?, date))
-        });
-        match parsed {
-            Ok((snapshot, date)) => {
+    fn was_loaded(&mut self, loaded: Load) -> Event<usize> {
+        match loaded {
+            Ok(Dated { found: snapshot, date }) => {
                 self.note_date(date);
                 self.snapshot = snapshot;
-                let state = self.snapshot.as_ref().map(|snapshot| Box::new(snapshot.state.clone()));
+                let state = self.snapshot.as_ref().map(|loaded| Box::new(loaded.snapshot.state.clone()));
                 Event::Snapshot { state, date }
             }
             Err(error) => {
@@ -461,7 +456,7 @@ impl Task {
                 Action::LoadSnapshot => {
                     assert!(self.requests.load.is_none(), "snapshots are loaded twice at once");
                     self.reads.forget();
-                    self.requests.load = Some(self.store.newest_snapshot());
+                    self.requests.load = Some(Box::pin(load::newest(self.store.clone())));
                 }
                 Action::Answer { ticket, outcome } => self.answer(ticket, outcome),
                 Action::Restore => self.restore(),
@@ -544,14 +539,14 @@ impl Task {
     }
 
     fn restore(&mut self) {
-        let Some(snapshot) = self.snapshot.take() else { unreachable!("no snapshot was loaded") };
+        let Some(Loaded { snapshot, parts }) = self.snapshot.take() else { unreachable!("no snapshot was loaded") };
         let next = snapshot.state.chain().next();
-        self.snapshots.restored(next, &snapshot.pieces);
+        self.snapshots.restored(&snapshot, parts);
         self.newest = None;
         if *self.progress.borrow() == Progress::Reading {
             self.watch.compare(next, snapshot.sources());
         }
-        self.catalog.write().unwrap_or_else(PoisonError::into_inner).restore(&snapshot);
+        self.catalog.write().unwrap_or_else(PoisonError::into_inner).restore(snapshot);
         self.end.send_replace(next);
         // Who merges looks at everything.
         let look_objects = self.config.merge.as_ref().map_or(0, |merge| merge.look_objects);

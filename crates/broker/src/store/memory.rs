@@ -11,7 +11,9 @@ use crate::store::{Dated, Store, StoredIndex};
 use crate::store_error::StoreError;
 use bytes::{Bytes, BytesMut};
 use futures_util::future::{BoxFuture, ready};
-use rawline_journal::{Control, Garbage, Index, Key, Limits, Listing, MergeLimits, Place, PutResult, Source};
+use rawline_journal::{
+    Control, Garbage, Index, Key, Limits, Listing, MergeLimits, Place, PutResult, SnapshotName, Source,
+};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -36,7 +38,7 @@ enum Dates {
 #[derive(Default)]
 struct Keys {
     objects: BTreeMap<Source, Stored>,
-    snapshots: BTreeMap<u64, Stored>,
+    snapshots: BTreeMap<SnapshotName, Stored>,
     /// Size of all of these.
     bytes: u64,
     /// Why the newest object with records was refused, if it was.
@@ -203,21 +205,24 @@ impl Store for MemoryStore {
     }
 
     fn newest_snapshot(&self) -> BoxFuture<'static, Result<Dated<Option<Bytes>>, StoreError>> {
-        let found = self.keys().snapshots.values().next_back().map(|stored| stored.bytes.clone());
+        let keys = self.keys();
+        let newest = keys.snapshots.iter().rev().find(|(name, _)| name.is_root());
+        let found = newest.map(|(_, stored)| stored.bytes.clone());
+        drop(keys);
         Box::pin(ready(Ok(Dated { found, date: self.date() })))
     }
 
-    fn snapshot(&self, next_number: u64) -> BoxFuture<'static, Result<Option<Bytes>, StoreError>> {
-        let found = self.keys().snapshots.get(&next_number).map(|stored| stored.bytes.clone());
+    fn snapshot(&self, name: SnapshotName) -> BoxFuture<'static, Result<Option<Bytes>, StoreError>> {
+        let found = self.keys().snapshots.get(&name).map(|stored| stored.bytes.clone());
         Box::pin(ready(Ok(found)))
     }
 
-    fn create_snapshot(&self, next_number: u64, snapshot: Bytes) -> BoxFuture<'static, Result<(), StoreError>> {
+    fn create_snapshot(&self, name: SnapshotName, bytes: Bytes) -> BoxFuture<'static, Result<(), StoreError>> {
         let created = self.date();
         let mut keys = self.keys();
-        if !keys.snapshots.contains_key(&next_number) {
-            keys.bytes += snapshot.len() as u64;
-            keys.snapshots.insert(next_number, Stored { bytes: snapshot, created });
+        if !keys.snapshots.contains_key(&name) {
+            keys.bytes += bytes.len() as u64;
+            keys.snapshots.insert(name, Stored { bytes, created });
         }
         Box::pin(ready(Ok(())))
     }
@@ -229,8 +234,9 @@ impl Store for MemoryStore {
             let key = Key { number: source.number(), created: stored.created };
             if source.is_merged() { found.merged.push(key) } else { found.objects.push(key) }
         }
-        let snapshots = keys.snapshots.iter();
-        found.snapshots = snapshots.map(|(number, stored)| Key { number: *number, created: stored.created }).collect();
+        for (name, stored) in &keys.snapshots {
+            found.add_snapshot(*name, stored.created);
+        }
         Box::pin(ready(Ok(Dated { found, date: self.listing_date() })))
     }
 
@@ -240,7 +246,7 @@ impl Store for MemoryStore {
         let objects = objects.chain(garbage.merged.iter().map(|number| Source::Merged(*number)));
         let mut deleted: Vec<Stored> = objects.filter_map(|source| keys.objects.remove(&source)).collect();
         let count = deleted.len() as u64;
-        deleted.extend(garbage.snapshots.iter().filter_map(|number| keys.snapshots.remove(number)));
+        deleted.extend(garbage.snapshots.iter().filter_map(|name| keys.snapshots.remove(name)));
         keys.bytes -= deleted.iter().map(|stored| stored.bytes.len() as u64).sum::<u64>();
         drop(keys);
         Box::pin(ready(Ok(count)))

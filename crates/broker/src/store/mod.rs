@@ -23,7 +23,7 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
 use lock::DirLock;
-use rawline_journal::{Garbage, Index, Listing, Missing, Place, PutResult, SharedFile, Source};
+use rawline_journal::{Garbage, Index, Listing, Missing, Place, PutResult, SharedFile, SnapshotName, Source};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -163,15 +163,15 @@ pub trait Store: Send + Sync + 'static {
         Box::pin(ready(false))
     }
 
-    /// Reads the snapshot of everything before the object `next_number`; `None` if it doesn't exist.
-    fn snapshot(&self, next_number: u64) -> BoxFuture<'static, Result<Option<Bytes>, StoreError>>;
+    /// Reads the root of a snapshot, or a part of one; `None` if it doesn't exist.
+    fn snapshot(&self, name: SnapshotName) -> BoxFuture<'static, Result<Option<Bytes>, StoreError>>;
 
-    /// Reads the newest snapshot; `None` if no snapshot exists. The date is the listing's.
+    /// Reads the root of the newest snapshot; `None` if no snapshot exists. The date is the listing's.
     fn newest_snapshot(&self) -> BoxFuture<'static, Result<Dated<Option<Bytes>>, StoreError>>;
 
-    /// Creates the snapshot of everything before the object `next_number`. That one exists already is a success: all
-    /// snapshots at one number say the same.
-    fn create_snapshot(&self, next_number: u64, snapshot: Bytes) -> BoxFuture<'static, Result<(), StoreError>>;
+    /// Creates the root of a snapshot, after its separate parts, or one of these. That one exists already is a success:
+    /// all snapshots at one number say the same.
+    fn create_snapshot(&self, name: SnapshotName, bytes: Bytes) -> BoxFuture<'static, Result<(), StoreError>>;
 
     /// Lists all objects and snapshots, with the store's time of the listing.
     fn list(&self) -> BoxFuture<'static, Result<Dated<Listing>, StoreError>>;
@@ -222,8 +222,8 @@ pub trait Store: Send + Sync + 'static {
         Box::pin(ready(Ok(())))
     }
 
-    /// Deletes objects and snapshots. Those that are gone already don't matter. Returns the number of objects whose
-    /// bytes are freed: one that shares its file with others is deleted with the last of them.
+    /// Deletes objects and snapshots, these in the order given. Those that are gone already don't matter. Returns the
+    /// number of objects whose bytes are freed: one that shares its file with others is deleted with the last of them.
     fn delete(&self, garbage: Garbage) -> BoxFuture<'static, Result<u64, StoreError>>;
 }
 

@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use rawline_broker::journal::{Journal, JournalConfig};
 use rawline_broker::store::{Dated, MemoryStore, Store, StoreError, StoredIndex};
 use rawline_broker::{Clock, SystemClock};
-use rawline_journal::{Garbage, Listing, PartitionId, Place, PutResult, Snapshot, Source};
+use rawline_journal::{Garbage, Listing, PartitionId, Place, PutResult, Snapshot, SnapshotName, Source};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -78,19 +78,19 @@ impl Store for Shared {
         self.0.store.bytes(place, range)
     }
 
-    fn snapshot(&self, next_number: u64) -> BoxFuture<'static, Result<Option<Bytes>, StoreError>> {
-        self.0.store.snapshot(next_number)
+    fn snapshot(&self, name: SnapshotName) -> BoxFuture<'static, Result<Option<Bytes>, StoreError>> {
+        self.0.store.snapshot(name)
     }
 
     fn newest_snapshot(&self) -> BoxFuture<'static, Result<Dated<Option<Bytes>>, StoreError>> {
         self.0.store.newest_snapshot()
     }
 
-    fn create_snapshot(&self, next_number: u64, snapshot: Bytes) -> BoxFuture<'static, Result<(), StoreError>> {
+    fn create_snapshot(&self, name: SnapshotName, bytes: Bytes) -> BoxFuture<'static, Result<(), StoreError>> {
         let failing = self.0.clone();
         Box::pin(async move {
             failing.snapshots.pass().await?;
-            failing.store.create_snapshot(next_number, snapshot).await
+            failing.store.create_snapshot(name, bytes).await
         })
     }
 

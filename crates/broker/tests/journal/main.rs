@@ -9,4 +9,5 @@ mod compacting;
 mod endings;
 mod memory;
 mod merging;
+mod parts;
 mod support;

@@ -6,7 +6,9 @@ use futures_util::future::{BoxFuture, ready};
 use rawline_broker::journal::{Journal, JournalConfig, JournalError};
 use rawline_broker::store::{Dated, MemoryStore, Store, StoreError, StoredIndex};
 use rawline_broker::{Clock, SystemClock};
-use rawline_journal::{Control, Garbage, Listing, PartitionId, Place, Producer, PutResult, Refused, Rejected, Source};
+use rawline_journal::{
+    Control, Garbage, Listing, PartitionId, Place, Producer, PutResult, Refused, Rejected, SnapshotName, Source,
+};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -242,9 +244,9 @@ impl Store for Slow {
         late(move || store.bytes(place, range))
     }
 
-    fn snapshot(&self, next_number: u64) -> BoxFuture<'static, Result<Option<Bytes>, StoreError>> {
+    fn snapshot(&self, name: SnapshotName) -> BoxFuture<'static, Result<Option<Bytes>, StoreError>> {
         let store = self.0.clone();
-        late(move || store.snapshot(next_number))
+        late(move || store.snapshot(name))
     }
 
     fn newest_snapshot(&self) -> BoxFuture<'static, Result<Dated<Option<Bytes>>, StoreError>> {
@@ -252,9 +254,9 @@ impl Store for Slow {
         late(move || store.newest_snapshot())
     }
 
-    fn create_snapshot(&self, next_number: u64, snapshot: Bytes) -> BoxFuture<'static, Result<(), StoreError>> {
+    fn create_snapshot(&self, name: SnapshotName, bytes: Bytes) -> BoxFuture<'static, Result<(), StoreError>> {
         let store = self.0.clone();
-        late(move || store.create_snapshot(next_number, snapshot))
+        late(move || store.create_snapshot(name, bytes))
     }
 
     fn list(&self) -> BoxFuture<'static, Result<Dated<Listing>, StoreError>> {
@@ -331,7 +333,7 @@ impl Store for Down {
         down()
     }
 
-    fn snapshot(&self, _: u64) -> BoxFuture<'static, Result<Option<Bytes>, StoreError>> {
+    fn snapshot(&self, _: SnapshotName) -> BoxFuture<'static, Result<Option<Bytes>, StoreError>> {
         down()
     }
 
@@ -339,7 +341,7 @@ impl Store for Down {
         down()
     }
 
-    fn create_snapshot(&self, _: u64, _: Bytes) -> BoxFuture<'static, Result<(), StoreError>> {
+    fn create_snapshot(&self, _: SnapshotName, _: Bytes) -> BoxFuture<'static, Result<(), StoreError>> {
         down()
     }
 

@@ -20,7 +20,7 @@ impl Clock for Virtual {
     }
 }
 
-fn store() -> Arc<MemoryStore> {
+pub(crate) fn store() -> Arc<MemoryStore> {
     Arc::new(MemoryStore::new(Arc::new(Virtual(Instant::now()))))
 }
 

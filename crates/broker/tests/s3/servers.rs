@@ -8,7 +8,7 @@ use rawline_broker::store::StoreError;
 use rawline_broker::store::cache::Cache;
 use rawline_broker::store::s3::{self, S3Config};
 use rawline_broker::{Broker, Config, Kind, ReadRequest, SystemClock};
-use rawline_journal::{PutResult, Source};
+use rawline_journal::{PutResult, SnapshotName, Source};
 use rawline_testkit::batches::{batch, received};
 use rawline_testkit::http::{Act, Proxy, Request, answer, forward, serve};
 use rawline_testkit::s3_server::{Bucket, bucket, directory_bucket, variables};
@@ -190,7 +190,7 @@ async fn nothing_is_stored_in_a_journal_before_the_condition_is_known_to_be_kept
         let store = s3::open_early(config).await.unwrap();
         let journal = store.journal().clone();
         assert_eq!(journal.create(Source::Journal(1), Vec::new()).await, PutResult::Unknown);
-        journal.create_snapshot(1, "snapshot".into()).await.unwrap_err();
+        journal.create_snapshot(SnapshotName::root(1), "snapshot".into()).await.unwrap_err();
         let refused = store.journal().ready().await.unwrap_err();
         let error = Broker::open(store, Arc::new(SystemClock), Config::new(1)).await.err().unwrap();
         assert_eq!((error.kind, error.message), (Kind::TellHuman, refused.message));

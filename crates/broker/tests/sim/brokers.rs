@@ -38,6 +38,10 @@ impl Broker {
         let paused_until = Arc::new(Mutex::new(Instant::now()));
         let connection = Connection::new(self.store.clone(), number, paused_until.clone());
         let mut config = small(JournalConfig::new(number as u64 * 1000 + self.runs));
+        if self.store.divides_snapshots() {
+            // Every topic and partition is a part.
+            config.snapshot_part_bytes = 1;
+        }
         if self.store.lie == Some(Lie::NoCheck) {
             (config.check_interval, config.snapshot_objects) = (NEVER, u64::MAX);
             config.snapshot_interval = NEVER;

@@ -89,6 +89,11 @@ fn trust_in_the_brokers_clocks_is_found() {
 }
 
 #[test]
+fn a_root_without_its_parts_is_found() {
+    is_found(Lie::ForgetParts, |violation| matches!(violation, Violation::Stuck { .. }));
+}
+
+#[test]
 fn a_sequence_dropped_from_a_snapshot_is_found() {
     is_found(Lie::ForgetProducers, |violation| matches!(violation, Violation::Duplicate { .. }));
 }

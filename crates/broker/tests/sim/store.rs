@@ -11,8 +11,8 @@ use rawline_broker::cluster::Brokers;
 use rawline_broker::journal::JournalConfig;
 use rawline_broker::store::{Dated, Store, StoreError, StoredIndex};
 use rawline_journal::{
-    Control, FoundId, Garbage, Hedge, Id, Index, Key, Link, Listing, Next, Place, PutResult, Snapshot, Source, State,
-    build_index, build_snapshot,
+    Control, FoundId, Garbage, Hedge, Id, Index, Key, Link, Listing, Next, Place, PutResult, Snapshot, SnapshotName,
+    Source, State, build_index, build_snapshot,
 };
 use rawline_testkit::batches::records_of;
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,6 +46,8 @@ pub enum Lie {
     LocalClock,
     /// Dates don't correct the brokers' clocks.
     TrustClocks,
+    /// Parts of snapshots are confirmed and not stored.
+    ForgetParts,
     /// Snapshots lack the producers.
     ForgetProducers,
     /// Snapshots lack the producers' names.
@@ -76,7 +78,7 @@ pub enum Lie {
 #[derive(Default)]
 pub struct Copied {
     objects: BTreeMap<Source, Stored>,
-    snapshots: BTreeMap<u64, Stored>,
+    snapshots: BTreeMap<SnapshotName, Stored>,
 }
 
 /// An object or a snapshot, with the store's time of its creation.
@@ -88,7 +90,7 @@ struct Stored {
 
 struct Keys {
     objects: BTreeMap<Source, Stored>,
-    snapshots: BTreeMap<u64, Stored>,
+    snapshots: BTreeMap<SnapshotName, Stored>,
     random: fastrand::Rng,
     /// The chain for someone who has always watched.
     state: State,
@@ -104,6 +106,7 @@ struct Keys {
 pub struct SharedStore {
     keys: Mutex<Keys>,
     started: Instant,
+    seed: u64,
     pub lie: Option<Lie>,
     is_calm: AtomicBool,
     forgets: AtomicBool,
@@ -139,6 +142,7 @@ impl SharedStore {
         Arc::new(SharedStore {
             keys: Mutex::new(keys),
             started: Instant::now(),
+            seed,
             lie,
             is_calm: AtomicBool::new(false),
             forgets: AtomicBool::new(false),
@@ -190,6 +194,11 @@ impl SharedStore {
     pub fn report(&self) -> (Vec<String>, Vec<String>, Seen) {
         let keys = self.keys();
         (keys.trace.clone(), keys.broken.iter().cloned().collect(), keys.seen.clone())
+    }
+
+    /// Whether snapshots have parts that are stored separately. Those that a lie changes have none.
+    pub fn divides_snapshots(&self) -> bool {
+        self.lie == Some(Lie::ForgetParts) || self.lie.is_none() && self.seed % 2 == 1
     }
 
     /// From now on all is well: requests arrive soon, and responses too.
@@ -542,7 +551,7 @@ impl Store for Connection {
         Box::pin(within(async move {
             this.fails().await?;
             let date = this.dated(this.store.date());
-            let newest = this.store.keys().snapshots.keys().next_back().copied();
+            let newest = this.store.keys().snapshots.keys().rev().find(|name| name.is_root()).copied();
             let Some(newest) = newest else { return Ok(Dated { found: None, date }) };
             this.pass().await;
             let gone = || StoreError::wait("the snapshot was replaced by a newer one");
@@ -551,15 +560,15 @@ impl Store for Connection {
         }))
     }
 
-    fn snapshot(&self, next_number: u64) -> BoxFuture<'static, Result<Option<Bytes>, StoreError>> {
+    fn snapshot(&self, name: SnapshotName) -> BoxFuture<'static, Result<Option<Bytes>, StoreError>> {
         let this = self.clone();
         Box::pin(within(async move {
             this.fails().await?;
-            Ok(this.store.keys().snapshots.get(&next_number).map(|stored| stored.bytes.clone()))
+            Ok(this.store.keys().snapshots.get(&name).map(|stored| stored.bytes.clone()))
         }))
     }
 
-    fn create_snapshot(&self, next_number: u64, snapshot: Bytes) -> BoxFuture<'static, Result<(), StoreError>> {
+    fn create_snapshot(&self, name: SnapshotName, snapshot: Bytes) -> BoxFuture<'static, Result<(), StoreError>> {
         let this = self.clone();
         Box::pin(async move {
             this.fails().await?;
@@ -572,11 +581,14 @@ impl Store for Connection {
             let created = this.store.date();
             let mut keys = this.store.keys();
             // One that was taken long ago may arrive after its successors' objects are gone.
-            keys.snapshots.entry(next_number).or_insert(Stored { bytes: snapshot, created });
-            keys.seen.snapshots += 1;
+            if name.is_root() || this.store.lie != Some(Lie::ForgetParts) {
+                keys.snapshots.entry(name).or_insert(Stored { bytes: snapshot, created });
+            }
+            keys.seen.snapshots += usize::from(name.is_root());
+            keys.seen.parts += usize::from(!name.is_root());
             drop(keys);
             let broker = this.broker;
-            this.store.note(|| format!("broker {broker}: snapshot before {next_number}"));
+            this.store.note(|| format!("broker {broker}: snapshot {name}"));
             Ok(())
         })
     }
@@ -597,7 +609,7 @@ impl Store for Connection {
                 let of_its_kind = if source.is_merged() { &mut found.merged } else { &mut found.objects };
                 of_its_kind.push(key(source.number(), stored));
             }
-            found.snapshots = keys.snapshots.iter().map(|(number, stored)| key(*number, stored)).collect();
+            keys.snapshots.iter().for_each(|(name, stored)| found.add_snapshot(*name, key(0, stored).created));
             Ok(Dated { found, date })
         }))
     }
@@ -617,7 +629,7 @@ impl Store for Connection {
             let merged = garbage.merged.iter().map(|number| Source::Merged(*number));
             let deleted = merged.filter(|source| keys.objects.remove(source).is_some()).count();
             keys.seen.deleted_merged += deleted;
-            garbage.snapshots.iter().for_each(|number| drop(keys.snapshots.remove(number)));
+            garbage.snapshots.iter().for_each(|name| drop(keys.snapshots.remove(name)));
         });
         Box::pin(std::future::ready(Ok(count)))
     }

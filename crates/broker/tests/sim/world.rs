@@ -28,6 +28,8 @@ pub struct Seen {
     pub abandoned: usize,
     pub deleted_merged: usize,
     pub snapshots: usize,
+    /// Parts of snapshots that were stored separately.
+    pub parts: usize,
     pub deleted: usize,
     pub crashes: usize,
     pub pauses: usize,
@@ -51,6 +53,7 @@ impl Seen {
         self.abandoned += other.abandoned;
         self.deleted_merged += other.deleted_merged;
         self.snapshots += other.snapshots;
+        self.parts += other.parts;
         self.deleted += other.deleted;
         self.crashes += other.crashes;
         self.pauses += other.pauses;
@@ -74,6 +77,7 @@ impl Seen {
             abandoned,
             deleted_merged,
             snapshots,
+            parts,
             deleted,
             crashes,
             pauses,
@@ -84,7 +88,7 @@ impl Seen {
             ..
         } = *self;
         let faults = [lost_requests, lost_responses, failed_reads, void, settled, snapshots, deleted, crashes, pauses];
-        let rules = [merged, abandoned, deleted_merged, opened, fenced, hedges, found];
+        let rules = [merged, abandoned, deleted_merged, opened, fenced, hedges, found, parts];
         faults.iter().chain(&rules).all(|count| *count > 0) && self.acknowledged > 1000 && self.denied > 0
     }
 }

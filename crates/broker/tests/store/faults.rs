@@ -6,7 +6,7 @@ use rawline_broker::store::cache::Cache;
 use rawline_broker::store::disk::{self, Device, Durability, Options, System};
 use rawline_broker::store::s3::{self, S3Config};
 use rawline_broker::store::{Storage, StoreError};
-use rawline_journal::{Garbage, PutResult, Source};
+use rawline_journal::{Garbage, PutResult, SnapshotName, Source};
 use rawline_testkit::http::{Act, Proxy, Request};
 use rawline_testkit::s3_server::{Bucket, bucket, variables};
 use rawline_testkit::stores::{Object, RUN, SEGMENT_BYTES, assert_holds, create, create_some, object_of};
@@ -159,13 +159,13 @@ fn assert_says_what_to_do(result: Result<impl std::fmt::Debug, StoreError>, name
 async fn a_snapshot_that_was_not_stored_is_not_there() {
     for frail in frail().await {
         let store = &**frail.storage.journal();
-        store.create_snapshot(2, "two".into()).await.unwrap();
+        store.create_snapshot(SnapshotName::root(2), "two".into()).await.unwrap();
         frail.fail(Some(Fault::CreatesSnapshots));
-        assert_says_what_to_do(store.create_snapshot(3, "three".into()).await, frail.name);
-        assert_eq!(store.snapshot(3).await.unwrap(), None, "{}", frail.name);
+        assert_says_what_to_do(store.create_snapshot(SnapshotName::root(3), "three".into()).await, frail.name);
+        assert_eq!(store.snapshot(SnapshotName::root(3)).await.unwrap(), None, "{}", frail.name);
         assert_eq!(store.newest_snapshot().await.unwrap().found, Some("two".into()), "{}", frail.name);
         frail.fail(None);
-        store.create_snapshot(3, "three".into()).await.unwrap();
+        store.create_snapshot(SnapshotName::root(3), "three".into()).await.unwrap();
         assert_eq!(store.newest_snapshot().await.unwrap().found, Some("three".into()), "{}", frail.name);
     }
 }
@@ -175,9 +175,10 @@ async fn what_could_not_be_deleted_is_deleted_later() {
     for frail in frail().await {
         let store = &**frail.storage.journal();
         let objects = create_some(&frail.storage, 60).await;
-        store.create_snapshot(2, "old".into()).await.unwrap();
-        store.create_snapshot(61, "new".into()).await.unwrap();
-        let garbage = || Garbage { objects: (1..=40).collect(), merged: Vec::new(), snapshots: vec![2] };
+        store.create_snapshot(SnapshotName::root(2), "old".into()).await.unwrap();
+        store.create_snapshot(SnapshotName::root(61), "new".into()).await.unwrap();
+        let garbage =
+            || Garbage { objects: (1..=40).collect(), merged: Vec::new(), snapshots: vec![SnapshotName::root(2)] };
         frail.fail(Some(Fault::Deletes));
         assert_says_what_to_do(store.delete(garbage()).await, frail.name);
         for object in &objects[40..] {
@@ -185,7 +186,7 @@ async fn what_could_not_be_deleted_is_deleted_later() {
         }
         frail.fail(None);
         store.delete(garbage()).await.unwrap();
-        assert_eq!(store.snapshot(2).await.unwrap(), None, "{}", frail.name);
+        assert_eq!(store.snapshot(SnapshotName::root(2)).await.unwrap(), None, "{}", frail.name);
         assert!(!has(store, Source::Journal(1)).await, "{}", frail.name);
         let left = listed(store).await;
         assert!(left.len() < 40 && left.ends_with(&[59, 60]), "{}: {left:?}", frail.name);

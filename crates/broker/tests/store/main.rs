@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures_util::future::join_all;
 use rawline_broker::Kind;
 use rawline_broker::store::{PiecePart, Storage, Store};
-use rawline_journal::{Batch, Garbage, Id, Index, Place, PutResult, Source, build_merged_index};
+use rawline_journal::{Batch, Garbage, Id, Index, Listing, Place, PutResult, SnapshotName, Source, build_merged_index};
 use rawline_testkit::stores::{
     Home, Object, RUN, assert_holds, create, create_some, object, object_of, places, places_and_clouds,
 };
@@ -225,7 +225,7 @@ async fn what_is_not_there_is_not_found() {
         assert!(!has(store, Source::Journal(4)).await, "{}", home.name);
         assert!(!has(store, Source::Merged(3)).await, "{}", home.name);
         assert_eq!(store.newest_snapshot().await.unwrap().found, None, "{}", home.name);
-        assert_eq!(store.snapshot(3).await.unwrap(), None, "{}", home.name);
+        assert_eq!(store.snapshot(SnapshotName::root(3)).await.unwrap(), None, "{}", home.name);
         let missing = object(9, 1, 3);
         let errors = [
             missing.read(store).await.unwrap_err(),
@@ -244,21 +244,37 @@ async fn snapshots_are_found_by_number_and_the_newest_without() {
     for home in places_and_clouds().await {
         let storage = home.open().await;
         for number in [2, 10, 3] {
-            storage.journal().create_snapshot(number, format!("snapshot {number}").into()).await.unwrap();
+            let part = SnapshotName::part(number, 1, 7);
+            storage.journal().create_snapshot(part, format!("part of {number}").into()).await.unwrap();
+            let root = SnapshotName::root(number);
+            storage.journal().create_snapshot(root, format!("snapshot {number}").into()).await.unwrap();
         }
         // Those at one number say the same.
-        storage.journal().create_snapshot(10, "snapshot 10".into()).await.unwrap();
+        storage.journal().create_snapshot(SnapshotName::root(10), "snapshot 10".into()).await.unwrap();
+        // Without a root it isn't a snapshot.
+        storage.journal().create_snapshot(SnapshotName::part(11, 0, 0xab), "part of 11".into()).await.unwrap();
         drop(storage);
         let storage = home.open().await;
         let store = storage.journal();
         let newest = store.newest_snapshot().await.unwrap().found;
         assert_eq!(newest, Some(Bytes::from("snapshot 10")), "{}", home.name);
-        assert_eq!(store.snapshot(3).await.unwrap(), Some(Bytes::from("snapshot 3")), "{}", home.name);
-        assert_eq!(store.snapshot(4).await.unwrap(), None, "{}", home.name);
-        let listed = store.list().await.unwrap().found.snapshots;
-        let mut numbers: Vec<_> = listed.iter().map(|key| key.number).collect();
+        let read = async |name| store.snapshot(name).await.unwrap();
+        let (root, part) = (SnapshotName::root, SnapshotName::part);
+        assert_eq!(read(root(3)).await, Some(Bytes::from("snapshot 3")), "{}", home.name);
+        assert_eq!(read(part(3, 1, 7)).await, Some(Bytes::from("part of 3")), "{}", home.name);
+        for missing in [root(4), root(11), part(3, 0, 7), part(3, 1, 8), part(4, 1, 7)] {
+            assert_eq!(read(missing).await, None, "{}: {missing}", home.name);
+        }
+        let Listing { snapshots, mut parts, .. } = store.list().await.unwrap().found;
+        let mut numbers: Vec<_> = snapshots.iter().map(|key| key.number).collect();
         numbers.sort_unstable();
+        parts.sort_unstable();
         assert_eq!(numbers, [2, 3, 10], "{}", home.name);
+        assert_eq!(parts, [part(2, 1, 7), part(3, 1, 7), part(10, 1, 7), part(11, 0, 0xab)], "{}", home.name);
+        let garbage = Garbage { snapshots: vec![root(2), part(2, 1, 7), part(3, 1, 7)], ..Garbage::default() };
+        store.delete(garbage).await.unwrap();
+        let Listing { snapshots, parts, .. } = store.list().await.unwrap().found;
+        assert_eq!((snapshots.len(), parts.len()), (2, 2), "{}", home.name);
     }
 }
 
@@ -270,9 +286,9 @@ async fn deleting_takes_only_what_it_names_and_held_bytes_stay() {
         let objects = create_some(&storage, 30).await;
         let store = &**storage.journal();
         let held = objects[0].read(store).await.unwrap();
-        store.create_snapshot(2, "old".into()).await.unwrap();
-        store.create_snapshot(31, "new".into()).await.unwrap();
-        let garbage = Garbage { objects: (1..=20).collect(), merged: vec![7], snapshots: vec![2] };
+        store.create_snapshot(SnapshotName::root(2), "old".into()).await.unwrap();
+        store.create_snapshot(SnapshotName::root(31), "new".into()).await.unwrap();
+        let garbage = Garbage { objects: (1..=20).collect(), merged: vec![7], snapshots: vec![SnapshotName::root(2)] };
         let freed = store.delete(garbage.clone()).await.unwrap();
         let named = 20 + u64::from(differences.counts_named);
         assert!(freed == named || differences.shares_files && (1..named).contains(&freed), "{}: {freed}", home.name);

@@ -1,9 +1,9 @@
-//! Builds a snapshot.
+//! Builds a snapshot: its parts, and then the root that names them.
 
-use super::are_in_order;
-use super::raw::{ALIGNMENT, HEADER_BYTES, MAGIC, VERSION, checksum};
-use super::raw::{RawAppend, RawHeader, RawMore, RawNamed, RawPartition, RawPiece, RawProducer, RawTopic};
+use super::raw::{ALIGNMENT, HEADER_BYTES, MAGIC, VERSION, checksum, part_checksum};
+use super::raw::{RawAppend, RawHeader, RawMore, RawNamed, RawPart, RawPartition, RawPiece, RawProducer, RawTopic};
 use super::raw::{RawCommitted, RawGroup};
+use super::{SnapshotName, are_in_order};
 use super::{members, transactions};
 use crate::control::Committed;
 use crate::names::Named;
@@ -19,22 +19,57 @@ use std::collections::BTreeMap;
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::{U16, U32, U64};
 
-/// The snapshot of a state, with the pieces of every partition that has some.
+/// The snapshot of a state in one piece, with the pieces of every partition that has some.
 pub fn build_snapshot(state: &State, pieces: &BTreeMap<PartitionId, Vec<Piece>>) -> Vec<u8> {
+    build_snapshot_in_parts(state, usize::MAX, pieces, |name, _| unreachable!("{name} of a snapshot in one piece"))
+}
+
+/// As [`build_snapshot_of`], with the pieces in a map.
+pub fn build_snapshot_in_parts(
+    state: &State,
+    part_bytes: usize,
+    pieces: &BTreeMap<PartitionId, Vec<Piece>>,
+    put: impl FnMut(SnapshotName, Vec<u8>),
+) -> Vec<u8> {
     let mut with_pieces = 0;
-    let bytes = build_snapshot_of(state, |id, _, into| {
+    let visit = |id, _, into: &mut Vec<Piece>| {
         let found = pieces.get(&id);
         with_pieces += usize::from(found.is_some());
         into.extend(found.into_iter().flatten());
-    });
+    };
+    let root = build_snapshot_of(state, part_bytes, visit, put);
     assert_eq!(with_pieces, pieces.len(), "pieces of partitions without a record");
-    bytes
+    root
 }
 
-/// As [`build_snapshot`], with the pieces that `pieces` adds for each partition, in order, by the partition's next
-/// offset. Producers that are too old are left out.
-pub fn build_snapshot_of(state: &State, mut pieces: impl FnMut(PartitionId, u64, &mut Vec<Piece>)) -> Vec<u8> {
-    let (mut bytes, times) = (vec![0; HEADER_BYTES], state.times);
+/// Builds the snapshot of a state, with the pieces that `pieces` adds for each partition, in order, by the partition's
+/// next offset. Each part that is stored separately is given to `put`: it ends after `part_bytes`. Returns the root,
+/// which is stored after the parts. Producers that are too old are left out.
+pub fn build_snapshot_of(
+    state: &State,
+    part_bytes: usize,
+    mut pieces: impl FnMut(PartitionId, u64, &mut Vec<Piece>),
+    mut put: impl FnMut(SnapshotName, Vec<u8>),
+) -> Vec<u8> {
+    let (times, chain) = (state.times, state.chain());
+    let mut cut = Cut { next_number: chain.next(), part_bytes, part: Part::default(), first: None, table: Vec::new() };
+    let (mut of_partition, mut partitions) = (Vec::new(), state.partitions.iter().peekable());
+    for (id, topic) in state.topics.iter() {
+        cut.make_room(&mut put);
+        cut.part.topics += 1;
+        write_topic(id, topic, &mut cut.part.topics_bytes);
+        while let Some((id, partition)) = partitions.next_if(|(partition, _)| partition.topic == id) {
+            cut.make_room(&mut put);
+            of_partition.clear();
+            pieces(*id, partition.next_offset, &mut of_partition);
+            cut.part.partitions += 1;
+            write_partition(*id, partition, &of_partition, times, &mut cut.part.partitions_bytes);
+        }
+    }
+    assert_eq!(partitions.next().map(|(id, _)| id), None, "a partition without a topic");
+    cut.end_part(&mut put);
+    let Cut { first, table, .. } = cut;
+    let mut bytes = vec![0; HEADER_BYTES];
     let more = RawMore {
         time_us: U64::new(times.newest_us()),
         zero: U64::new(0),
@@ -42,8 +77,9 @@ pub fn build_snapshot_of(state: &State, mut pieces: impl FnMut(PartitionId, u64,
         groups: U32::new(state.offsets.len() as u32),
     };
     bytes.extend_from_slice(more.as_bytes());
-    for (id, topic) in state.topics.iter() {
-        write_topic(id, topic, &mut bytes);
+    bytes.extend_from_slice(table.as_bytes());
+    if let Some((_, part)) = first {
+        bytes.extend_from_slice(&part);
     }
     for (id, named) in state.names.iter() {
         write_named(id, named, times, &mut bytes);
@@ -51,15 +87,8 @@ pub fn build_snapshot_of(state: &State, mut pieces: impl FnMut(PartitionId, u64,
     for (name, group) in state.offsets.iter() {
         write_group(name, group, times, &mut bytes);
     }
-    let mut of_partition = Vec::new();
-    for (id, partition) in &state.partitions {
-        of_partition.clear();
-        pieces(*id, partition.next_offset, &mut of_partition);
-        write_partition(*id, partition, &of_partition, times, &mut bytes);
-    }
     transactions::write(state, &mut bytes);
     members::write(state, &mut bytes);
-    let (chain, topics) = (state.chain(), &state.topics);
     let mut header = RawHeader {
         magic: MAGIC,
         version: VERSION,
@@ -68,9 +97,9 @@ pub fn build_snapshot_of(state: &State, mut pieces: impl FnMut(PartitionId, u64,
         next_number: U64::new(chain.next()),
         last_run: U64::new(chain.last().run),
         last_commit: U64::new(chain.last().commit),
-        next_topic: U64::new(topics.next_id()),
-        topics: U32::new(topics.iter().count() as u32),
-        partitions: U32::new(state.partitions.len() as u32),
+        next_topic: U64::new(state.topics.next_id()),
+        parts: U32::new(table.len() as u32),
+        zero_after_parts: U32::new(0),
         merges: U64::new(state.merges().begun()),
         open_merge: U32::new(u32::from(state.merges().open().is_some())),
         crc32c: U32::new(0),
@@ -79,6 +108,60 @@ pub fn build_snapshot_of(state: &State, mut pieces: impl FnMut(PartitionId, u64,
     header.crc32c = U32::new(checksum(&header, rest));
     front.copy_from_slice(header.as_bytes());
     bytes
+}
+
+/// A part that isn't complete.
+#[derive(Default)]
+struct Part {
+    topics: u32,
+    topics_bytes: Vec<u8>,
+    partitions: u32,
+    partitions_bytes: Vec<u8>,
+}
+
+/// Divides topics and partitions into parts.
+struct Cut {
+    next_number: u64,
+    part_bytes: usize,
+    part: Part,
+    /// The first part, while it is the only one: then it is stored in the root.
+    first: Option<(SnapshotName, Vec<u8>)>,
+    table: Vec<RawPart>,
+}
+
+impl Cut {
+    /// Begins another part if this one is large enough.
+    fn make_room(&mut self, put: &mut impl FnMut(SnapshotName, Vec<u8>)) {
+        if self.part.topics_bytes.len() + self.part.partitions_bytes.len() >= self.part_bytes {
+            self.end_part(put);
+        }
+    }
+
+    fn end_part(&mut self, put: &mut impl FnMut(SnapshotName, Vec<u8>)) {
+        let Part { topics, topics_bytes: mut bytes, partitions, partitions_bytes } = std::mem::take(&mut self.part);
+        if topics == 0 && partitions == 0 {
+            return;
+        }
+        bytes.extend_from_slice(&partitions_bytes);
+        drop(partitions_bytes);
+        let crc32c = part_checksum(&bytes);
+        let name = SnapshotName::part(self.next_number, self.table.len() as u32, crc32c);
+        self.table.push(RawPart {
+            bytes: U64::new(bytes.len() as u64),
+            crc32c: U32::new(crc32c),
+            topics: U32::new(topics),
+            partitions: U32::new(partitions),
+            zero: U32::new(0),
+        });
+        if self.table.len() == 1 {
+            self.first = Some((name, bytes));
+            return;
+        }
+        if let Some((name, bytes)) = self.first.take() {
+            put(name, bytes);
+        }
+        put(name, bytes);
+    }
 }
 
 fn write_topic(id: u64, topic: &Topic, bytes: &mut Vec<u8>) {

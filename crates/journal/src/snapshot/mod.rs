@@ -4,11 +4,14 @@
 //! All numbers are little-endian and unsigned. Every part has a length that is a multiple of 8.
 //!
 //! ```text
-//! header (72) │ more (24) │ topics │ names │ groups │ partitions │ transactions │ members
+//! root:      header (72) │ more (24) │ table of parts │ the part, if it is the only one │ names │ groups │
+//!            transactions │ members
+//! part:      topics │ partitions
 //!
 //! header:    "RAWS" │ version u8 │ zero (3) │ snapshot_bytes u64 │ next_number u64 │ last: run u64 │ commit u64 │
-//!            next_topic u64 │ topics u32 │ partitions u32 │ merges u64 │ open u32 │ crc32c u32
+//!            next_topic u64 │ parts u32 │ zero (4) │ merges u64 │ open u32 │ crc32c u32
 //! more:      time_us u64 │ zero (8) │ names u32 │ groups u32
+//! in table:  bytes u64 │ crc32c u32 │ topics u32 │ partitions u32 │ zero (4)
 //! topic:     id u64 │ partitions u32 │ name_bytes u16 │ settings_bytes u16 │ name │ settings │ zeros
 //! name:      id u64 │ used_us u64 │ epoch u16 │ name_bytes u16 │ owner_bytes u16 │ zero (2) │ name │ owner │ zeros
 //! group:     used_us u64 │ offsets u32 │ name_bytes u16 │ owner_bytes u16 │ name │ owner │ zeros │ offsets
@@ -35,19 +38,23 @@
 //! ```
 //!
 //! Topics and names are in order of id, partitions in order of topic and number, producers in order of id, appends and
-//! pieces in order of offset. A partition that never had a record is left out. The checksum covers everything but
-//! itself.
+//! pieces in order of offset, over all parts. A partition that never had a record is left out. The root's checksum
+//! covers everything in it but itself. Several parts are stored separately, before the root.
 
 mod build;
 mod members;
+mod name;
 mod parse;
+mod part;
 mod raw;
 #[cfg(test)]
 mod tests;
 mod transactions;
 
-pub use build::{build_snapshot, build_snapshot_of};
-pub use parse::SnapshotError;
+pub use build::{build_snapshot, build_snapshot_in_parts, build_snapshot_of};
+pub use name::SnapshotName;
+pub use parse::{SnapshotError, SnapshotRoot};
+pub use part::{JoinedParts, PartEntry, SnapshotPart};
 
 use crate::partition_id::PartitionId;
 use crate::place::{Piece, Source};

@@ -1,29 +1,24 @@
-//! Reads a snapshot and checks it.
+//! Reads a snapshot's root, and checks it together with its parts.
 
 use super::raw::{ALIGNMENT, HEADER_BYTES, MAGIC, VERSION, checksum};
-use super::raw::{RawAppend, RawHeader, RawMore, RawNamed, RawPartition, RawPiece, RawProducer, RawTopic};
-use super::raw::{RawCommitted, RawGroup};
-use super::{Snapshot, are_in_order};
+use super::raw::{RawCommitted, RawGroup, RawHeader, RawMore, RawNamed, RawPart};
+use super::{JoinedParts, PartEntry, Snapshot, SnapshotName};
 use crate::chain::{Chain, Id};
 use crate::control::Committed;
 use crate::groups::Groups;
-use crate::limits::{NAME_BYTES_MAX, OWNER_BYTES_MAX, PRODUCERS_MAX, SETTINGS_BYTES_MAX};
+use crate::limits::{NAME_BYTES_MAX, OWNER_BYTES_MAX, SETTINGS_BYTES_MAX};
 use crate::merges::Merges;
 use crate::names::{Named, Names};
 use crate::offsets::{GroupOffsets, Offsets};
-use crate::partition::Partition;
 use crate::partition_id::PartitionId;
-use crate::place::{BatchCount, Piece, Place, Source};
-use crate::producers::{Content, History, Producers, REMEMBERED_MAX, Stored};
 use crate::shared_map::SharedMap;
 use crate::state::State;
 use crate::times::Times;
-use crate::topics::{Topic, Topics};
+use crate::topics::Topics;
 use crate::transactions::Transactions;
-use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use thiserror::Error;
-use zerocopy::little_endian::{U16, U64};
+use zerocopy::little_endian::U16;
 use zerocopy::{FromBytes, Immutable, KnownLayout};
 
 /// Why bytes are not a snapshot.
@@ -52,150 +47,184 @@ pub enum SnapshotError {
     /// The checksum is wrong.
     #[error("checksum mismatch")]
     Crc,
+    /// A part doesn't exist.
+    #[error("its part {part} is missing")]
+    Missing {
+        /// The part.
+        part: SnapshotName,
+    },
+    /// A part is damaged.
+    #[error("its part {part} is damaged")]
+    Part {
+        /// The part.
+        part: SnapshotName,
+    },
     /// The snapshot breaks one of its rules.
     #[error("the snapshot contradicts itself: {0}")]
     Content(&'static str),
 }
 
+/// The root of a snapshot: everything but its topics and partitions, which are in its parts.
+#[derive(Debug)]
+pub struct SnapshotRoot<'a> {
+    header: RawHeader,
+    chain: Chain,
+    merges: Merges,
+    more: RawMore,
+    entries: Vec<PartEntry>,
+    inline: Option<&'a [u8]>,
+    rest: Parts<'a>,
+}
+
 impl Snapshot {
-    /// Reads a snapshot and checks all of it.
+    /// Reads a snapshot whose only part, if it has one, is in its root, and checks all of it.
     pub fn parse(bytes: &[u8]) -> Result<Snapshot, SnapshotError> {
-        let (header, parts) = open(bytes)?;
-        read(&header, parts)
+        Snapshot::read(bytes, |entry| Err(SnapshotError::Missing { part: entry.name }))
     }
 
-    /// The number of the next object, the merges, and the pieces of a snapshot, in order, without its state. Their
-    /// checksum is right, and that is all that is known of the rest.
-    pub(crate) fn read_pieces(bytes: &[u8]) -> Result<(u64, Merges, Pieces<'_>), SnapshotError> {
-        let (header, mut parts) = open(bytes)?;
-        let more: RawMore = parts.next()?;
-        for _ in 0..header.topics.get() {
-            parts.topic()?;
+    /// Reads a snapshot one part after the other, and checks all of it.
+    pub fn read<E: From<SnapshotError>>(
+        root: &[u8],
+        mut part: impl FnMut(&PartEntry) -> Result<Vec<u8>, E>,
+    ) -> Result<Snapshot, E> {
+        let root = SnapshotRoot::parse(root)?;
+        let mut parts = JoinedParts::default();
+        for entry in root.separate_parts() {
+            parts.add(entry.parse(&part(entry)?)?)?;
         }
-        parts.names(&more)?;
-        for _ in 0..more.groups.get() {
-            parts.skip_group()?;
+        Ok(root.finish(parts)?)
+    }
+}
+
+impl<'a> SnapshotRoot<'a> {
+    /// Reads a root: its checksum is right, and which parts it has. The rest is checked with them.
+    pub fn parse(bytes: &'a [u8]) -> Result<SnapshotRoot<'a>, SnapshotError> {
+        let have = bytes.len() as u64;
+        let Ok((header, rest)) = RawHeader::read_from_prefix(bytes) else {
+            return Err(SnapshotError::Length { have, need: HEADER_BYTES as u64 });
+        };
+        if header.magic != MAGIC {
+            return Err(SnapshotError::Magic { found: header.magic });
         }
+        if header.version != VERSION {
+            return Err(SnapshotError::Version { found: header.version });
+        }
+        if header.snapshot_bytes.get() != have {
+            return Err(SnapshotError::Length { have, need: header.snapshot_bytes.get() });
+        }
+        if checksum(&header, rest) != header.crc32c.get() {
+            return Err(SnapshotError::Crc);
+        }
+        let mut rest = Parts { rest };
+        let more: RawMore = rest.next()?;
+        if more.zero.get() != 0 || header.zero_after_parts.get() != 0 {
+            return Err(SnapshotError::Content("a field that must be 0"));
+        }
+        let last = Id { run: header.last_run.get(), commit: header.last_commit.get() };
+        let chain = Chain::after(header.next_number.get(), last).ok_or(SnapshotError::Content("the chain's end"))?;
         let merges = Merges::new(header.merges.get(), header.open_merge.get());
         let merges = merges.ok_or(SnapshotError::Content("the merges"))?;
-        let (partition, partitions) = (PartitionId { topic: 0, number: 0 }, header.partitions.get());
-        Ok((header.next_number.get(), merges, Pieces { parts, partitions, partition, pieces: 0 }))
-    }
-}
-
-/// The header of a snapshot with the right checksum, and its parts.
-fn open(bytes: &[u8]) -> Result<(RawHeader, Parts<'_>), SnapshotError> {
-    let have = bytes.len() as u64;
-    let Ok((header, rest)) = RawHeader::read_from_prefix(bytes) else {
-        return Err(SnapshotError::Length { have, need: HEADER_BYTES as u64 });
-    };
-    if header.magic != MAGIC {
-        return Err(SnapshotError::Magic { found: header.magic });
-    }
-    if header.version != VERSION {
-        return Err(SnapshotError::Version { found: header.version });
-    }
-    if header.snapshot_bytes.get() != have {
-        return Err(SnapshotError::Length { have, need: header.snapshot_bytes.get() });
-    }
-    if checksum(&header, rest) != header.crc32c.get() {
-        return Err(SnapshotError::Crc);
-    }
-    Ok((header, Parts { rest }))
-}
-
-/// The pieces of a snapshot that haven't been read, in order.
-pub(crate) struct Pieces<'a> {
-    parts: Parts<'a>,
-    /// Number of partitions that follow.
-    partitions: u32,
-    partition: PartitionId,
-    /// Number of its pieces that follow.
-    pieces: u64,
-}
-
-impl Pieces<'_> {
-    /// The next one with its partition.
-    pub fn next(&mut self) -> Result<Option<(PartitionId, Piece)>, SnapshotError> {
-        while self.pieces == 0 {
-            if self.partitions == 0 {
-                return Ok(None);
+        let mut entries = Vec::new();
+        for number in 0..header.parts.get() {
+            let raw: RawPart = rest.next()?;
+            if raw.zero.get() != 0 || raw.bytes.get() == 0 {
+                return Err(SnapshotError::Content("the table of parts"));
             }
-            self.partitions -= 1;
-            let raw: RawPartition = self.parts.next()?;
-            self.partition = PartitionId { topic: raw.topic.get(), number: raw.number.get() };
-            for _ in 0..raw.producers.get() {
-                self.parts.producer(raw.next_offset.get(), u64::MAX)?;
-            }
-            self.pieces = raw.pieces.get();
+            entries.push(PartEntry {
+                name: SnapshotName::part(header.next_number.get(), number, raw.crc32c.get()),
+                bytes: raw.bytes.get(),
+                topics: raw.topics.get(),
+                partitions: raw.partitions.get(),
+                merges,
+                newest_us: more.time_us.get(),
+            });
         }
-        self.pieces -= 1;
-        Ok(Some((self.partition, self.parts.piece()?)))
+        let inline = match entries.as_slice() {
+            [only] => Some(rest.bytes(usize::try_from(only.bytes).unwrap_or(usize::MAX))?),
+            _ => None,
+        };
+        Ok(SnapshotRoot { header, chain, merges, more, entries, inline, rest })
     }
-}
 
-fn read(header: &RawHeader, mut parts: Parts<'_>) -> Result<Snapshot, SnapshotError> {
-    let last = Id { run: header.last_run.get(), commit: header.last_commit.get() };
-    let chain = Chain::after(header.next_number.get(), last).ok_or(SnapshotError::Content("the chain's end"))?;
-    let more: RawMore = parts.next()?;
-    if more.zero.get() != 0 {
-        return Err(SnapshotError::Content("a field that must be 0"));
+    /// The number of the object after those that the snapshot covers.
+    pub fn next_number(&self) -> u64 {
+        self.header.next_number.get()
     }
-    let mut topics = SharedMap::new();
-    for _ in 0..header.topics.get() {
-        let (id, topic) = parts.topic()?;
-        if topics.last_key_value().is_some_and(|(before, _)| *before >= id) {
-            return Err(SnapshotError::Content("the order of the topics"));
+
+    /// The merges up to there.
+    pub(crate) fn merges(&self) -> Merges {
+        self.merges
+    }
+
+    /// The parts that are stored separately, in order. None, if there is only one: the root has it.
+    pub fn separate_parts(&self) -> &[PartEntry] {
+        if self.inline.is_some() { &[] } else { &self.entries }
+    }
+
+    /// The part that is in the root.
+    pub(crate) fn inline_part(&self) -> Option<(&PartEntry, &'a [u8])> {
+        self.entries.first().zip(self.inline)
+    }
+
+    /// The size of the parts that are stored separately.
+    pub fn separate_bytes(&self) -> u64 {
+        self.separate_parts().iter().map(|entry| entry.bytes).sum()
+    }
+
+    /// The snapshot of this root and all of its separate parts.
+    pub fn finish(self, mut parts: JoinedParts) -> Result<Snapshot, SnapshotError> {
+        if let Some((entry, bytes)) = self.inline_part() {
+            parts.add(entry.parse(bytes)?)?;
         }
-        topics.insert(id, topic);
+        let SnapshotRoot { header, chain, merges, more, entries, rest: mut root, .. } = self;
+        let JoinedParts { count, topics, partitions, pieces } = parts;
+        assert_eq!(count, entries.len(), "parts of a snapshot");
+        let topics = Topics::new(header.next_topic.get(), topics).ok_or(SnapshotError::Content("the topics"))?;
+        if partitions.keys().any(|id| topics.check_partition(id.topic, id.number).is_err()) {
+            return Err(SnapshotError::Content("a partition's topic or number"));
+        }
+        let names = root.names(&more)?;
+        let offsets = root.groups(&more, &topics)?;
+        let times = Times::of_snapshot(more.time_us.get());
+        let (transactions, groups) = (Transactions::default(), Groups::default());
+        let mut state = State { chain, topics, merges, names, offsets, groups, transactions, times, partitions };
+        root.transactions(&mut state)?;
+        state.groups = root.members(state.times.newest_us())?;
+        let snapshot = Snapshot { state, pieces };
+        if root.rest.is_empty() { Ok(snapshot) } else { Err(SnapshotError::Content("bytes after the last part")) }
     }
-    let topics = Topics::new(header.next_topic.get(), topics).ok_or(SnapshotError::Content("the topics"))?;
-    let merges = Merges::new(header.merges.get(), header.open_merge.get());
-    let merges = merges.ok_or(SnapshotError::Content("the merges"))?;
-    let names = parts.names(&more)?;
-    let offsets = parts.groups(&more, &topics)?;
-    let (transactions, partitions) = (Transactions::default(), SharedMap::new());
-    let groups = Groups::default();
-    let times = Times::of_snapshot(more.time_us.get());
-    let state = State { chain, topics, merges, names, offsets, groups, transactions, times, partitions };
-    let mut snapshot = Snapshot { state, pieces: BTreeMap::new() };
-    for _ in 0..header.partitions.get() {
-        parts.partition(&mut snapshot)?;
-    }
-    parts.transactions(&mut snapshot.state)?;
-    snapshot.state.groups = parts.members(snapshot.state.times.newest_us())?;
-    if parts.rest.is_empty() { Ok(snapshot) } else { Err(SnapshotError::Content("bytes after the last part")) }
 }
 
 /// The bytes that haven't been read.
+#[derive(Debug)]
 pub(super) struct Parts<'a> {
     rest: &'a [u8],
 }
 
-impl Parts<'_> {
+impl<'a> Parts<'a> {
+    pub(super) fn new(rest: &'a [u8]) -> Parts<'a> {
+        Parts { rest }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    /// Number of bytes that haven't been read.
+    pub(super) fn left(&self) -> usize {
+        self.rest.len()
+    }
+
     pub(super) fn next<T: FromBytes + KnownLayout + Immutable>(&mut self) -> Result<T, SnapshotError> {
         let (part, rest) = T::read_from_prefix(self.rest).map_err(|_| SnapshotError::Content("its length"))?;
         self.rest = rest;
         Ok(part)
     }
 
-    pub(super) fn bytes(&mut self, count: usize) -> Result<&[u8], SnapshotError> {
+    pub(super) fn bytes(&mut self, count: usize) -> Result<&'a [u8], SnapshotError> {
         let (bytes, rest) = self.rest.split_at_checked(count).ok_or(SnapshotError::Content("its length"))?;
         self.rest = rest;
         Ok(bytes)
-    }
-
-    fn topic(&mut self) -> Result<(u64, Topic), SnapshotError> {
-        let raw: RawTopic = self.next()?;
-        let (name_bytes, settings_bytes) = (raw.name_bytes.get() as usize, raw.settings_bytes.get() as usize);
-        if name_bytes == 0 || name_bytes > NAME_BYTES_MAX || settings_bytes > SETTINGS_BYTES_MAX {
-            return Err(SnapshotError::Content("the size of a topic's name or settings"));
-        }
-        let texts = self.bytes((name_bytes + settings_bytes).next_multiple_of(ALIGNMENT))?;
-        let (name, settings) = texts.split_at(name_bytes);
-        let name = str::from_utf8(name).map_err(|_| SnapshotError::Content("a topic's name"))?;
-        let settings = settings.get(..settings_bytes).ok_or(SnapshotError::Content("its length"))?;
-        Ok((raw.id.get(), Topic { name: name.into(), partitions: raw.partitions.get(), settings: settings.into() }))
     }
 
     /// A name, and the name of the key that owns it.
@@ -270,102 +299,5 @@ impl Parts<'_> {
             group.committed.insert(id, Committed { offset: raw.offset.get().cast_signed(), metadata: metadata.into() });
         }
         Ok((name, group))
-    }
-
-    fn skip_group(&mut self) -> Result<(), SnapshotError> {
-        let raw: RawGroup = self.next()?;
-        self.owned(raw.name_bytes.get() as usize, raw.owner_bytes)?;
-        for _ in 0..raw.offsets.get() {
-            let raw: RawCommitted = self.next()?;
-            self.bytes((raw.metadata_bytes.get() as usize).next_multiple_of(ALIGNMENT))?;
-        }
-        Ok(())
-    }
-
-    fn partition(&mut self, snapshot: &mut Snapshot) -> Result<(), SnapshotError> {
-        let raw: RawPartition = self.next()?;
-        let id = PartitionId { topic: raw.topic.get(), number: raw.number.get() };
-        let (first_offset, next_offset) = (raw.first_offset.get(), raw.next_offset.get());
-        let Snapshot { state, pieces } = snapshot;
-        let is_in_order = state.partitions.last_key_value().is_none_or(|(before, _)| *before < id);
-        if !is_in_order || state.topics.check_partition(id.topic, id.number).is_err() {
-            return Err(SnapshotError::Content("a partition's topic or number"));
-        }
-        if next_offset == 0 || first_offset > next_offset {
-            return Err(SnapshotError::Content("a partition's offsets"));
-        }
-        if raw.producers.get() as usize > PRODUCERS_MAX {
-            return Err(SnapshotError::Content("a partition's number of producers"));
-        }
-        let mut producers = SharedMap::new();
-        for _ in 0..raw.producers.get() {
-            let (producer, history) = self.producer(next_offset, state.times.newest_us())?;
-            if producers.last_key_value().is_some_and(|(before, _)| *before >= producer) {
-                return Err(SnapshotError::Content("the order of a partition's producers"));
-            }
-            producers.insert(producer, history);
-        }
-        let mut found: Vec<Piece> = Vec::new();
-        for _ in 0..raw.pieces.get() {
-            let piece = self.piece()?;
-            let is_known = match piece.place.source {
-                Source::Journal(number) => number < state.chain.next(),
-                Source::Merged(number) => state.merges.is_closed(number),
-            };
-            if !is_known || piece.first_offset >= next_offset || !piece.place.is_sound() {
-                return Err(SnapshotError::Content("a partition's pieces"));
-            }
-            found.push(piece);
-        }
-        if !are_in_order(&found) {
-            return Err(SnapshotError::Content("a partition's pieces"));
-        }
-        if !found.is_empty() {
-            pieces.insert(id, found);
-        }
-        let mut partition = Partition::new(first_offset..next_offset);
-        if !producers.is_empty() {
-            partition.change_producers(|of_partition| *of_partition = Producers(producers));
-        }
-        state.partitions.insert(id, partition);
-        Ok(())
-    }
-
-    fn producer(&mut self, next_offset: u64, time_us: u64) -> Result<(u64, History), SnapshotError> {
-        let raw: RawProducer = self.next()?;
-        if !(1..=REMEMBERED_MAX).contains(&(raw.appends.get() as usize)) {
-            return Err(SnapshotError::Content("a producer's number of appends"));
-        }
-        let appended_us = self.next::<U64>()?.get();
-        if appended_us > time_us {
-            return Err(SnapshotError::Content("a producer's time"));
-        }
-        let mut stored = VecDeque::new();
-        for _ in 0..raw.appends.get() {
-            let raw: RawAppend = self.next()?;
-            let (sequence, first_offset, records) = (raw.sequence.get(), raw.first_offset.get(), raw.records.get());
-            let content = Content { records, crc32c: raw.crc32c.get() };
-            let ends_in = |first: u64, end: u64| first.checked_add(u64::from(records)).is_some_and(|sum| sum <= end);
-            if records == 0 || !ends_in(sequence, u64::MAX) || !ends_in(first_offset, next_offset) {
-                return Err(SnapshotError::Content("a producer's append"));
-            }
-            stored.push_back(Stored { sequence, content, first_offset });
-        }
-        Ok((raw.id.get(), History { epoch: raw.epoch.get(), appended_us, stored }))
-    }
-
-    fn piece(&mut self) -> Result<Piece, SnapshotError> {
-        let raw: RawPiece = self.next()?;
-        let place = Place {
-            source: Source::from_bits(raw.number.get()),
-            tag: raw.tag.get(),
-            object_bytes: raw.object_bytes.get(),
-            entries_at: raw.entries_at.get(),
-            batches: BatchCount::from_bits(raw.batches.get()),
-            batches_at: raw.batches_at.get(),
-            bytes: raw.bytes.get(),
-        };
-        let (appended_us, newest_us) = (raw.appended_us.get(), raw.newest_us.get());
-        Ok(Piece { first_offset: raw.first_offset.get(), appended_us, newest_us, place })
     }
 }

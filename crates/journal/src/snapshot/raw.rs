@@ -3,7 +3,7 @@
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// The first bytes of every snapshot.
+/// The first bytes of every snapshot's root.
 pub(super) const MAGIC: [u8; 4] = *b"RAWS";
 pub(super) const VERSION: u8 = 1;
 pub(super) const HEADER_BYTES: usize = 72;
@@ -11,7 +11,7 @@ pub(super) const HEADER_BYTES: usize = 72;
 pub(super) const ALIGNMENT: usize = 8;
 const CRC_POSITION: usize = 68;
 
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy, Debug)]
 #[repr(C)]
 pub(super) struct RawHeader {
     pub magic: [u8; 4],
@@ -22,8 +22,8 @@ pub(super) struct RawHeader {
     pub last_run: U64,
     pub last_commit: U64,
     pub next_topic: U64,
-    pub topics: U32,
-    pub partitions: U32,
+    pub parts: U32,
+    pub zero_after_parts: U32,
     /// Number of merges that have begun.
     pub merges: U64,
     /// 1 if the newest merge is open.
@@ -32,7 +32,7 @@ pub(super) struct RawHeader {
 }
 
 /// Follows the header.
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy, Debug)]
 #[repr(C)]
 pub(super) struct RawMore {
     /// The newest time of an object.
@@ -40,6 +40,17 @@ pub(super) struct RawMore {
     pub zero: U64,
     pub names: U32,
     pub groups: U32,
+}
+
+/// A part. Its topics come first in it, its partitions afterwards.
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
+#[repr(C)]
+pub(super) struct RawPart {
+    pub bytes: U64,
+    pub crc32c: U32,
+    pub topics: U32,
+    pub partitions: U32,
+    pub zero: U32,
 }
 
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy)]
@@ -226,11 +237,19 @@ const _: () = assert!(size_of::<RawHeader>() == HEADER_BYTES && HEADER_BYTES.is_
 const _: () = assert!(std::mem::offset_of!(RawHeader, crc32c) == CRC_POSITION && CRC_POSITION + 4 == HEADER_BYTES);
 const _: () =
     assert!(size_of::<RawTopic>().is_multiple_of(ALIGNMENT) && size_of::<RawMore>().is_multiple_of(ALIGNMENT));
+const _: () = assert!(size_of::<RawPart>() == 24);
 const _: () = assert!(size_of::<RawNamed>().is_multiple_of(ALIGNMENT));
 const _: () = assert!(size_of::<RawGroup>().is_multiple_of(ALIGNMENT));
 const _: () = assert!(size_of::<RawCommitted>().is_multiple_of(ALIGNMENT));
 
-/// The checksum of a snapshot.
+/// The checksum of a part.
+pub(super) fn part_checksum(bytes: &[u8]) -> u32 {
+    let mut crc = rawline_batch::Crc32c::new();
+    crc.update(bytes);
+    crc.value()
+}
+
+/// The checksum of a root.
 pub(super) fn checksum(header: &RawHeader, rest: &[u8]) -> u32 {
     crate::checksum::checksum(header.as_bytes(), rest)
 }

@@ -1,6 +1,6 @@
 //! The bytes of a snapshot: golden bytes, round trips, and every kind of damage.
 
-use super::raw::{HEADER_BYTES, RawHeader, checksum};
+use super::raw::{HEADER_BYTES, RawHeader, checksum, part_checksum};
 use super::*;
 use crate::chain::{Id, Link};
 use crate::changes::{Changes, Entry};
@@ -10,6 +10,12 @@ use crate::needed::Needed;
 use crate::place::{BatchCount, Place};
 use crate::producers::{Content, Producer};
 use zerocopy::{FromBytes, IntoBytes};
+
+/// Where the table of parts begins.
+const TABLE: usize = HEADER_BYTES + 24;
+
+/// Where the only part begins.
+const PART: usize = TABLE + 24;
 
 const ONE: PartitionId = PartitionId { topic: 1, number: 1 };
 
@@ -79,14 +85,15 @@ const PIECES_HEX: &str = "0000000000000000 0100000000000000 4d00000000000000 420
 
 #[test]
 fn the_bytes_are_golden() {
-    let header = "5241575301000000 9801000000000000 0300000000000000 0800000000000000 0200000000000000 0300000000000000\
-                  02000000 01000000 000000000000000000000000";
+    let header = "5241575301000000 b001000000000000 0300000000000000 0800000000000000 0200000000000000 0300000000000000\
+                  01000000 00000000 000000000000000000000000";
     let more = "4d00000000000000 0000000000000000 01000000 00000000";
     let name = "0300000000001000 4600000000000000 0100 0800 00000000 6f72646572732d31";
     let producer = "0500000000000000 0600 0000 01000000 4600000000000000";
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let table = "f800000000000000 fc667de1 02000000 01000000 00000000";
     let none = "00000000000000000000000000000000";
-    let rest = format!("{more}{TOPICS_HEX}{name}{PARTITION_HEX}{producer}{APPEND_HEX}{PIECES_HEX}{none}{none}");
+    let rest = format!("{more}{table}{TOPICS_HEX}{PARTITION_HEX}{producer}{APPEND_HEX}{PIECES_HEX}{name}{none}{none}");
     let found = bytes();
     assert_eq!(hex(&found[..HEADER_BYTES - 4]), header.replace(' ', ""));
     assert_eq!(hex(&found[HEADER_BYTES..]), rest.replace(' ', ""), "without transactions and members");
@@ -107,7 +114,7 @@ fn merges_and_merged_pieces_are_golden() {
     let bytes = build_snapshot(&state, &pieces);
     let hex: String = bytes[56..68].iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(hex, "050000000000000001000000");
-    let piece = HEADER_BYTES + 24 + 48 + 32 + 40 + 24 + 24;
+    let piece = PART + 48 + 40 + 24 + 24;
     assert_eq!(bytes[piece + 8..piece + 16], [4, 0, 0, 0, 0, 0, 0, 0x80]);
     assert_eq!(Snapshot::parse(&bytes), Ok(Snapshot { state, pieces }));
     let refused = |position: usize, byte: u8, rule: &str| {
@@ -136,13 +143,23 @@ fn every_flipped_bit_and_every_missing_byte_is_noticed() {
     assert!(matches!(Snapshot::parse(&[&bytes[..], b"more"].concat()), Err(SnapshotError::Length { .. })));
 }
 
-/// Makes the checksum right again: only the rules can refuse the result.
+/// What a snapshot of one part needs.
+fn needed(bytes: &[u8]) -> Result<Needed, SnapshotError> {
+    Needed::begin(&SnapshotRoot::parse(bytes)?, Vec::new(), None)
+}
+
+/// Makes the checksums right again: only the rules can refuse the result.
 fn with_checksum(mut bytes: Vec<u8>) -> Result<Snapshot, SnapshotError> {
     let (front, rest) = bytes.split_at_mut(HEADER_BYTES);
     let mut header = RawHeader::read_from_bytes(front).unwrap();
+    let part_bytes = u64::from_le_bytes(rest[24..32].try_into().unwrap());
+    if let Some(part) = usize::try_from(part_bytes).ok().and_then(|bytes| rest.get(48..)?.get(..bytes)) {
+        let crc32c = part_checksum(part);
+        rest[32..36].copy_from_slice(&crc32c.to_le_bytes());
+    }
     header.crc32c = checksum(&header, rest).into();
     front.copy_from_slice(header.as_bytes());
-    let (read, needed) = (Snapshot::parse(&bytes), Needed::read(&bytes, Vec::new(), None));
+    let (read, needed) = (Snapshot::parse(&bytes), needed(&bytes));
     if let Ok(snapshot) = &read {
         let needed = needed.unwrap();
         assert_eq!((needed.next(), needed.sources()), (snapshot.state.chain().next(), &snapshot.sources()));
@@ -218,12 +235,12 @@ fn the_bytes_of_groups_members_are_golden() {
 
 #[test]
 fn a_snapshot_that_contradicts_itself_is_refused() {
-    const TOPICS: usize = HEADER_BYTES + 24;
-    const NAME: usize = TOPICS + 48;
-    const PARTITION: usize = NAME + 32;
+    const TOPICS: usize = PART;
+    const PARTITION: usize = TOPICS + 48;
     const PRODUCER: usize = PARTITION + 40;
     const APPEND: usize = PRODUCER + 24;
     const PIECES: usize = APPEND + 24;
+    const NAME: usize = PIECES + 2 * 56;
     let refused = |position: usize, byte: u8, rule: &str| {
         let mut bytes = bytes();
         bytes[position] = byte;
@@ -257,5 +274,66 @@ fn a_snapshot_that_contradicts_itself_is_refused() {
     refused(PIECES + 48, 103, "a partition's pieces");
     refused(PIECES + 52, 73, "a partition's pieces");
     refused(PIECES + 56, 10, "a partition's pieces");
-    refused(PARTITION + 32, 1, "a producer with transactions");
+    refused(PARTITION + 32, 1, "bytes after a part");
+    refused(TABLE + 16, 2, "its length");
+    refused(TABLE + 16, 0, "bytes after a part");
+    refused(TABLE + 20, 1, "the table of parts");
+    refused(TABLE, 0, "the table of parts");
+    refused(52, 1, "must be 0");
+}
+
+/// A snapshot of two topics, of which one has a partition, in parts of so many bytes.
+fn in_parts(part_bytes: usize) -> (Vec<u8>, BTreeMap<SnapshotName, Vec<u8>>) {
+    let (Snapshot { state, pieces }, mut parts) = (example(), BTreeMap::new());
+    let root = build_snapshot_in_parts(&state, part_bytes, &pieces, |name, part| {
+        assert_eq!(parts.insert(name, part), None, "{name}");
+    });
+    (root, parts)
+}
+
+fn read(root: &[u8], parts: &BTreeMap<SnapshotName, Vec<u8>>) -> Result<Snapshot, SnapshotError> {
+    Snapshot::read(root, |entry| parts.get(&entry.name).cloned().ok_or(SnapshotError::Missing { part: entry.name }))
+}
+
+#[test]
+fn a_snapshot_in_parts_is_the_same() {
+    let mut counts = std::collections::BTreeSet::new();
+    for part_bytes in 1..300 {
+        let (root, parts) = in_parts(part_bytes);
+        counts.insert(parts.len());
+        assert_eq!(read(&root, &parts), Ok(example()), "parts of {part_bytes} bytes");
+        let parsed = SnapshotRoot::parse(&root).unwrap();
+        assert_eq!(parsed.separate_parts().iter().map(|entry| entry.name).collect::<Vec<_>>(), {
+            parts.keys().copied().collect::<Vec<_>>()
+        });
+        assert_eq!(parsed.separate_bytes(), parts.values().map(|part| part.len() as u64).sum::<u64>());
+        let mut needed = Needed::begin(&parsed, Vec::new(), None).unwrap();
+        parsed.separate_parts().iter().for_each(|entry| needed.read(entry, &parts[&entry.name]).unwrap());
+        assert_eq!((needed.next(), needed.sources()), (3, &example().sources()));
+    }
+    assert_eq!(Vec::from_iter(counts), [0, 2, 3], "numbers of separate parts");
+}
+
+#[test]
+fn parts_that_are_damaged_or_missing_or_of_another_place_are_refused() {
+    let (root, parts) = in_parts(1);
+    for (name, part) in &parts {
+        let with = |part: Vec<u8>| read(&root, &parts.clone().into_iter().chain([(*name, part)]).collect());
+        let damaged = Err(SnapshotError::Part { part: *name });
+        for bit in 0..part.len() * 8 {
+            let mut flipped = part.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(with(flipped), damaged, "bit {bit} of {name}");
+        }
+        (0..part.len()).for_each(|have| assert_eq!(with(part[..have].to_vec()), damaged, "{have} bytes of {name}"));
+        parts.values().filter(|other| *other != part).for_each(|other| assert_eq!(with(other.clone()), damaged));
+        let mut without = parts.clone();
+        without.remove(name);
+        assert_eq!(read(&root, &without), Err(SnapshotError::Missing { part: *name }));
+    }
+    for bit in 0..root.len() * 8 {
+        let mut flipped = root.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        assert!(read(&flipped, &parts).is_err(), "bit {bit} of the root");
+    }
 }

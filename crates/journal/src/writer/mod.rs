@@ -322,8 +322,8 @@ impl Certain {
     }
 
     /// Number of topics, and of partitions that have had a record. What is in flight counts.
-    pub fn parts_count(&self) -> usize {
-        self.state.topics.len() + self.state.partitions.len()
+    pub fn entries_count(&self) -> usize {
+        self.state.entries_count()
     }
 
     /// Number of named producers. What is in flight counts.

@@ -3,7 +3,7 @@
 
 use super::{Progress, Task};
 use crate::journal::look::{Checked, Known, Lists, check};
-use crate::journal::snapshots::Unstored;
+use crate::journal::snapshots::{Taken, Unstored};
 use crate::journal::watch::Noticed;
 use crate::limits::SNAPSHOTS_SKIPPED_AT_START;
 use crate::tasks;
@@ -112,7 +112,8 @@ impl Task {
     /// The objects known to be stored.
     pub(super) fn known(&self) -> Known {
         let next = self.writer.state().chain().next();
-        Known { from: self.snapshots.stored.next, next, newest: self.newest }
+        let Taken { next: from, parts, .. } = self.snapshots.stored;
+        Known { from, parts, next, newest: self.newest }
     }
 
     fn build_snapshot(&mut self) -> Box<Unstored> {
@@ -120,23 +121,19 @@ impl Task {
         let certain = self.writer.certain();
         let mut catalog = self.catalog.write().unwrap_or_else(PoisonError::into_inner);
         catalog.forget_producers(&certain);
-        let (taken, parts) = (self.snapshots.taken(certain.next()), certain.parts_count() as u64);
-        Box::new(Unstored { taken, parts: parts + self.snapshots.pieces_max(), certain, walk: catalog.walk() })
+        let taken = self.snapshots.taken(certain.next(), certain.entries_count() as u64);
+        Box::new(Unstored { taken, certain, walk: catalog.walk() })
     }
 
     /// Begins to store a snapshot. One that is still being stored continues, and the later one counts.
     fn store_snapshot(&mut self, snapshot: Option<Box<Unstored>>) {
         let Some(unstored) = snapshot else { return };
-        let store = self.store.clone();
+        let (store, config, next) = (self.store.clone(), self.config.clone(), unstored.taken.next);
         self.snapshots.storing = Some(tasks::spawn(async move {
-            let (taken, bytes) = unstored.build().await?;
-            match store.create_snapshot(taken.next, bytes).await {
-                Ok(()) => Some(taken),
-                Err(error) => {
-                    tracing::warn!(next = taken.next, %error, "a journal snapshot was not stored; retrying later");
-                    None
-                }
-            }
+            unstored.store(&*store, &config).await.unwrap_or_else(|error| {
+                tracing::warn!(next, %error, "a journal snapshot was not stored; retrying later");
+                None
+            })
         }));
     }
 

@@ -1,9 +1,10 @@
 //! A journal's objects in a bucket.
 //!
 //! Keys are `PREFIX/.journal/JJJJ/NUMBER.rwj` for objects, `PREFIX/.journal/JJJJ/merged/NUMBER.rwj` for merged ones,
-//! and `PREFIX/.journal/JJJJ/snapshots/NUMBER.rws` for snapshots. JJJJ is the journal's number, from 0; NUMBER has 20
-//! digits, and a snapshot's is that of the object after it. No topic's name begins with a dot. A key of an object's
-//! number that ends in `.accept` is a person's: it gives up the object, and those after it that are missing too.
+//! and `PREFIX/.journal/JJJJ/snapshots/NUMBER.rws` for snapshots, with the parts of large ones in
+//! `NUMBER.PART-CHECKSUM.rwp`. JJJJ is the journal's number, from 0; NUMBER has 20 digits, and a snapshot's is that of
+//! the object after it. No topic's name begins with a dot. A key of an object's number that ends in `.accept` is a
+//! person's: it gives up the object, and those after it that are missing too.
 
 use super::DELETES_MAX;
 use super::bucket::Bucket;
@@ -21,7 +22,8 @@ use futures_util::future::{BoxFuture, try_join};
 use object_store::path::Path;
 use object_store::{ObjectMeta, PutMode, PutOptions, PutPayload};
 use rawline_journal::{
-    FoundId, Garbage, HEADER_BYTES, Header, Id, Index, Key, Listing, ObjectError, Place, PutResult, Source,
+    FoundId, Garbage, HEADER_BYTES, Header, Id, Index, Key, Listing, ObjectError, Place, PutResult, SnapshotName,
+    Source,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -65,8 +67,22 @@ impl S3Store {
         CopyName::journal(self.number, place.source, place.tag)
     }
 
-    fn snapshot_path(&self, next_number: u64) -> Result<Path, StoreError> {
-        self.path(format_args!("/snapshots/{next_number:020}.rws"))
+    fn snapshot_path(&self, name: SnapshotName) -> Result<Path, StoreError> {
+        self.path(format_args!("/snapshots/{name}"))
+    }
+
+    /// All keys of snapshots, in a listing without anything else.
+    async fn list_snapshots(&self) -> Result<Dated<Listing>, StoreError> {
+        let folder = self.path(format_args!("/snapshots"))?;
+        let Dated { found: keys, date } = self.bucket.list(&folder, None).await?;
+        let mut found = Listing::default();
+        for meta in keys {
+            let name = meta.location.filename().and_then(SnapshotName::parse);
+            if let Some((name, created)) = name.zip(u64::try_from(meta.last_modified.timestamp()).ok()) {
+                found.add_snapshot(name, created);
+            }
+        }
+        Ok(Dated { found, date })
     }
 
     /// Stores an object under a key that doesn't exist. A PUT that takes too long is sent a second time.
@@ -186,9 +202,9 @@ impl S3Store {
     }
 
     async fn read_newest_snapshot(&self) -> Result<Dated<Option<Bytes>>, StoreError> {
-        let listed = self.list_folder("/snapshots", ".rws", None).await?;
-        let found = match listed.found.0.iter().map(|key| key.number).max() {
-            Some(newest) => self.get(&self.snapshot_path(newest)?, None).await?.found,
+        let listed = self.list_snapshots().await?;
+        let found = match listed.found.snapshots.iter().map(|key| key.number).max() {
+            Some(newest) => self.get(&self.snapshot_path(SnapshotName::root(newest))?, None).await?.found,
             None => None,
         };
         Ok(Dated { found, date: listed.date })
@@ -211,15 +227,15 @@ impl S3Store {
     }
 
     async fn list_all(&self) -> Result<Dated<Listing>, StoreError> {
-        let snapshots = self.list_folder("/snapshots", ".rws", None).await?;
+        let snapshots = self.list_snapshots().await?;
         let objects = self.list_folder("", ".rwj", None);
         let (objects, merged) = try_join(objects, self.list_folder("/merged", ".rwj", None)).await?;
         // The date of the first listing counts for all: by it, keys only seem younger.
-        let Dated { found: (snapshots, _), date } = snapshots;
+        let Dated { found: snapshots, date } = snapshots;
         let ((objects, given_up), (merged, merged_given_up)) = (objects.found, merged.found);
         let given_up = given_up.into_iter().map(Source::Journal);
         let given_up = given_up.chain(merged_given_up.into_iter().map(Source::Merged)).collect();
-        Ok(Dated { found: Listing { objects, merged, snapshots, given_up }, date })
+        Ok(Dated { found: Listing { objects, merged, given_up, ..snapshots }, date })
     }
 
     /// The keys of a folder whose names are a number and an ending, and the numbers that a person has given up. Those
@@ -240,9 +256,14 @@ impl S3Store {
         let objects = garbage.objects.iter().map(|number| Source::Journal(*number));
         let merged = garbage.merged.iter().map(|number| Source::Merged(*number));
         let objects = objects.chain(merged).map(|source| self.object_path(source));
-        let snapshots = garbage.snapshots.iter().map(|number| self.snapshot_path(*number));
-        let paths: Vec<Path> = objects.chain(snapshots).collect::<Result<_, _>>()?;
-        for paths in paths.chunks(DELETES_MAX) {
+        let snapshots = |roots: bool| {
+            let names = garbage.snapshots.iter().filter(move |name| name.is_root() == roots);
+            names.map(|name| self.snapshot_path(*name))
+        };
+        let paths: Vec<Path> = objects.chain(snapshots(true)).collect::<Result<_, _>>()?;
+        // One request deletes in any order.
+        let parts: Vec<Path> = snapshots(false).collect::<Result<_, _>>()?;
+        for paths in paths.chunks(DELETES_MAX).chain(parts.chunks(DELETES_MAX)) {
             let deleted = self.bucket.delete(paths).await;
             let folder = self.path(format_args!(""))?;
             deleted.map_err(|failed| self.bucket.explain("delete from", &folder, &failed))?;
@@ -356,9 +377,9 @@ impl Store for S3Store {
         Box::pin(async move { cache.remove(copy).await })
     }
 
-    fn snapshot(&self, next_number: u64) -> BoxFuture<'static, Result<Option<Bytes>, StoreError>> {
+    fn snapshot(&self, name: SnapshotName) -> BoxFuture<'static, Result<Option<Bytes>, StoreError>> {
         let this = self.clone();
-        Box::pin(async move { Ok(this.get(&this.snapshot_path(next_number)?, None).await?.found) })
+        Box::pin(async move { Ok(this.get(&this.snapshot_path(name)?, None).await?.found) })
     }
 
     fn newest_snapshot(&self) -> BoxFuture<'static, Result<Dated<Option<Bytes>>, StoreError>> {
@@ -366,12 +387,12 @@ impl Store for S3Store {
         Box::pin(async move { this.read_newest_snapshot().await })
     }
 
-    fn create_snapshot(&self, next_number: u64, snapshot: Bytes) -> BoxFuture<'static, Result<(), StoreError>> {
+    fn create_snapshot(&self, name: SnapshotName, bytes: Bytes) -> BoxFuture<'static, Result<(), StoreError>> {
         let this = self.clone();
         Box::pin(async move {
             this.probe.passed().await?;
-            let path = this.snapshot_path(next_number)?;
-            match this.bucket.create(&path, snapshot.into()).await {
+            let path = this.snapshot_path(name)?;
+            match this.bucket.create(&path, bytes.into()).await {
                 Ok(_) | Err(Failed::Exists { .. }) => Ok(()),
                 Err(failed) => Err(this.bucket.explain("store", &path, &failed)),
             }

@@ -6,7 +6,7 @@ use crate::store::disk::errors::io_error;
 use crate::store::disk::layout::STORAGE;
 use crate::store::disk::segment::segment_path;
 use crate::store_error::StoreError;
-use rawline_journal::Source;
+use rawline_journal::{SnapshotName, Source};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -40,8 +40,9 @@ impl Inner {
             return Some(format!("{} is gone or is another directory", self.dir.display()));
         }
         let snapshot = self.snapshot.load(Ordering::Relaxed);
-        if snapshot > 0 && !self.snapshot_path(snapshot).exists() {
-            return Some(format!("{} is gone", self.snapshot_path(snapshot).display()));
+        let path = self.snapshot_path(SnapshotName::root(snapshot));
+        if snapshot > 0 && !path.exists() {
+            return Some(format!("{} is gone", path.display()));
         }
         let segments: Vec<_> = self.segments().values().cloned().collect();
         let merged: Vec<_> = self.merged_mut().values().cloned().collect();

@@ -1,7 +1,7 @@
 //! What there is to delete, and its deletion: a segment is deleted when all of its objects are dead.
 
 use super::inner::Inner;
-use super::names::{SNAPSHOT, numbers_in};
+use super::names::snapshots_in;
 use super::segments::Stored;
 use super::write::DATE;
 use crate::metrics::{Housekeeping, METRICS};
@@ -15,10 +15,12 @@ impl Inner {
     pub(super) fn list(&self) -> Result<Listing, StoreError> {
         let key = |number| Key { number, created: DATE };
         // Before the others: a listed object is in a snapshot or in none.
-        let snapshots = numbers_in(&self.snapshots_dir, SNAPSHOT)?.into_iter().map(key).collect();
+        let snapshots = snapshots_in(&self.snapshots_dir)?;
         let objects = self.segments().values().flat_map(|stored| stored.deletable()).map(key).collect();
         let merged = self.merged_mut().keys().copied().map(key).collect();
-        Ok(Listing { objects, merged, snapshots, given_up: self.given_up()? })
+        let mut listing = Listing { objects, merged, given_up: self.given_up()?, ..Listing::default() };
+        snapshots.into_iter().for_each(|name| listing.add_snapshot(name, DATE));
+        Ok(listing)
     }
 
     /// Deletes dead objects. Bytes that readers hold stay readable. Returns the number of objects whose files are
@@ -29,8 +31,8 @@ impl Inner {
         if let Some(failed) = self.failed.get() {
             return Err(failed.clone());
         }
-        for number in &garbage.snapshots {
-            let path = self.snapshot_path(*number);
+        for name in &garbage.snapshots {
+            let path = self.snapshot_path(*name);
             remove(self.device(), &path).map_err(|error| io_error("delete", &path, &error))?;
         }
         let mut deleted = 0;

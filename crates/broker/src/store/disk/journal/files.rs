@@ -2,7 +2,7 @@
 //! synced, and renamed: a name guarantees a complete file.
 
 use super::inner::Inner;
-use super::names::{draft_path, newest_snapshot, snapshot_path};
+use super::names::{draft_path, newest_snapshot, snapshot_bytes};
 use super::recover::whole_file;
 use super::reserve::is_full;
 use super::write::{DATE, stop};
@@ -14,31 +14,35 @@ use crate::store::disk::errors::io_error;
 use crate::store::disk::segment::{remove, segment_path};
 use crate::store_error::StoreError;
 use bytes::Bytes;
-use rawline_journal::PutResult;
+use rawline_journal::{PutResult, SnapshotName};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 impl Inner {
-    pub(super) fn snapshot_path(&self, next_number: u64) -> PathBuf {
-        snapshot_path(&self.snapshots_dir, next_number)
+    pub(super) fn snapshot_path(&self, name: SnapshotName) -> PathBuf {
+        self.snapshots_dir.join(name.to_string())
     }
 
-    /// Stores the snapshot of everything before the object `next_number`.
-    pub(super) fn store_snapshot(&self, next_number: u64, snapshot: &Bytes) -> Result<(), StoreError> {
+    /// Stores the root of a snapshot, or a part of one: its name is durable then, and a root is stored afterwards.
+    pub(super) fn store_snapshot(&self, name: SnapshotName, bytes: &Bytes) -> Result<(), StoreError> {
         let _running = METRICS.stalls.begin(Housekeeping::Snapshot);
-        self.sync_visible()?;
-        let path = self.snapshot_path(next_number);
-        let create = || create(self.device(), &path, std::slice::from_ref(snapshot));
+        if name.is_root() {
+            self.sync_visible()?;
+        }
+        let path = self.snapshot_path(name);
+        let create = || create(self.device(), &path, std::slice::from_ref(bytes));
         match self.reserve.lend(create, is_full) {
             // Whatever else has a name here was durable when it was created, or when the directory was opened.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             Err(error) => Err(io_error("write", &path, &error)),
             Ok(()) => {
                 self.sync_name(&self.snapshots_dir, &path)?;
-                self.snapshot.fetch_max(next_number, Ordering::Relaxed);
-                self.reserve.have_room_for(snapshot.len() as u64);
+                if name.is_root() {
+                    self.snapshot.fetch_max(name.next_number, Ordering::Relaxed);
+                    self.reserve.have_room_for(snapshot_bytes(&self.snapshots_dir, name.next_number)?);
+                }
                 Ok(())
             }
         }
@@ -54,9 +58,9 @@ impl Inner {
         }
     }
 
-    /// The snapshot; `None` if it doesn't exist.
-    pub(super) fn read_snapshot(&self, next_number: u64) -> Result<Option<Bytes>, StoreError> {
-        let path = self.snapshot_path(next_number);
+    /// The root of a snapshot, or a part; `None` if it doesn't exist.
+    pub(super) fn read_snapshot(&self, name: SnapshotName) -> Result<Option<Bytes>, StoreError> {
+        let path = self.snapshot_path(name);
         match std::fs::read(&path) {
             Ok(bytes) => Ok(Some(bytes.into())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -64,10 +68,10 @@ impl Inner {
         }
     }
 
-    /// The newest snapshot.
+    /// The root of the newest snapshot.
     pub(super) fn read_newest_snapshot(&self) -> Result<Option<Bytes>, StoreError> {
         match newest_snapshot(&self.snapshots_dir)? {
-            Some(newest) => self.read_snapshot(newest),
+            Some(newest) => self.read_snapshot(SnapshotName::root(newest)),
             None => Ok(None),
         }
     }

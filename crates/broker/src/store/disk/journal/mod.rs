@@ -47,7 +47,9 @@ use crate::store_error::StoreError;
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, ready};
 use inner::{Inner, lock};
-use rawline_journal::{Garbage, Header, Index, Limits, Listing, MergeLimits, Place, PutResult, SharedFile, Source};
+use rawline_journal::{
+    Garbage, Header, Index, Limits, Listing, MergeLimits, Place, PutResult, SharedFile, SnapshotName, Source,
+};
 use reserve::Reserve;
 use std::ops::Range;
 use std::path::Path;
@@ -87,10 +89,8 @@ impl DiskStore {
         let (segments, next_number) = recover::recover(&dir, covered, options.durability, files)?;
         let merged = recover::merged(&merged_dir, files)?;
         let is_synced = options.durability == Durability::Fsync;
-        let snapshot_bytes = newest_snapshot.and_then(|newest| {
-            std::fs::metadata(names::snapshot_path(&snapshots_dir, newest)).ok().map(|found| found.len())
-        });
-        let reserve = Reserve::open(&dir, options.segment_bytes, snapshot_bytes.unwrap_or_default(), files)?;
+        let snapshot_bytes = newest_snapshot.map_or(Ok(0), |newest| names::snapshot_bytes(&snapshots_dir, newest))?;
+        let reserve = Reserve::open(&dir, options.segment_bytes, snapshot_bytes, files)?;
         let in_place = || files.device().writes_in_place(&dir).map_err(|error| io_error("look at", &dir, &error));
         let inner = Inner {
             fills: is_synced && in_place()?,
@@ -173,6 +173,8 @@ impl Store for DiskStore {
             limits,
             snapshot_objects: DISK_SNAPSHOT_OBJECTS,
             snapshot_interval: DISK_SNAPSHOT_INTERVAL,
+            // Of several, each would hold up the sync of an append.
+            snapshot_puts_max: 1,
             garbage_bytes: self.inner.options.segment_bytes / 4,
             garbage_interval: DISK_SNAPSHOT_INTERVAL,
             merge,
@@ -253,16 +255,16 @@ impl Store for DiskStore {
         Some(self.inner.files.mappings())
     }
 
-    fn snapshot(&self, next_number: u64) -> BoxFuture<'static, Result<Option<Bytes>, StoreError>> {
-        self.blocking(move |inner| inner.read_snapshot(next_number))
+    fn snapshot(&self, name: SnapshotName) -> BoxFuture<'static, Result<Option<Bytes>, StoreError>> {
+        self.blocking(move |inner| inner.read_snapshot(name))
     }
 
     fn newest_snapshot(&self) -> BoxFuture<'static, Result<Dated<Option<Bytes>>, StoreError>> {
         self.blocking(|inner| Ok(Dated { found: inner.read_newest_snapshot()?, date: DATE }))
     }
 
-    fn create_snapshot(&self, next_number: u64, snapshot: Bytes) -> BoxFuture<'static, Result<(), StoreError>> {
-        self.blocking(move |inner| inner.store_snapshot(next_number, &snapshot))
+    fn create_snapshot(&self, name: SnapshotName, bytes: Bytes) -> BoxFuture<'static, Result<(), StoreError>> {
+        self.blocking(move |inner| inner.store_snapshot(name, &bytes))
     }
 
     fn list(&self) -> BoxFuture<'static, Result<Dated<Listing>, StoreError>> {

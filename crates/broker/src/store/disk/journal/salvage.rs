@@ -4,7 +4,7 @@
 //! (`crates/journal/src/lost/`). The damaged segment ends before the damage; its bytes are not changed.
 
 use super::frame::{ALIGNMENT, FRAME_BYTES, Frame, end_after};
-use super::names::{draft_path, newest_snapshot, snapshot_path};
+use super::names::{draft_path, newest_snapshot};
 use super::recover::Found;
 use super::seal::{Entry, Seal};
 use super::walk::{index_of, whole_after};
@@ -14,7 +14,7 @@ use crate::store::disk::errors::io_error;
 use crate::store::disk::segment::{remove, segment_path};
 use crate::store_error::StoreError;
 use bytes::Bytes;
-use rawline_journal::{Index, Lost, Snapshot, State};
+use rawline_journal::{Index, Lost, Snapshot, SnapshotError, SnapshotName, State};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
@@ -138,15 +138,39 @@ fn each_index(after: &[Found]) -> Result<impl Iterator<Item = (u64, Index)>, Sto
     Ok(indexes.into_iter())
 }
 
+/// Why a snapshot could not be read.
+enum Unread {
+    Store(StoreError),
+    Snapshot(SnapshotError),
+}
+
+impl From<SnapshotError> for Unread {
+    fn from(error: SnapshotError) -> Unread {
+        Unread::Snapshot(error)
+    }
+}
+
+impl Unread {
+    fn explain(self, root: SnapshotName) -> StoreError {
+        match self {
+            Unread::Store(error) => error,
+            Unread::Snapshot(error) => StoreError::human(format!("the snapshot {root} is damaged: {error}")),
+        }
+    }
+}
+
 /// The state before the damage: of the newest snapshot, if that is later.
 fn state_before(dir: &Path, before: &[Found], damaged: &Found) -> Result<State, StoreError> {
     let snapshots_dir = dir.join("snapshots");
     let mut state = State::default();
     if let Some(newest) = newest_snapshot(&snapshots_dir)? {
-        let path = snapshot_path(&snapshots_dir, newest);
-        let bytes = std::fs::read(&path).map_err(|error| io_error("read", &path, &error))?;
-        let parsed = Snapshot::parse(&bytes);
-        state = parsed.map_err(|error| StoreError::human(format!("{}: {error}", path.display())))?.state;
+        let read = |name: SnapshotName| {
+            let path = snapshots_dir.join(name.to_string());
+            std::fs::read(&path).map_err(|error| io_error("read", &path, &error))
+        };
+        let root = SnapshotName::root(newest);
+        let snapshot = Snapshot::read(&read(root)?, |entry| read(entry.name).map_err(Unread::Store));
+        state = snapshot.map_err(|unread| unread.explain(root))?.state;
     }
     for (number, index) in each_index(before)?.chain(each_index(std::slice::from_ref(damaged))?) {
         if number > state.chain().next() {

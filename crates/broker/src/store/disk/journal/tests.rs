@@ -8,7 +8,7 @@ use crate::limits::DISK_SYNC_BYTES;
 use crate::store::disk::device::{Device, System};
 use crate::store::disk::options::Durability;
 use rawline_batch::{Builder, Codec, Limits as BatchLimits};
-use rawline_journal::{Batch, BatchKind, Control, Id, Link, PartitionId, Section, build_index};
+use rawline_journal::{Batch, BatchKind, Control, Id, Link, PartitionId, Section, SnapshotName, build_index};
 use rustix::io::Errno;
 use std::fs::{self, File};
 use std::io;
@@ -184,8 +184,8 @@ async fn a_large_file_is_synced_in_parts() {
     let dir = tempfile::tempdir().unwrap();
     let journal = try_open(dir.path(), Durability::Fsync, Counted).unwrap();
     let bytes: Bytes = (0..3 * DISK_SYNC_BYTES + 7).map(|at| (at / 1000) as u8).collect();
-    journal.create_snapshot(2, bytes.clone()).await.unwrap();
-    assert_eq!(journal.snapshot(2).await.unwrap(), Some(bytes.clone()));
+    journal.create_snapshot(SnapshotName::root(2), bytes.clone()).await.unwrap();
+    assert_eq!(journal.snapshot(SnapshotName::root(2)).await.unwrap(), Some(bytes.clone()));
     let (front, rest) = bytes.split_at(DISK_SYNC_BYTES / 3);
     let (middle, rest) = rest.split_at(DISK_SYNC_BYTES * 2 / 3);
     let parts = [&[], front, middle, rest].map(Bytes::copy_from_slice);
@@ -357,7 +357,7 @@ async fn a_missing_segment_stops_the_start_unless_a_snapshot_covers_it() {
     assert!(error.message.contains("are missing between"), "{error}");
     fs::rename(&aside, segment(dir.path(), all[1])).unwrap();
     let journal = unsynced(dir.path());
-    journal.create_snapshot(all[2] + 1, Bytes::from_static(b"a snapshot")).await.unwrap();
+    journal.create_snapshot(SnapshotName::root(all[2] + 1), Bytes::from_static(b"a snapshot")).await.unwrap();
     drop(journal);
     fs::rename(segment(dir.path(), all[1]), &aside).unwrap();
     let journal = unsynced(dir.path());

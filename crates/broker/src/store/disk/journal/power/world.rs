@@ -111,6 +111,8 @@ fn settings(store: &DiskStore, run: u64) -> JournalConfig {
         limits: Limits { batch_wait: Duration::ZERO, object_bytes: 800, concurrent_bytes: 100, ..settings.limits },
         snapshot_objects: 12,
         snapshot_interval: Duration::from_secs(3),
+        // Every other life has a part for each topic and partition.
+        snapshot_part_bytes: if run % 2 == 0 { settings.snapshot_part_bytes } else { 1 },
         garbage_interval: Duration::from_secs(1),
         merge: Some(MergeConfig {
             limits: MergeLimits {
