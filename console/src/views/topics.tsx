@@ -18,6 +18,8 @@ export interface Rated extends TopicInfo {
 }
 
 const POLL_MS = 2000;
+/** Where there are more topics, the search goes to the broker: a prefix of names. */
+const TOPICS_MAX = 10_000;
 
 const by =
   (of: (topic: Rated) => number): ((a: Rated, b: Rated) => number) =>
@@ -29,13 +31,19 @@ export function Topics(): JSX.Element {
   const [search, setSearch] = useState("");
   const [sort, setSort] = useState({ by: "name", isDescending: false });
   const [isCreating, setCreating] = useState(false);
-  const { value, error, refresh } = usePoll("topics", POLL_MS, async (signal) => {
-    const { topics } = await get<{ topics: TopicInfo[] }>(target("/topics", { totals: true }), { signal });
+  const [isLong, setLong] = useState(false);
+  const prefix = isLong ? search.trim() : "";
+  const { value, error, refresh } = usePoll(`topics ${prefix}`, POLL_MS, async (signal) => {
+    const query = { totals: true, limit: TOPICS_MAX, prefix: prefix === "" ? undefined : prefix };
+    const { topics, next } = await get<{ topics: TopicInfo[]; next?: string }>(target("/topics", query), {
+      signal,
+    });
+    if (prefix === "") setLong(next !== undefined);
     const last = before.current;
     const now = performance.now();
     const rated = topics.map((topic): Rated => rate(topic, last?.topics.get(topic.name), now - (last?.at ?? now)));
     before.current = { at: now, topics: new Map(topics.map((topic) => [topic.name, topic])) };
-    return { rated, now: Date.now() };
+    return { rated, hasMore: next !== undefined, now: Date.now() };
   });
   const now = value?.now ?? Date.now();
   const columns: Column<Rated>[] = [
@@ -101,7 +109,7 @@ export function Topics(): JSX.Element {
       cell: kept,
     },
   ];
-  const wanted = search.trim().toLowerCase();
+  const wanted = isLong ? "" : search.trim().toLowerCase();
   const found = (value?.rated ?? []).filter((topic) => topic.name.toLowerCase().includes(wanted));
   const order = columns.find((column) => column.id === sort.by)?.order;
   if (order !== undefined) found.sort(sort.isDescending ? (a, b) => order(b, a) : order);
@@ -113,9 +121,11 @@ export function Topics(): JSX.Element {
         <span class="quiet" role="status">
           {value === undefined
             ? "loading"
-            : found.length === all
-              ? count(all)
-              : `${count(found.length)} of ${count(all)}`}
+            : value.hasMore
+              ? `the first ${count(all)}; search for the beginning of a name to see others`
+              : found.length === all
+                ? count(all)
+                : `${count(found.length)} of ${count(all)}`}
         </span>
         <Search label="Search topics" value={search} onSearch={setSearch} />
         <span class="gap" />
@@ -135,7 +145,7 @@ export function Topics(): JSX.Element {
         empty={
           value === undefined
             ? ""
-            : all === 0
+            : all === 0 && prefix === ""
               ? "No topics yet. Create one, or append a record to a new name."
               : "No topic matches."
         }

@@ -95,9 +95,6 @@ pub const COLLECT_RETRY: Duration = Duration::from_millis(200);
 /// How long shutdown waits for the deletion of garbage in flight.
 pub const COLLECT_STOP_MAX: Duration = Duration::from_secs(5);
 
-/// Handles of so many topics are made at once, in about a tenth of a millisecond, while requests wait for theirs.
-pub const HANDLES_AT_ONCE: usize = 64;
-
 /// A large file on a directory is written and synced in parts of this size. The disk writes one in a few milliseconds,
 /// for which syncs of appends wait.
 pub const DISK_SYNC_BYTES: usize = 2 << 20;
@@ -266,12 +263,13 @@ pub const CLOCK_JUMP_HOLD: Duration = Duration::from_secs(300);
 /// Maximum number of partitions of a topic.
 pub const TOPIC_PARTITIONS_MAX: u32 = rawline_journal::PARTITIONS_MAX;
 
-/// Maximum number of topics in a journal: each takes about a kilobyte of memory, and another while it is used.
-pub const JOURNAL_TOPICS_MAX: usize = 100_000;
+/// Maximum number of topics of all journals: each takes about 900 bytes of memory, and another kilobyte once it is
+/// used.
+pub const JOURNAL_TOPICS_MAX: usize = 1_000_000;
 
-/// Maximum number of partitions in a journal, the first of each topic included: each takes about 500 bytes of memory,
-/// and 300 more once it was asked for.
-pub const JOURNAL_PARTITIONS_MAX: usize = 250_000;
+/// Maximum number of partitions of all journals, the first of each topic included: each takes about 500 bytes of
+/// memory, and 300 more once it was asked for.
+pub const JOURNAL_PARTITIONS_MAX: usize = 1_250_000;
 
 /// How long a start waits for the journal's next object, while the store may be unavailable.
 pub const JOURNAL_START_MAX: Duration = Duration::from_secs(60);

@@ -7,6 +7,7 @@ use crate::config::Config;
 use crate::index::TopicIndex;
 use crate::journal::{Extent, Journal, JournalTopic};
 use crate::life::Life;
+use crate::listed::of_index;
 use crate::metrics::TopicMetrics;
 use crate::notify::Subject;
 use crate::readers::Readers;
@@ -16,7 +17,7 @@ use crate::store_error::StoreError;
 use rawline_journal::PartitionId;
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, RwLockReadGuard, RwLockWriteGuard};
 use tokio::sync::{Mutex, Notify, mpsc};
 
 /// A partition of a topic: a log with dense offsets.
@@ -43,7 +44,6 @@ pub(crate) struct Common {
     pub name: String,
     pub life: Arc<Life>,
     pub subject: Arc<Subject>,
-    pub settings: Arc<RwLock<Arc<Settings>>>,
     /// Held, so that they are shown as long as the topic exists.
     pub metrics: TopicMetrics,
     pub shared: Arc<Shared>,
@@ -115,7 +115,7 @@ impl Partition {
 
     /// The topic's settings.
     pub fn settings(&self) -> Arc<Settings> {
-        self.topic.settings.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.topic.stored.settings()
     }
 
     /// Whether every record needs a key: the topic is compacted.
@@ -130,15 +130,7 @@ impl Partition {
 
     /// The partition's extent now.
     pub fn status(&self) -> Status {
-        let index = self.index();
-        Status {
-            name: self.topic.name.clone(),
-            first_offset: index.first_offset(),
-            next_offset: index.next_offset(),
-            objects: index.objects() as u64,
-            bytes: index.bytes(),
-            latest_commit_us: index.appended_us(),
-        }
+        of_index(&self.topic.name, &self.index())
     }
 
     /// The journal's id for it.

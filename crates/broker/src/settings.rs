@@ -6,6 +6,7 @@ use bytes::Bytes;
 use rawline_batch::Kind;
 use rawline_journal::TopicId;
 use serde_json::{Map, Value};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 /// Records are deleted once they are older than this many hours.
@@ -54,8 +55,6 @@ pub struct Compaction {
 /// A topic's settings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// The id that the topic was created with, if it was. Most topics have no other member, and so no map.
-    topic_id: Option<TopicId>,
     members: Map<String, Value>,
     retention: Retention,
     compacts: bool,
@@ -69,7 +68,6 @@ impl Default for Settings {
     /// Those of a topic whose settings never changed.
     fn default() -> Self {
         Settings {
-            topic_id: None,
             members: Map::new(),
             retention: Retention::default(),
             compacts: false,
@@ -81,8 +79,13 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Parses the stored settings of `topic`. Invalid ones are logged, and have no effect.
-    pub(crate) fn parse(topic: &str, stored: &[u8]) -> Result<Settings, StoreError> {
+    /// Parses the stored settings of `topic`, and the id that it was created with, if it was. Invalid ones are logged,
+    /// and have no effect. Most topics have no settings: they share the default.
+    pub(crate) fn parse(topic: &str, stored: &[u8]) -> Result<(Option<TopicId>, Arc<Settings>), StoreError> {
+        static DEFAULT: LazyLock<Arc<Settings>> = LazyLock::new(Arc::default);
+        if stored.is_empty() {
+            return Ok((None, DEFAULT.clone()));
+        }
         let mut members: Map<String, Value> = serde_json::from_slice(stored).map_err(|error| {
             StoreError::human(format!("the settings of topic {topic} are not a JSON object: {error}"))
         })?;
@@ -90,9 +93,8 @@ impl Settings {
         if topic_id.is_some() {
             members.remove(TOPIC_ID);
         }
-        // One that has lost its last member keeps memory for some.
-        let members = if members.is_empty() { Map::new() } else { members };
-        Ok(Settings { topic_id, ..Settings::of(topic, members) })
+        let settings = if members.is_empty() { DEFAULT.clone() } else { Arc::new(Settings::of(topic, members)) };
+        Ok((topic_id, settings))
     }
 
     /// A member, whether or not the broker reads it.
@@ -103,18 +105,6 @@ impl Settings {
     /// The topic's retention limits. They have an effect if [`Settings::deletes`].
     pub fn retention(&self) -> Retention {
         self.retention
-    }
-
-    /// The id that the topic was created with, if it was.
-    pub(crate) fn topic_id(&self) -> Option<TopicId> {
-        self.topic_id
-    }
-
-    /// The first settings of a topic, with its id.
-    pub(crate) fn with_topic_id(mut self, id: TopicId) -> Settings {
-        let before = self.topic_id.replace(id);
-        assert!(before.is_none(), "a topic with two ids, {before:?} and {id:?}");
-        self
     }
 
     /// Whether records beyond the limits are deleted. Not if the topic is only compacted.
@@ -161,7 +151,7 @@ impl Settings {
                 value => drop(members.insert(name, value)),
             }
         }
-        Settings { topic_id: self.topic_id, ..Settings::of(topic, members) }
+        Settings::of(topic, members)
     }
 
     fn of(topic: &str, members: Map<String, Value>) -> Settings {
@@ -169,13 +159,13 @@ impl Settings {
         let (compacts, deletes) = policy(topic, &members);
         let tombstone_age = tombstone_age(topic, &members);
         let batch_bytes_max = member(&members, BATCH_BYTES_MAX).and_then(Value::as_u64);
-        Settings { topic_id: None, members, retention, compacts, tombstone_age, deletes, batch_bytes_max }
+        Settings { members, retention, compacts, tombstone_age, deletes, batch_bytes_max }
     }
 
-    /// The form in which they are stored.
-    pub(crate) fn encode(&self) -> Result<Bytes, StoreError> {
-        let id = self.topic_id.map(|id| (TOPIC_ID.to_owned(), id.to_string().into()));
-        let members: Map<String, Value> = self.members.clone().into_iter().chain(id).collect();
+    /// The form in which they are stored, with the topic's id.
+    pub(crate) fn encode(&self, id: TopicId) -> Result<Bytes, StoreError> {
+        let id = (TOPIC_ID.to_owned(), id.to_string().into());
+        let members: Map<String, Value> = self.members.clone().into_iter().chain([id]).collect();
         let encoded = match serde_json::to_vec(&members) {
             Ok(encoded) => encoded,
             Err(error) => unreachable!("{members:?} has no JSON form: {error}"),
@@ -256,8 +246,21 @@ fn tombstone_age(topic: &str, members: &Map<String, Value>) -> Duration {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<Settings, StoreError> {
-        Settings::parse("t", text.as_bytes())
+    const TEXT: &str = "00000000000040058000000000000006";
+
+    fn id() -> TopicId {
+        TopicId::new(5, 6)
+    }
+
+    fn parse(text: &str) -> Result<Arc<Settings>, StoreError> {
+        Settings::parse("t", text.as_bytes()).map(|(_, settings)| settings)
+    }
+
+    /// The members that are stored besides the id.
+    fn stored(settings: &Settings) -> String {
+        let mut members: Map<String, Value> = serde_json::from_slice(&settings.encode(id()).unwrap()).unwrap();
+        assert_eq!(members.remove(TOPIC_ID), Some(TEXT.into()));
+        Value::Object(members).to_string()
     }
 
     fn changes(text: &str) -> Map<String, Value> {
@@ -270,11 +273,11 @@ mod tests {
         let settings = parse(stored).unwrap();
         let retention = Retention { age: Some(Duration::from_secs(1800)), bytes: Some(10) };
         assert_eq!(settings.retention(), retention);
-        assert_eq!(settings.encode().unwrap(), stored);
+        assert_eq!(super::tests::stored(&settings), stored);
         let changed = settings.changed("t", changes(r#"{"retain_hours":null,"retain_bytes":11}"#));
-        assert_eq!(changed.encode().unwrap(), r#"{"later":[1],"payload":"value","retain_bytes":11}"#);
+        assert_eq!(super::tests::stored(&changed), r#"{"later":[1],"payload":"value","retain_bytes":11}"#);
         assert_eq!(changed.retention(), Retention { age: None, bytes: Some(11) });
-        for text in ["", "one", "[]"] {
+        for text in ["one", "[]"] {
             let error = parse(text).unwrap_err();
             assert!(error.to_string().contains("topic t"), "{text}: {error}");
         }
@@ -331,20 +334,19 @@ mod tests {
     #[test]
     fn the_id_stays_when_settings_change() {
         let id = TopicId::new(5, 6);
-        let created = Settings::default().with_topic_id(id);
-        let changed = created.changed("t", changes(r#"{"retain_bytes":1}"#));
-        let stored = changed.encode().unwrap();
+        let changed = Settings::default().changed("t", changes(r#"{"retain_bytes":1}"#));
+        let stored = changed.encode(id).unwrap();
         assert_eq!(stored, r#"{"retain_bytes":1,"topic_id":"00000000000040058000000000000006"}"#);
-        assert_eq!(Settings::parse("t", &stored).unwrap().topic_id(), Some(id));
-        for text in ["{}", r#"{"topic_id":7}"#, r#"{"topic_id":"7"}"#] {
-            assert_eq!(parse(text).unwrap().topic_id(), None, "{text}");
+        assert_eq!(Settings::parse("t", &stored).unwrap(), (Some(id), Arc::new(changed)));
+        for text in ["", "{}", r#"{"topic_id":7}"#, r#"{"topic_id":"7"}"#] {
+            assert_eq!(Settings::parse("t", text.as_bytes()).unwrap().0, None, "{text}");
         }
     }
 
     #[test]
     fn settings_that_are_too_large_are_refused() {
         let long = format!(r#"{{"x":"{}"}}"#, "x".repeat(SETTINGS_BYTES_MAX));
-        let error = Settings::default().changed("t", changes(&long)).encode().unwrap_err();
+        let error = Settings::default().changed("t", changes(&long)).encode(id()).unwrap_err();
         assert_eq!(error.kind, Kind::FixRequest);
     }
 }

@@ -3,7 +3,8 @@
 
 use crate::journal::{Journal, JournalError, JournalTopic};
 use crate::journals::Journals;
-use crate::limits::{HANDLES_AT_ONCE, JOURNAL_PARTITIONS_MAX};
+use crate::limits::JOURNAL_PARTITIONS_MAX;
+use crate::listed::{ListedTopic, TopicsByName};
 use crate::metrics::{TOPICS_LABELLED_MAX, TopicMetrics};
 use crate::partition::{Common, Partition, Shared, Status};
 use crate::settings::{Retention, Settings};
@@ -50,23 +51,9 @@ impl Topics {
         Some(handle).filter(|handle| handle.topic_id() == id)
     }
 
-    /// All topics, by name, whichever broker has created them.
-    pub fn all(&self) -> Vec<Arc<Topic>> {
-        let mut all = Vec::new();
-        for journal in self.journals.all() {
-            let topics = journal.topics();
-            let mut topics = topics.values().filter(|topic| !topic.life.is_deleted()).peekable();
-            // Requests wait for their handles meanwhile.
-            while topics.peek().is_some() {
-                let mut handles = self.write();
-                all.extend(
-                    topics.by_ref().take(HANDLES_AT_ONCE).map(|topic| self.handle(&mut handles, journal, topic)),
-                );
-            }
-        }
-        all.sort_unstable_by(|one, next| one.topic_name().cmp(next.topic_name()));
-        self.drop_dead(all.len());
-        all
+    /// All topics by name, whichever broker has created them.
+    pub fn list(&self) -> TopicsByName {
+        TopicsByName::new(&self.journals)
     }
 
     /// Drops the handles of topics that other brokers have deleted, if there are more than so many that aren't.
@@ -79,6 +66,7 @@ impl Topics {
     /// The topics with a limit for their records, of the journals for which this broker does what one broker is enough
     /// for.
     pub fn with_limits(&self) -> Vec<Arc<Topic>> {
+        self.drop_dead(self.journals.all().first().map_or(0, Journal::topics_count));
         let mut found = Vec::new();
         for journal in self.journals.all().iter().filter(|journal| journal.tidies().load(Ordering::Relaxed)) {
             let topics = journal.topics();
@@ -157,7 +145,6 @@ impl Topic {
             name: topic.name.to_string(),
             life: topic.life.clone(),
             subject: topic.subject.clone(),
-            settings: topic.settings.clone(),
             shared: shared.clone(),
             journal: journal.clone(),
             stored: topic.clone(),
@@ -199,31 +186,24 @@ impl Topic {
         is_wanted.then(|| self.existing(number))
     }
 
-    /// The size of each partition's objects in bytes.
+    /// The topic as lists have it.
+    pub fn listed(&self) -> ListedTopic {
+        ListedTopic(self.topic.stored.clone())
+    }
+
+    /// As [`ListedTopic::partitions_bytes`].
     pub fn partitions_bytes(&self) -> Vec<u64> {
-        let mut bytes = vec![self.first.index().bytes()];
-        self.topic.stored.for_others(|extent| bytes.push(extent.index().bytes()));
-        bytes
+        self.listed().partitions_bytes()
     }
 
-    /// The extent of partition 0, with the number and the size of the objects of all partitions, and the time of the
-    /// newest.
+    /// As [`ListedTopic::summary`].
     pub fn summary(&self) -> Status {
-        let mut status = self.status();
-        self.topic.stored.for_others(|extent| {
-            let index = extent.index();
-            status.objects += index.objects() as u64;
-            status.bytes += index.bytes();
-            status.latest_commit_us = status.latest_commit_us.max(index.appended_us());
-        });
-        status
+        self.listed().summary()
     }
 
-    /// The offsets of each partition's records, in order.
+    /// As [`ListedTopic::all_offsets`].
     pub fn all_offsets(&self) -> Vec<Range<u64>> {
-        let mut all = vec![self.offsets()];
-        self.topic.stored.for_others(|extent| all.push(extent.index().offsets()));
-        all
+        self.listed().all_offsets()
     }
 
     /// Changes settings: a member that is null is removed, one that isn't mentioned stays as it is. They may have
@@ -257,7 +237,7 @@ impl Topic {
 
     /// Replaces the settings, and perhaps the number of partitions.
     async fn store_settings(&self, settings: &Settings, wanted: Option<u32>) -> Result<(), TopicError> {
-        let (journal, topic, encoded) = (self.journal(), self.topic.stored.id, settings.encode()?);
+        let (journal, topic, encoded) = (self.journal(), self.topic.stored.id, settings.encode(self.topic_id())?);
         let before = self.partitions();
         if let Some(added) = wanted.and_then(|wanted| wanted.checked_sub(before)) {
             check_partitions(journal, added)?;

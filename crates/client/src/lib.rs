@@ -60,7 +60,8 @@ pub use rawline_batch::{Batch, Codec, Kind};
 pub use rawline_contract::subscription::Selection;
 pub use rawline_contract::{
     Appended, BrokerInfo, BrokerState, CleanupPolicy, CommitOffset, Extent, GroupInfo, GroupOffset, GroupPartition,
-    GroupState, GroupSummary, Hours, MemberInfo, Partitions, Payload, ProducerInstance, Settings, TopicInfo, Trimmed,
+    GroupState, GroupSummary, Hours, MemberInfo, Partitions, Payload, ProducerInstance, Settings, TopicInfo, TopicList,
+    Trimmed,
 };
 pub use read::ReadOptions;
 pub use retry::RetryPolicy;

@@ -55,7 +55,7 @@ pub(crate) const OWNERS_TOPICS_MAX: usize = 10_000;
 /// is still accepted.
 pub(crate) const READ_RESPONSE_BYTES_MAX: u64 = 128 << 20;
 
-/// Maximum size of a response without batches in bytes: the list of about 100,000 topics.
+/// Maximum size of a response without batches in bytes: a page of topics has up to 8 MB.
 pub(crate) const TEXT_BYTES_MAX: u64 = 32 << 20;
 
 /// Maximum size of the message of a rejected request in bytes.

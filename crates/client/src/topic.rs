@@ -7,7 +7,9 @@ use crate::partition::TopicPartition;
 use http::Method;
 use jiff::Timestamp;
 use rawline_contract::code::TOPIC_NOT_FOUND;
-use rawline_contract::{BrokerInfo, BrokerList, OffsetFound, Payload, Settings, TopicInfo, TopicList, Trimmed, path};
+use rawline_contract::{
+    BrokerInfo, BrokerList, OffsetFound, Payload, Settings, TOPICS_PAGE_MAX, TopicInfo, TopicList, Trimmed, path,
+};
 use serde::de::DeserializeOwned;
 use std::time::SystemTime;
 
@@ -59,10 +61,29 @@ impl Client {
         self.parse_json(&text)
     }
 
-    /// All topics, by name.
+    /// All topics, by name. Where there are very many, [`Client::topics_page`] takes less memory.
     pub async fn topics(&self) -> Result<Vec<TopicInfo>, ClientError> {
-        let text = self.text(&Call::get(path::TOPICS.to_owned())).await?;
-        self.parse_json(&text).map(|list: TopicList| list.topics)
+        let mut page = self.topics_page("", None).await?;
+        let mut all = page.topics;
+        while let Some(after) = page.next {
+            page = self.topics_page("", Some(&after)).await?;
+            all.extend(page.topics);
+        }
+        Ok(all)
+    }
+
+    /// A page of the topics whose names begin with `prefix`, by name: the first, or the one after a page's
+    /// [`TopicList::next`].
+    pub async fn topics_page(&self, prefix: &str, after: Option<&str>) -> Result<TopicList, ClientError> {
+        let mut target = format!("{}?limit={TOPICS_PAGE_MAX}", path::TOPICS);
+        if !prefix.is_empty() {
+            target = format!("{target}&prefix={}", query_value(prefix));
+        }
+        if let Some(after) = after {
+            target = format!("{target}&after={}", query_value(after));
+        }
+        let text = self.text(&Call::get(target)).await?;
+        self.parse_json(&text)
     }
 
     /// The brokers that share the storage, as the one that is asked sees them; none if only one can use it.

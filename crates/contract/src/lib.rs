@@ -30,7 +30,7 @@ pub use partitions::{PARTITIONS_MAX, Partitions};
 pub use rawline_batch::Kind;
 pub use record::{JsonRecord, timestamp, timestamp_ms};
 pub use retention::Hours;
-pub use topic::{CleanupPolicy, Extent, Payload, Settings, TopicInfo, TopicList};
+pub use topic::{CleanupPolicy, Extent, Payload, Settings, TOPICS_PAGE, TOPICS_PAGE_MAX, TopicInfo, TopicList};
 
 use serde::{Deserialize, Serialize};
 

@@ -81,11 +81,20 @@ impl TopicInfo {
     }
 }
 
-/// All topics.
+/// Number of topics in a page of their list, unless a request says another.
+pub const TOPICS_PAGE: u32 = 1_000;
+
+/// Maximum number of topics in a page: they have up to 8 MB.
+pub const TOPICS_PAGE_MAX: u32 = 10_000;
+
+/// A page of the list of topics.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TopicList {
     /// By name.
     pub topics: Vec<TopicInfo>,
+    /// The name after which the next page begins; absent in the last page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
 }
 
 /// Changes of a topic's settings. `None` keeps a setting; `Some(None)` restores the default.

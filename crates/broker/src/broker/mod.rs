@@ -19,6 +19,7 @@ use crate::forget_deleted::ForgettingTask;
 use crate::journal::{Journal, JournalError, JournalTopic, Together};
 use crate::journals::Journals;
 use crate::limits::JOURNAL_TOPICS_MAX;
+use crate::listed::ListedTopic;
 use crate::notify::{Registered, Wanted};
 use crate::partition::{Partition, Shared, Status};
 use crate::retention::{self, RetentionTask};
@@ -32,6 +33,7 @@ use futures_util::future::{BoxFuture, try_join_all};
 use rawline_journal::{Control, Refused, TopicId};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
+use std::ops::Bound;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use tokio::sync::mpsc;
@@ -179,9 +181,15 @@ impl Broker {
         }
     }
 
+    /// As [`Broker::create_listed`]; returns the topic's handle.
+    pub async fn create_topic(&self, name: &str, settings: Map<String, Value>) -> Result<Arc<Topic>, TopicError> {
+        self.create_listed(name, settings).await?;
+        self.topics.named(name).ok_or_else(|| TopicError::NotFound { name: name.to_owned() })
+    }
+
     /// Creates a topic with these settings, which are stored. Fails if the topic exists. Unlike an append, a request to
-    /// create a topic needs no permission by [`Config::create_topics`].
-    pub async fn create_topic(&self, name: &str, mut settings: Map<String, Value>) -> Result<Arc<Topic>, TopicError> {
+    /// create a topic needs no permission by [`Config::create_topics`]. A topic without a handle takes less memory.
+    pub async fn create_listed(&self, name: &str, mut settings: Map<String, Value>) -> Result<ListedTopic, TopicError> {
         check_new_name(name)?;
         let journal = self.journals.one(name);
         let partitions = Settings::take_partitions(&mut settings).unwrap_or(1);
@@ -191,14 +199,15 @@ impl Broker {
         check_partitions(journal, partitions)?;
         let settings = Settings::default().changed(name, settings);
         let is_limited = settings.expiry().bytes.is_some();
-        let settings = settings.with_topic_id(self.new_topic_id()).encode()?;
+        let settings = settings.encode(self.new_topic_id())?;
         let control = Control::Create { topic: 0, name: name.into(), partitions, settings: settings[..].into() };
         match journal.change(control).await {
             Ok(_) => {
                 if is_limited {
                     self.shared.settings_changed.notify_one();
                 }
-                self.topics.named(name).ok_or_else(|| TopicError::NotFound { name: name.to_owned() })
+                let created = journal.named(name).map(ListedTopic);
+                created.ok_or_else(|| TopicError::NotFound { name: name.to_owned() })
             }
             Err(JournalError::Refused(Refused::Exists { .. })) => Err(TopicError::Exists { name: name.to_owned() }),
             Err(error) => Err(error.into()),
@@ -293,8 +302,28 @@ impl Broker {
     }
 
     /// All topics, by name.
-    pub fn topics(&self) -> Vec<Arc<Topic>> {
-        self.topics.all()
+    pub fn topics(&self) -> Vec<ListedTopic> {
+        self.topics.list().range("", Bound::Unbounded).collect()
+    }
+
+    /// The topic of that name, if it exists as far as this broker has seen.
+    pub(crate) fn known(&self, name: &str) -> Option<Arc<Topic>> {
+        self.topics.named(name)
+    }
+
+    /// Up to `limit` topics by name that are `seen`, whose names begin with a prefix, and whether there are more. Costs
+    /// as much as what it looks at, however many topics there are.
+    pub fn topics_page(
+        &self,
+        prefix: &str,
+        begin: Bound<&str>,
+        limit: usize,
+        seen: impl Fn(&str) -> bool,
+    ) -> (Vec<ListedTopic>, bool) {
+        let list = self.topics.list();
+        let mut found = list.range(prefix, begin).filter(|topic| seen(topic.topic_name()));
+        let page = found.by_ref().take(limit).collect();
+        (page, found.next().is_some())
     }
 
     /// Number of topics.
@@ -317,9 +346,11 @@ impl Broker {
         if self.journals.all().iter().all(|journal| journal.failure().is_none()) {
             return Vec::new();
         }
-        let failed =
-            |topic: &Arc<Topic>| Some(FailedTopic { name: topic.topic_name().to_owned(), reason: topic.failure()? });
-        self.topics().iter().filter_map(failed).collect()
+        let failed = |topic: ListedTopic| {
+            let name = topic.topic_name();
+            Some(FailedTopic { name: name.to_owned(), reason: self.journals.one(name).failure()? })
+        };
+        self.topics().into_iter().filter_map(failed).collect()
     }
 
     /// All topics' extents, by name.

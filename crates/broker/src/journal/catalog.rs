@@ -11,7 +11,6 @@ use crate::limits::PIECES_PER_VISIT;
 use crate::metrics::METRICS;
 use crate::notify::{Registry, Subject};
 use crate::settings::{Retention, Settings};
-use crate::store_error::StoreError;
 use rawline_journal::{
     Batch, Certain, Control, Groups, Index, MergedPiece, Offsets, PartitionId, PartitionTransactions, Piece, SharedMap,
     Snapshot, Source, Times, TopicId,
@@ -29,7 +28,7 @@ pub(crate) struct JournalTopic {
     pub name: Arc<str>,
     pub life: Arc<Life>,
     pub subject: Arc<Subject>,
-    pub settings: Arc<RwLock<Arc<Settings>>>,
+    settings: RwLock<Arc<Settings>>,
     partitions: RwLock<Vec<Extent>>,
     checks_pieces: bool,
 }
@@ -49,7 +48,7 @@ struct Shared {
 #[derive(Default)]
 pub(super) struct Catalog {
     topics: SharedMap<u64, Arc<JournalTopic>>,
-    ids: HashMap<Arc<str>, u64>,
+    by_name: SharedMap<Arc<str>, Arc<JournalTopic>>,
     by_topic_id: HashMap<TopicId, u64>,
     /// The offsets that groups have committed.
     offsets: Offsets,
@@ -85,7 +84,7 @@ impl JournalTopic {
         checks_pieces: bool,
     ) -> Self {
         assert!(!name.is_empty() && partitions > 0, "topic {id} {name:?} with {partitions} partitions");
-        let given = parse(name, settings).ok().and_then(|settings| settings.topic_id());
+        let given = Settings::parse(name, settings).ok().and_then(|(topic_id, _)| topic_id);
         let topic_id = given.unwrap_or_else(|| TopicId::derived(id, name));
         let topic = JournalTopic {
             id,
@@ -93,12 +92,18 @@ impl JournalTopic {
             name: name.clone(),
             life: Arc::default(),
             subject: subscriptions.subject(name.clone(), topic_id),
-            settings: Arc::default(),
+            settings: RwLock::default(),
             partitions: RwLock::default(),
             checks_pieces,
         };
         topic.alter(partitions, settings);
         topic
+    }
+
+    /// One of a test.
+    #[cfg(test)]
+    pub fn of_test(name: &str) -> Self {
+        JournalTopic::new(1, &name.into(), &Arc::default(), 1, b"", false)
     }
 
     /// Number of partitions.
@@ -139,12 +144,17 @@ impl JournalTopic {
 
     /// Whether it has settings by which records are deleted.
     pub fn has_limits(&self) -> bool {
-        self.settings.read().unwrap_or_else(PoisonError::into_inner).expiry() != Retention::default()
+        self.settings().expiry() != Retention::default()
     }
 
-    /// Looks at the partitions except the first, in order.
-    pub fn for_others(&self, look: impl FnMut(&Extent)) {
-        self.extents().iter().skip(1).for_each(look);
+    /// Looks at the partitions in order.
+    pub fn for_each(&self, look: impl FnMut(&Extent)) {
+        self.extents().iter().for_each(look);
+    }
+
+    /// Its settings.
+    pub fn settings(&self) -> Arc<Settings> {
+        self.settings.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn extents(&self) -> RwLockReadGuard<'_, Vec<Extent>> {
@@ -152,8 +162,8 @@ impl JournalTopic {
     }
 
     fn alter(&self, partitions: u32, settings: &[u8]) {
-        match parse(&self.name, settings) {
-            Ok(settings) => *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings),
+        match Settings::parse(&self.name, settings) {
+            Ok((_, settings)) => *self.settings.write().unwrap_or_else(PoisonError::into_inner) = settings,
             Err(error) => tracing::error!(topic = &*self.name, %error, "this change of the settings has no effect"),
         }
         let mut extents = self.partitions.write().unwrap_or_else(PoisonError::into_inner);
@@ -162,11 +172,6 @@ impl JournalTopic {
         extents.reserve_exact((partitions - least) as usize);
         extents.resize_with(partitions as usize, || Extent::new(self.checks_pieces));
     }
-}
-
-/// Parses a topic's settings in a journal.
-fn parse(topic: &str, settings: &[u8]) -> Result<Settings, StoreError> {
-    if settings.is_empty() { Ok(Settings::default()) } else { Settings::parse(topic, settings) }
 }
 
 impl Extent {
@@ -411,17 +416,18 @@ impl Catalog {
         let topic = JournalTopic::new(id, name, &self.together.subscriptions, partitions, settings, self.checks_pieces);
         // The stored state decides. If a storage was damaged so that two topics have one id, the newer one has it.
         self.by_topic_id.insert(topic.topic_id, id);
-        let before = self.topics.insert(id, Arc::new(topic));
+        let topic = Arc::new(topic);
+        let before = self.topics.insert(id, topic.clone());
         assert!(before.is_none(), "topic {id} was created twice");
-        let namesake = self.ids.insert(name.clone(), id);
+        let namesake = self.by_name.insert(name.clone(), topic).map(|topic| topic.id);
         assert!(namesake.is_none(), "the topics {namesake:?} and {id} are named {name:?}");
     }
 
     /// Returns the size of its pieces.
     fn delete(&mut self, id: u64) -> u64 {
         let Some(topic) = self.topics.remove(&id) else { unreachable!("topic {id} is deleted, and isn't there") };
-        let named = self.ids.remove(&topic.name);
-        assert_eq!(named, Some(id), "topic {:?} has two ids", topic.name);
+        let named = self.by_name.remove(&topic.name);
+        assert_eq!(named.map(|topic| topic.id), Some(id), "topic {:?} has two ids", topic.name);
         if self.by_topic_id.get(&topic.topic_id) == Some(&id) {
             self.by_topic_id.remove(&topic.topic_id);
         }
@@ -453,7 +459,7 @@ impl Catalog {
 
     /// The topic with this name, if it exists.
     pub fn named(&self, name: &str) -> Option<Arc<JournalTopic>> {
-        self.topics.get(self.ids.get(name)?).cloned()
+        self.by_name.get(name).cloned()
     }
 
     /// The topic that is known by this id outside the storage, if it exists.
@@ -464,6 +470,11 @@ impl Catalog {
     /// All topics by id, as they are now. They are shared: this takes no time, and a look at them no lock.
     pub fn topics(&self) -> SharedMap<u64, Arc<JournalTopic>> {
         self.topics.clone()
+    }
+
+    /// All topics by name, in the same way.
+    pub fn topics_by_name(&self) -> SharedMap<Arc<str>, Arc<JournalTopic>> {
+        self.by_name.clone()
     }
 
     /// How often topics were created or deleted, or got partitions, as far as this broker has seen.

@@ -238,6 +238,11 @@ impl Journal {
         self.catalog().topics()
     }
 
+    /// All topics by name, as they are now.
+    pub(crate) fn topics_by_name(&self) -> SharedMap<Arc<str>, Arc<JournalTopic>> {
+        self.catalog().topics_by_name()
+    }
+
     fn catalog(&self) -> RwLockReadGuard<'_, Catalog> {
         self.catalog.read().unwrap_or_else(PoisonError::into_inner)
     }

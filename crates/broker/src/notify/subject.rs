@@ -27,7 +27,7 @@ struct Matches {
 impl Subject {
     pub(super) fn new(registry: Arc<Registry>, number: u64, name: Arc<str>, id: TopicId) -> Subject {
         // No subscription existed in the first generation.
-        let matches = Matches { generation: 0, inboxes: [].into() };
+        let matches = Matches { generation: 0, inboxes: Arc::default() };
         let (matches, watchers) = (Mutex::new(matches), Watchers::default());
         Subject { registry, number, name, short_id: id.short(), matches, watchers }
     }

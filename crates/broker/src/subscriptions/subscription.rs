@@ -153,8 +153,10 @@ impl Broker {
             && subscription.request.after_us.is_none()
             && subscription.request.positions.is_empty();
         if !is_exact && !subscription.request.prefixes.is_empty() {
-            for topic in self.topics() {
-                if subscription.matches_prefix(&topic.topic.name) {
+            for listed in self.topics() {
+                if subscription.matches_prefix(listed.topic_name())
+                    && let Some(topic) = self.known(listed.topic_name())
+                {
                     subscription.begin(&topic).await?;
                 }
             }
@@ -342,11 +344,14 @@ impl Subscription {
                 self.topic_deleted(&subject);
             }
         }
-        for topic in broker.topics() {
-            let subject = topic.topic.subject.clone();
+        for listed in broker.topics() {
+            let subject = listed.0.subject.clone();
             if !self.named.contains(&subject.number) && !self.matches_prefix(&subject.name) {
                 continue;
             }
+            // A topic that was deleted meanwhile has lost its name to another.
+            let found = broker.known(&subject.name);
+            let Some(topic) = found.filter(|topic| Arc::ptr_eq(&topic.topic.subject, &subject)) else { continue };
             for number in 0..topic.partitions() {
                 let key = (subject.number, number);
                 if self.request.partition.is_some_and(|wanted| wanted != number) {

@@ -1,7 +1,7 @@
 //! `rawline topics`: lists the topics of the broker.
 
 use super::table::{Align, table};
-use super::{BrokerArgs, CommandError, print_list};
+use super::{BrokerArgs, CommandError, print, print_list};
 use indicatif::BinaryBytes;
 use rawline_client::TopicInfo;
 
@@ -9,6 +9,9 @@ const EXAMPLES: &str = "\
 Examples:
   # List topics with their offsets and sizes
   rawline topics
+
+  # List those whose names begin with dns-
+  rawline topics --prefix dns-
 
   # Print their names
   rawline topics --json | jq -r '.[].name'";
@@ -20,24 +23,64 @@ pub struct Args {
     #[command(flatten)]
     broker: BrokerArgs,
 
+    /// List topics whose names begin with PREFIX
+    #[arg(long, value_name = "PREFIX", default_value = "", hide_default_value = true)]
+    prefix: String,
+
     /// Print a JSON array
     #[arg(long)]
     json: bool,
 }
 
-/// Prints the offsets, size and time of every topic.
+/// Prints the offsets, size and time of every topic: each page as it arrives, since there may be a million.
 pub async fn run(args: Args) -> Result<(), CommandError> {
     let client = args.broker.client_without_retries()?;
-    let mut topics = client.topics().await?;
-    // The list has the offsets of partition 0 only.
-    for topic in topics.iter_mut().filter(|topic| topic.partitions.get() > 1) {
-        match client.topic(&topic.name).await {
-            Ok(found) => *topic = found,
-            // Deleted meanwhile, or a partition is damaged: the known part is shown.
-            Err(error) => eprintln!("rawline: {error}"),
+    let mut after: Option<String> = None;
+    loop {
+        let mut page = client.topics_page(&args.prefix, after.as_deref()).await?;
+        // The list has the offsets of partition 0 only.
+        for topic in page.topics.iter_mut().filter(|topic| topic.partitions.get() > 1) {
+            match client.topic(&topic.name).await {
+                Ok(found) => *topic = found,
+                // Deleted meanwhile, or a partition is damaged: the known part is shown.
+                Err(error) => eprintln!("rawline: {error}"),
+            }
+        }
+        let (is_first, is_last) = (after.is_none(), page.next.is_none());
+        if is_first && is_last {
+            return print_list(&page.topics, args.json, none(&args.prefix), topics_table);
+        }
+        print(&if args.json {
+            json_page(&page.topics, is_first, is_last)?
+        } else {
+            table_page(&page.topics, is_first)
+        })?;
+        after = page.next;
+        if is_last {
+            return Ok(());
         }
     }
-    print_list(&topics, args.json, "no topics yet; `rawline produce TOPIC` creates one", topics_table)
+}
+
+fn none(prefix: &str) -> &'static str {
+    if prefix.is_empty() { "no topics yet; `rawline produce TOPIC` creates one" } else { "no topic begins with this" }
+}
+
+/// A page of one JSON array.
+fn json_page(topics: &[TopicInfo], is_first: bool, is_last: bool) -> Result<String, CommandError> {
+    let page = serde_json::to_string_pretty(topics).map_err(|error| CommandError::Failed(error.to_string()))?;
+    let items = page.trim_start_matches('[').trim_end_matches(']').trim_end();
+    let (begin, end) = (if is_first { "[" } else { "" }, if is_last { "\n]\n" } else { "," });
+    Ok(format!("{begin}{items}{end}"))
+}
+
+/// A page of one table. Columns are aligned within a page.
+fn table_page(topics: &[TopicInfo], is_first: bool) -> String {
+    let page = topics_table(topics);
+    match page.split_once('\n') {
+        Some((_, rows)) if !is_first => rows.to_owned(),
+        _ => page,
+    }
 }
 
 fn topics_table(topics: &[TopicInfo]) -> String {
@@ -74,9 +117,8 @@ mod tests {
     use super::*;
     use rawline_client::{CleanupPolicy, Partitions};
 
-    #[test]
-    fn columns_are_aligned() {
-        let topic = |name: &str, next_offset, bytes| TopicInfo {
+    fn topic(name: &str, next_offset: u64, bytes: u64) -> TopicInfo {
+        TopicInfo {
             name: name.to_owned(),
             first_offset: 0,
             next_offset,
@@ -90,7 +132,24 @@ mod tests {
             retain_bytes: None,
             cleanup_policy: CleanupPolicy::default(),
             tombstone_hours: None,
-        };
+        }
+    }
+
+    #[test]
+    fn pages_are_one_array_and_one_table() {
+        let all = ["a", "b", "c", "d"].map(|name| topic(name, 7, 12));
+        let pages = [&all[..1], &all[1..3], &all[3..]];
+        let parts = (0..).zip(pages).map(|(number, page)| {
+            let json = json_page(page, number == 0, number == 2).unwrap();
+            (json, table_page(page, number == 0))
+        });
+        let (json, table): (Vec<String>, Vec<String>) = parts.unzip();
+        assert_eq!(json.concat(), serde_json::to_string_pretty(&all).unwrap() + "\n");
+        assert_eq!(table.concat(), topics_table(&all));
+    }
+
+    #[test]
+    fn columns_are_aligned() {
         let four = TopicInfo { partitions: Partitions::new(4).unwrap(), ..topic("orders", 9, 13) };
         let text = topics_table(&[topic("dns", 53_615, 17 << 20), topic("größer\u{1b}[2J", 7, 12), four]);
         let want = "\

@@ -2,7 +2,10 @@
 
 use crate::{batch, client, read_all, support};
 use bytes::Bytes;
-use rawline_client::{ClientError, Codec, Fetched, Hours, Kind, Payload, ReadOptions, Settings, Trimmed};
+use rawline_client::{
+    Client, ClientConfig, ClientError, Codec, Fetched, Hours, Kind, Payload, ReadOptions, Settings, Trimmed,
+};
+use rawline_testkit::http;
 use std::time::Duration;
 
 #[tokio::test]
@@ -130,4 +133,29 @@ async fn rejected_requests_say_why() {
     assert!(!refused.is_retryable());
     // The client still works.
     client.topics().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_list_of_topics_is_read_page_by_page() {
+    let topic = |name: &str| {
+        format!(
+            r#"{{"name":"{name}","first_offset":0,"next_offset":2,"partitions":1,"objects":1,"bytes":5,
+                "latest_commit_at":null,"payload":"bytes","retain_hours":null,"retain_bytes":null}}"#
+        )
+    };
+    let address = http::serve(move |request: http::Request| async move {
+        let body = match request.target.as_str() {
+            "/topics?limit=10000" => format!(r#"{{"topics":[{},{}],"next":"b"}}"#, topic("a"), topic("b")),
+            "/topics?limit=10000&after=b" => format!(r#"{{"topics":[{}]}}"#, topic("c")),
+            "/topics?limit=10000&prefix=c&after=b" => r#"{"topics":[]}"#.to_owned(),
+            other => panic!("a request for {other}"),
+        };
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n";
+        format!("{head}content-length: {}\r\n\r\n{body}", body.len()).into_bytes()
+    })
+    .await;
+    let client = Client::new(ClientConfig::new(format!("http://{address}"))).unwrap();
+    let names: Vec<_> = client.topics().await.unwrap().into_iter().map(|topic| topic.name).collect();
+    assert_eq!(names, ["a", "b", "c"]);
+    assert_eq!(client.topics_page("c", Some("b")).await.unwrap().next, None);
 }

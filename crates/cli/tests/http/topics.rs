@@ -30,6 +30,33 @@ fn topics_report_their_extent() {
 }
 
 #[test]
+fn topics_are_listed_in_pages() {
+    let broker = Broker::start(&[]);
+    let names = ["a", "b-1", "b-2", "b-3", "c", "c-d"];
+    names.iter().rev().for_each(|name| broker.create_topic(name));
+    let page = |query: &str| {
+        let page = broker.get(&format!("/topics?{query}")).json();
+        let names: Vec<String> =
+            page["topics"].as_array().unwrap().iter().map(|topic| topic["name"].as_str().unwrap().to_owned()).collect();
+        (names.join(" | "), page["next"].as_str().map(str::to_owned))
+    };
+    let next = |name: &str| Some(name.to_owned());
+    assert_eq!(page("limit=2"), ("a | b-1".to_owned(), next("b-1")));
+    assert_eq!(page("limit=2&after=b-1"), ("b-2 | b-3".to_owned(), next("b-3")));
+    assert_eq!(page("limit=2&after=b-3"), ("c | c-d".to_owned(), None), "a full page may be the last one");
+    assert_eq!(page("after=c-d"), (String::new(), None));
+    assert_eq!(page("prefix=b-&limit=2"), ("b-1 | b-2".to_owned(), next("b-2")));
+    assert_eq!(page("prefix=b-&limit=2&after=b-2"), ("b-3".to_owned(), None));
+    assert_eq!(page("prefix=c&after=a&totals=true"), ("c | c-d".to_owned(), None));
+    assert_eq!(page("prefix=d"), (String::new(), None));
+    exchange(broker.address, &request("DELETE", "/topic?topic-name=b-2", &[], b"")).assert_status(204);
+    assert_eq!(page("after=b-2&limit=1"), ("b-3".to_owned(), next("b-3")), "after a name that doesn't exist any more");
+    for limit in ["0", "10001"] {
+        broker.get(&format!("/topics?limit={limit}")).assert_error(400, "query_invalid");
+    }
+}
+
+#[test]
 fn offsets_are_found_by_time() {
     let broker = Broker::start(&[]);
     let mut times = Vec::new();

@@ -20,7 +20,7 @@ const fn of(endpoint: Endpoint) -> &'static [&'static str] {
         Endpoint::DeleteOffsets => &["group-name", "topic-name", "partition"],
         Endpoint::Heartbeat => &["group-name", "member", "generation", "divided", "instance"],
         Endpoint::Leave => &["group-name", "member", "instance"],
-        Endpoint::Topics => &["totals"],
+        Endpoint::Topics => &["prefix", "after", "limit", "totals"],
         Endpoint::Offset => &["topic-name", "partition", "time"],
         Endpoint::Zeek => &["ticket"],
         Endpoint::Subscribe => {

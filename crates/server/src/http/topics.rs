@@ -12,17 +12,17 @@ use http::{Request, StatusCode};
 use hyper::body::Incoming;
 use rawline_broker::limits::{SETTINGS_BYTES_MAX, TOPIC_NAME_BYTES_MAX};
 use rawline_broker::pool::Gathered;
-use rawline_broker::{Partition, Status, Topic};
+use rawline_broker::{ListedTopic, Partition, Status};
 use rawline_contract::{
-    Extent, MediaType, OffsetFound, PARTITIONS_MAX, Partitions, Payload, Settings, TopicInfo, Trimmed, code, timestamp,
+    Extent, MediaType, OffsetFound, PARTITIONS_MAX, Partitions, Payload, Settings, TOPICS_PAGE, TOPICS_PAGE_MAX,
+    TopicInfo, Trimmed, code, timestamp,
 };
 use serde::de::{Deserialize, DeserializeOwned, Error};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use serde_json::{Map, Value};
-use std::ops::Range;
-use std::sync::Arc;
+use std::ops::{Bound, Range};
 
-/// Length of a topic in the list of all topics without its name: field names, nine numbers of up to 25 digits, a time.
+/// Length of a topic in a list of topics without its name: field names, nine numbers of up to 25 digits, a time.
 const INFO_BYTES_MAX: u64 = 540;
 
 const _: () =
@@ -30,18 +30,17 @@ const _: () =
 
 /// The type of the topic's records.
 pub(crate) fn payload(topic: &Partition) -> Payload {
-    setting(topic, "payload").unwrap_or_default()
+    setting(&topic.settings(), "payload").unwrap_or_default()
 }
 
-/// One of the topic's settings. A value that this version doesn't know, because a later one stored it, counts as
-/// absent.
-fn setting<T: DeserializeOwned>(topic: &Partition, name: &str) -> Option<T> {
-    topic.settings().get(name).and_then(|value| T::deserialize(value).ok())
+/// One of a topic's settings. A value that this version doesn't know, because a later one stored it, counts as absent.
+fn setting<T: DeserializeOwned>(settings: &rawline_broker::Settings, name: &str) -> Option<T> {
+    settings.get(name).and_then(|value| T::deserialize(value).ok())
 }
 
 /// A topic as a list of topics describes it.
-fn info(topic: &Topic) -> TopicInfo {
-    let status = topic.summary();
+fn info(topic: &ListedTopic) -> TopicInfo {
+    let (status, settings) = (topic.summary(), topic.settings());
     let partitions = topic.partitions();
     assert!(status.first_offset <= status.next_offset, "{status:?}");
     let Some(partitions) = Partitions::new(partitions) else {
@@ -57,24 +56,27 @@ fn info(topic: &Topic) -> TopicInfo {
         objects: status.objects,
         bytes: status.bytes,
         latest_commit_at: status.latest_commit_us.map(timestamp),
-        payload: payload(topic),
-        retain_hours: setting(topic, "retain_hours"),
-        retain_bytes: topic.settings().retention().bytes,
-        cleanup_policy: setting(topic, "cleanup_policy").unwrap_or_default(),
-        tombstone_hours: setting(topic, "tombstone_hours"),
+        payload: setting(&settings, "payload").unwrap_or_default(),
+        retain_hours: setting(&settings, "retain_hours"),
+        retain_bytes: settings.retention().bytes,
+        cleanup_policy: setting(&settings, "cleanup_policy").unwrap_or_default(),
+        tombstone_hours: setting(&settings, "tombstone_hours"),
     }
 }
 
 /// A topic with the extents of all partitions.
-async fn describe(topic: &Topic, partition: &Partition) -> Result<TopicInfo, ApiError> {
+fn describe(topic: &ListedTopic, partition: u64) -> TopicInfo {
     let all = topic.all_offsets();
     let extent = |offsets: Range<u64>| Extent { first_offset: offsets.start, next_offset: offsets.end };
-    let Extent { first_offset, next_offset } = extent(partition.offsets());
+    let Some(offsets) = usize::try_from(partition).ok().and_then(|number| all.get(number)) else {
+        unreachable!("topic {} has {} partitions, and not {partition}", topic.topic_name(), all.len())
+    };
+    let Extent { first_offset, next_offset } = extent(offsets.clone());
     let Some(partitions) = u32::try_from(all.len()).ok().and_then(Partitions::new) else {
         unreachable!("a topic has {} partitions", all.len())
     };
     let offsets = all.into_iter().map(extent).collect();
-    Ok(TopicInfo { first_offset, next_offset, partitions, offsets, ..info(topic) })
+    TopicInfo { first_offset, next_offset, partitions, offsets, ..info(topic) }
 }
 
 /// One topic.
@@ -83,9 +85,11 @@ pub(crate) async fn topic(api: &Api, request: Request<Incoming>) -> Result<ApiRe
     let (name, number) = (query.topic()?.into_owned(), query.partition()?);
     api.broker.see_ends([&*name]).await?;
     // Another broker may have added the partition: this finds out.
-    let partition = api.broker.partition(&name, number).await?;
+    api.broker.partition(&name, number).await?;
     let topic = api.broker.topic(&name).await?;
-    Ok(response::json(StatusCode::OK, &describe(&topic, &partition).await?))
+    // Of another topic that has got its name meanwhile, the partition may not exist.
+    let partition = if number < topic.partitions().into() { number } else { 0 };
+    Ok(response::json(StatusCode::OK, &describe(&topic.listed(), partition)))
 }
 
 /// Changes a topic's settings; creates the topic if it doesn't exist.
@@ -93,14 +97,14 @@ pub(crate) async fn set_topic(api: &Api, request: Request<Incoming>) -> Result<A
     let (name, changes) = named_changes(api, request).await?;
     let topic = api.broker.topic_or_create(&name).await?;
     topic.change_settings(changes).await?;
-    Ok(response::json(StatusCode::OK, &describe(&topic, &topic).await?))
+    Ok(response::json(StatusCode::OK, &describe(&topic.listed(), 0)))
 }
 
 /// Creates a topic with settings; fails if it exists.
 pub(crate) async fn create_topic(api: &Api, request: Request<Incoming>) -> Result<ApiResponse, ApiError> {
     let (name, settings) = named_changes(api, request).await?;
-    let topic = api.broker.create_topic(&name, settings).await?;
-    Ok(response::json(StatusCode::CREATED, &describe(&topic, &topic).await?))
+    let topic = api.broker.create_listed(&name, settings).await?;
+    Ok(response::json(StatusCode::CREATED, &describe(&topic, 0)))
 }
 
 /// Deletes a topic.
@@ -156,17 +160,27 @@ pub(crate) async fn trim(api: &Api, request: Request<Incoming>) -> Result<ApiRes
     Ok(response::json(StatusCode::OK, &Trimmed { first_offset, next_offset }))
 }
 
-/// All topics that the caller may use, by name. Their list can have megabytes, so it lies in buffers of the pool.
+/// A page of the topics that the caller may use, by name. It can have megabytes, so it lies in buffers of the pool.
 pub(crate) async fn topics<B>(
     api: &Api,
     peer: &Peer,
     caller: &Caller,
     request: &Request<B>,
 ) -> Result<ApiResponse, ApiError> {
-    let has_totals = Query::of(request).switch("totals")?;
-    let mut topics = Topics { has_totals, topics: Vec::new() };
-    let is_seen = |topic: &Arc<Topic>| caller.grants().sees(&topic.status().name);
-    for topic in api.broker.topics().into_iter().filter(is_seen) {
+    let query = Query::of(request);
+    let has_totals = query.switch("totals")?;
+    let (prefix, after) = (query.text("prefix").unwrap_or_default(), query.text("after"));
+    let begin = after.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+    let limit = query.number("limit", Some(TOPICS_PAGE.into()))?;
+    if !(1..=u64::from(TOPICS_PAGE_MAX)).contains(&limit) {
+        let message = format!("limit={limit} is not 1 to {TOPICS_PAGE_MAX}: request several pages");
+        return Err(ApiError::new(code::QUERY_INVALID, message));
+    }
+    let sees = |name: &str| caller.grants().sees(name);
+    let (page, has_more) = api.broker.topics_page(&prefix, begin, limit as usize, sees);
+    let next = page.last().filter(|_| has_more).map(|topic| topic.topic_name().to_owned());
+    let mut topics = Topics { has_totals, topics: Vec::with_capacity(page.len()), next };
+    for topic in page {
         let offsets = has_totals.then(|| topic.all_offsets());
         topics.topics.push((topic, Totals::of(offsets.as_deref())));
     }
@@ -179,7 +193,8 @@ pub(crate) async fn topics<B>(
 /// Has the form of a [`rawline_contract::TopicList`], and makes one topic's part of it at a time.
 struct Topics {
     has_totals: bool,
-    topics: Vec<(Arc<Topic>, Totals)>,
+    topics: Vec<(ListedTopic, Totals)>,
+    next: Option<String>,
 }
 
 /// Of all partitions of a topic; `None` if one of them can't be opened.
@@ -209,7 +224,7 @@ impl Serialize for Topics {
         struct Infos<'a>(&'a Topics);
         impl Serialize for Infos<'_> {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                let Topics { has_totals, topics } = self.0;
+                let Topics { has_totals, topics, .. } = self.0;
                 if *has_totals {
                     let infos = topics.iter().map(|(topic, totals)| Info { info: info(topic), totals: *totals });
                     return serializer.collect_seq(infos);
@@ -217,8 +232,11 @@ impl Serialize for Topics {
                 serializer.collect_seq(topics.iter().map(|(topic, _)| info(topic)))
             }
         }
-        let mut list = serializer.serialize_struct("TopicList", 1)?;
+        let mut list = serializer.serialize_struct("TopicList", 2)?;
         list.serialize_field("topics", &Infos(self))?;
+        if let Some(next) = &self.next {
+            list.serialize_field("next", next)?;
+        }
         list.end()
     }
 }

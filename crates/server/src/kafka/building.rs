@@ -21,6 +21,9 @@ pub(super) const BUILDING_MAX: usize = 2;
 /// usual clients name a few topics.
 const ENTRIES_MAX: usize = 500;
 
+/// A response of more than this is built alone: one of a million partitions has 340 MB meanwhile.
+const SHARED_ENTRIES_MAX: usize = 200_000;
+
 /// Maximum size of a response outside the pool in bytes. A connection has some tens of them, if its client sends
 /// requests and doesn't read.
 const UNBUFFERED_BYTES_MAX: usize = 1 << 10;
@@ -39,8 +42,9 @@ impl<'a> Building<'a> {
     /// Call before a response gets up to this many partitions, settings or similar parts.
     pub async fn begin(&mut self, entries: usize) {
         if entries > ENTRIES_MAX && self.permit.is_none() {
+            let permits = if entries > SHARED_ENTRIES_MAX { BUILDING_MAX as u32 } else { 1 };
             // Never closed.
-            self.permit = self.kafka.building.acquire().await.ok();
+            self.permit = self.kafka.building.acquire_many(permits).await.ok();
         }
     }
 

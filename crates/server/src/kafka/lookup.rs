@@ -19,8 +19,8 @@ pub(super) async fn topic_with_id(client: &Client, api: Api, id: Uuid) -> Result
 }
 
 /// A client's reference to a topic.
-pub(super) fn id_of(topic: &Topic) -> Uuid {
-    Uuid(topic.topic_id().to_bytes())
+pub(super) fn id_of(id: TopicId) -> Uuid {
+    Uuid(id.to_bytes())
 }
 
 /// The partition of an existing topic.

@@ -6,7 +6,7 @@ use super::error::Refusal;
 use super::lookup::{id_of, topic_with_id};
 use super::nodes::{CONTROLLING, Node};
 use super::operations;
-use rawline_broker::{Topic, TopicError};
+use rawline_broker::{ListedTopic, Topic, TopicError};
 use rawline_kafka::messages::{
     MetadataRequest, MetadataResponse, MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic,
 };
@@ -20,7 +20,7 @@ pub(super) const EPOCH: i32 = 0;
 /// A requested topic, and its description.
 struct Found {
     name: String,
-    topic: Result<Arc<Topic>, Refusal>,
+    topic: Result<ListedTopic, Refusal>,
 }
 
 pub(super) async fn respond(
@@ -50,8 +50,8 @@ pub(super) async fn respond(
                 };
                 if names.insert(name.clone()) {
                     let topic = match topic {
-                        Some(topic) => Ok(topic),
-                        None => find(client, &name, creates).await,
+                        Some(topic) => Ok(topic.listed()),
+                        None => find(client, &name, creates).await.map(|topic| topic.listed()),
                     };
                     found.push(Found { name, topic });
                 }
@@ -97,8 +97,8 @@ pub(super) async fn respond(
 
 fn all(client: &Client) -> Vec<Found> {
     let caller = client.caller();
-    let is_seen = |topic: &Arc<Topic>| caller.grants().sees(topic.topic_name());
-    let found = |topic: Arc<Topic>| Found { name: topic.topic_name().to_owned(), topic: Ok(topic) };
+    let is_seen = |topic: &ListedTopic| caller.grants().sees(topic.topic_name());
+    let found = |topic: ListedTopic| Found { name: topic.topic_name().to_owned(), topic: Ok(topic) };
     client.kafka.broker.topics().into_iter().filter(is_seen).map(found).collect()
 }
 
@@ -139,6 +139,6 @@ fn described(Found { name, topic }: Found, leader: i32, replicas: &[i32]) -> Met
         ..MetadataResponsePartition::default()
     };
     let partitions = (0..topic.partitions()).map(partition).collect();
-    let topic_id = id_of(&topic);
+    let topic_id = id_of(topic.topic_id());
     MetadataResponseTopic { name: Some(name), topic_id, partitions, ..MetadataResponseTopic::default() }
 }

@@ -17,7 +17,7 @@ use crate::settings::Compaction;
 use crate::store_error::StoreError;
 use crate::tasks::spawn_blocking;
 use rawline_journal::{Id, MergeLimits, PartitionId, Piece, Source};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
 
@@ -70,7 +70,7 @@ impl Merger {
     pub(super) async fn compact(&mut self) -> Result<(), Failed> {
         let topics = self.catalog().topics();
         for topic in topics.values() {
-            let settings = topic.settings.read().unwrap_or_else(PoisonError::into_inner).clone();
+            let settings = topic.settings();
             let Some(compaction) = settings.compaction() else { continue };
             for number in 0..topic.partitions() {
                 let partition = PartitionId { topic: topic.id, number };

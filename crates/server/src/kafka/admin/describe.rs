@@ -13,6 +13,7 @@ use rawline_kafka::messages::{
     DescribeTopicPartitionsResponseTopic, TopicPartitionsCursor,
 };
 use std::collections::BTreeSet;
+use std::ops::Bound;
 
 /// Maximum number of partitions in a page, as in Kafka.
 const PAGE_PARTITIONS_MAX: u32 = 2000;
@@ -24,20 +25,21 @@ pub(super) async fn respond(
 ) -> DescribeTopicPartitionsResponse {
     let DescribeTopicPartitionsRequest { topics, response_partition_limit, cursor } = request;
     let limit = u32::try_from(response_partition_limit).unwrap_or_default().clamp(1, PAGE_PARTITIONS_MAX);
+    let cursor = cursor.unwrap_or_default();
     let mut names: BTreeSet<String> = match topics.is_empty() {
         true => {
-            let topics = client.kafka.broker.topics();
-            building.begin(topics.len() + limit as usize).await;
-            let caller = client.caller();
-            let names = topics.iter().map(|topic| topic.topic_name().to_owned());
-            names.filter(|name| caller.grants().sees(name)).collect()
+            building.begin(2 * limit as usize).await;
+            let (caller, from) = (client.caller(), cursor.topic_name.as_str());
+            let sees = |name: &str| caller.grants().sees(name);
+            // Each has a partition at least.
+            let (topics, _) = client.kafka.broker.topics_page("", Bound::Included(from), limit as usize + 1, sees);
+            topics.iter().map(|topic| topic.topic_name().to_owned()).collect()
         }
         false => {
             building.begin(topics.len() + limit as usize).await;
             topics.into_iter().map(|topic| topic.name).collect()
         }
     };
-    let cursor = cursor.unwrap_or_default();
     names = names.split_off(&cursor.topic_name);
     let mut page = Page { topics: Vec::new(), left: limit, next: None };
     for name in names {
@@ -71,7 +73,7 @@ impl Page {
             Err(refusal) => Err(refusal),
         };
         let (topic_id, partitions) = match found {
-            Ok(topic) => (id_of(&topic), self.take(client, &topic, &name, first)),
+            Ok(topic) => (id_of(topic.topic_id()), self.take(client, &topic, &name, first)),
             Err(Refusal { code, message }) => {
                 tracing::debug!(topic = name, message, "refused a client's request for a topic");
                 return self.topics.push(DescribeTopicPartitionsResponseTopic {

@@ -8,8 +8,9 @@ use std::collections::BTreeSet;
 /// Maximum number of topics in a request whose response has kilobytes for each.
 pub(super) const TOPICS_MAX: usize = 10_000;
 
-/// Changes of one request that are in flight at once: the journal stores them together.
-const CHANGES_MAX: usize = 64;
+/// Changes of one request that are in flight at once: the journal stores them together. In a bucket, those that wait
+/// for others take another PUT and another `--batch-wait`: a request for a thousand topics one instead of sixteen.
+const CHANGES_MAX: usize = 1_024;
 
 /// The resources that a request names: topics, or others with settings.
 pub(super) struct Subjects<T> {

@@ -88,7 +88,7 @@ async fn try_create(
     } else {
         let mut changes = changes;
         changes.insert(settings::PARTITIONS.to_owned(), partitions.into());
-        id_of(&*broker.create_topic(name, changes).await?)
+        id_of(broker.create_listed(name, changes).await?.topic_id())
     };
     let configs = settings::of_topic(config, &settings).into_iter().map(described).collect();
     Ok(Created { topic_id, partitions, configs })
@@ -182,7 +182,7 @@ async fn try_delete(client: &Client, topic: &DeleteTopicState) -> Result<(String
     };
     client.may_use_topic(Api::DeleteTopics, name)?;
     // A topic that can't be opened can be deleted.
-    let id = broker.topic(name).await.map_or(NO_ID, |topic| id_of(&topic));
+    let id = broker.topic(name).await.map_or(NO_ID, |topic| id_of(topic.topic_id()));
     broker.delete_topic(name).await?;
     Ok((name.clone(), id))
 }

@@ -266,7 +266,7 @@ async fn fetched(
             let topic_id = match version < IDS_FROM {
                 true => NO_ID,
                 false => match client.kafka.broker.topic(name).await {
-                    Ok(topic) => id_of(&topic),
+                    Ok(topic) => id_of(topic.topic_id()),
                     // Deleted meanwhile, and with it its offsets.
                     Err(_) => continue,
                 },

@@ -97,15 +97,16 @@ public final class Responses {
         return number(parse(text), "offset");
     }
 
-    List<TopicInfo> topics(byte[] text) {
-        if (!(parse(text).get("topics") instanceof List<?> found)) {
+    /** Adds a page of topics to a list. Returns the name after which the next page begins, if there is one. */
+    Optional<String> topics(byte[] text, List<TopicInfo> topics) {
+        Map<?, ?> page = parse(text);
+        if (!(page.get("topics") instanceof List<?> found)) {
             throw unexpected("no topics", null);
         }
-        List<TopicInfo> topics = new ArrayList<>();
         for (Object topic : found) {
             topics.add(topic(topic));
         }
-        return topics;
+        return page.get("next") instanceof String next ? Optional.of(next) : Optional.empty();
     }
 
     TopicInfo topic(byte[] text) {

@@ -12,7 +12,9 @@ import io.rawline.topic.TopicInfo;
 import io.rawline.topic.Trimmed;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /** Sends requests about topics. */
 public final class TopicRequests {
@@ -30,7 +32,13 @@ public final class TopicRequests {
     }
 
     public List<TopicInfo> topics(RetryPolicy retries) {
-        return responses.topics(Attempts.text(http, retries, Request.get("/topics")));
+        List<TopicInfo> all = new ArrayList<>();
+        Optional<String> next = Optional.of("");
+        while (next.isPresent()) {
+            String after = next.get().isEmpty() ? "" : "&after=" + Address.queryValue(next.get());
+            next = responses.topics(Attempts.text(http, retries, Request.get("/topics?limit=10000" + after)), all);
+        }
+        return all;
     }
 
     /** Creates a topic, or fails if it exists. */
