@@ -112,7 +112,7 @@ fn settings(store: &DiskStore, run: u64) -> JournalConfig {
         snapshot_objects: 12,
         snapshot_interval: Duration::from_secs(3),
         // Every other life has a part for each topic and partition.
-        snapshot_part_bytes: if run % 2 == 0 { settings.snapshot_part_bytes } else { 1 },
+        snapshot_part_bytes: if run.is_multiple_of(2) { settings.snapshot_part_bytes } else { 1 },
         garbage_interval: Duration::from_secs(1),
         merge: Some(MergeConfig {
             limits: MergeLimits {
