@@ -7,7 +7,7 @@ use crate::config::Config;
 use crate::index::TopicIndex;
 use crate::journal::{Extent, Journal, JournalTopic};
 use crate::life::Life;
-use crate::listed::of_index;
+use crate::listed::{ListedTopic, of_index};
 use crate::metrics::TopicMetrics;
 use crate::notify::Subject;
 use crate::readers::Readers;
@@ -111,6 +111,11 @@ impl Partition {
     /// records can be read.
     pub fn failure(&self) -> Option<String> {
         self.journal().failure()
+    }
+
+    /// The topic as lists have it.
+    pub fn listed(&self) -> ListedTopic {
+        ListedTopic(self.topic.stored.clone())
     }
 
     /// The topic's settings.

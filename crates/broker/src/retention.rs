@@ -76,7 +76,7 @@ pub(crate) fn start(
 /// One topic's part of a pass.
 async fn apply(topic: &Topic, clock: &dyn Clock, is_stopped: &watch::Receiver<bool>) {
     let partitions: Vec<_> = (0..topic.partitions()).filter_map(|number| topic.to_retain(number)).collect();
-    let bytes_max = topic.settings().expiry().bytes.map(|bytes| share(bytes, topic.partitions_bytes()));
+    let bytes_max = topic.settings().expiry().bytes.map(|bytes| share(bytes, topic.listed().partitions_bytes()));
     for partition in partitions {
         if *is_stopped.borrow() {
             return;

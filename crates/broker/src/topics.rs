@@ -4,15 +4,15 @@
 use crate::journal::{Journal, JournalError, JournalTopic};
 use crate::journals::Journals;
 use crate::limits::JOURNAL_PARTITIONS_MAX;
-use crate::listed::{ListedTopic, TopicsByName};
+use crate::listed::TopicsByName;
 use crate::metrics::{TOPICS_LABELLED_MAX, TopicMetrics};
-use crate::partition::{Common, Partition, Shared, Status};
+use crate::partition::{Common, Partition, Shared};
 use crate::settings::{Retention, Settings};
 use crate::topic_error::{TopicError, check_partition};
 use rawline_journal::{Control, Refused, TopicId};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-use std::ops::{Deref, Range};
+use std::ops::Deref;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -184,26 +184,6 @@ impl Topic {
         let has_several = || self.topic.stored.extent(number).is_some_and(|extent| extent.index().objects() > 1);
         let is_wanted = self.settings().expiry() != Retention::default() && has_several();
         is_wanted.then(|| self.existing(number))
-    }
-
-    /// The topic as lists have it.
-    pub fn listed(&self) -> ListedTopic {
-        ListedTopic(self.topic.stored.clone())
-    }
-
-    /// As [`ListedTopic::partitions_bytes`].
-    pub fn partitions_bytes(&self) -> Vec<u64> {
-        self.listed().partitions_bytes()
-    }
-
-    /// As [`ListedTopic::summary`].
-    pub fn summary(&self) -> Status {
-        self.listed().summary()
-    }
-
-    /// As [`ListedTopic::all_offsets`].
-    pub fn all_offsets(&self) -> Vec<Range<u64>> {
-        self.listed().all_offsets()
     }
 
     /// Changes settings: a member that is null is removed, one that isn't mentioned stays as it is. They may have

@@ -29,7 +29,7 @@ async fn fill(broker: &Broker, partitions: u64) {
 }
 
 async fn offsets(broker: &Broker) -> Vec<Range<u64>> {
-    broker.topic("t").await.unwrap().all_offsets()
+    broker.topic("t").await.unwrap().listed().all_offsets()
 }
 
 #[tokio::test]
@@ -49,7 +49,7 @@ async fn every_partition_has_its_own_records_after_a_restart_too() {
                 let records = 10 * (number + 1);
                 assert_records(&*partition(&broker, number).await, 0, records, place.name).await;
             }
-            let sum = topic.summary();
+            let sum = topic.listed().summary();
             assert_eq!((sum.first_offset, sum.next_offset, sum.objects), (0, 10, 2 + 4 + 6), "{}", place.name);
             let mut bytes = 0;
             for number in 0..4 {
@@ -161,7 +161,7 @@ async fn the_partitions_together_keep_what_retention_allows() {
         for number in 0..2 {
             append_some(&*partition(&broker, number).await, 0, 200, 10, Codec::None).await;
         }
-        let bytes = topic.summary().bytes;
+        let bytes = topic.listed().summary().bytes;
         drop(topic);
         broker.close().await;
         // The partitions aren't open when the limit is set.

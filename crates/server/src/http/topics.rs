@@ -85,11 +85,8 @@ pub(crate) async fn topic(api: &Api, request: Request<Incoming>) -> Result<ApiRe
     let (name, number) = (query.topic()?.into_owned(), query.partition()?);
     api.broker.see_ends([&*name]).await?;
     // Another broker may have added the partition: this finds out.
-    api.broker.partition(&name, number).await?;
-    let topic = api.broker.topic(&name).await?;
-    // Of another topic that has got its name meanwhile, the partition may not exist.
-    let partition = if number < topic.partitions().into() { number } else { 0 };
-    Ok(response::json(StatusCode::OK, &describe(&topic.listed(), partition)))
+    let partition = api.broker.partition(&name, number).await?;
+    Ok(response::json(StatusCode::OK, &describe(&partition.listed(), number)))
 }
 
 /// Changes a topic's settings; creates the topic if it doesn't exist.

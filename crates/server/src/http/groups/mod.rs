@@ -137,7 +137,7 @@ async fn offsets(api: &Api, caller: &Caller, group: &str) -> Result<Vec<GroupOff
     for (topic, partition, committed) in api.broker.coordinator().committed_offsets(group) {
         let (true, Some(offset)) = (caller.grants().sees(&topic), committed.next_offset()) else { continue };
         if !ends.contains_key(&topic) {
-            let all = api.broker.topic(&topic).await?.all_offsets();
+            let all = api.broker.topic(&topic).await?.listed().all_offsets();
             ends.insert(topic.clone(), all.into_iter().map(|offsets| offsets.end).collect());
         }
         let end = ends.get(&topic).and_then(|ends| ends.get(partition as usize)).copied();
