@@ -10,14 +10,8 @@ use std::path::{Path, PathBuf};
 /// Ending of an empty file by which a person gives up the damaged objects of the segment of the same name.
 pub(super) const ACCEPT: &str = "accept";
 
-/// Ending of snapshots' roots.
-const SNAPSHOT: &str = "rws";
-
 /// How the names of files begin that are being written.
 const DRAFT: &str = ".draft-";
-
-/// Ending of their separate parts.
-const PART: &str = ".rwp";
 
 /// The name of a file while it is being written.
 pub(super) fn draft_path(path: &Path) -> PathBuf {
@@ -26,18 +20,13 @@ pub(super) fn draft_path(path: &Path) -> PathBuf {
 
 /// Number of the newest snapshot.
 pub(super) fn newest_snapshot(dir: &Path) -> Result<Option<u64>, StoreError> {
-    Ok(numbers_in(dir, SNAPSHOT)?.last().copied())
+    let newest = snapshots_in(dir)?.into_iter().rfind(SnapshotName::is_root);
+    Ok(newest.map(|root| root.next_number))
 }
 
 /// The roots and parts of snapshots that are there, in order.
 pub(super) fn snapshots_in(dir: &Path) -> Result<Vec<SnapshotName>, StoreError> {
-    let error = |error| io_error("list", dir, &error);
-    let mut names = Vec::new();
-    for entry in std::fs::read_dir(dir).map_err(error)? {
-        names.extend(entry.map_err(error)?.file_name().to_str().and_then(SnapshotName::parse));
-    }
-    names.sort_unstable();
-    Ok(names)
+    named_in(dir, SnapshotName::parse)
 }
 
 /// The size of a snapshot with its parts.
@@ -47,31 +36,39 @@ pub(super) fn snapshot_bytes(dir: &Path, next_number: u64) -> Result<u64, StoreE
     Ok(own.filter_map(|name| std::fs::metadata(dir.join(name.to_string())).ok()).map(|found| found.len()).sum())
 }
 
-/// The numbers in the names of the files with this ending, in order. Logs
-/// files of others.
+/// The numbers in the names of the files with this ending, in order.
 pub(super) fn numbers_in(dir: &Path, ending: &str) -> Result<Vec<u64>, StoreError> {
+    named_in(dir, |name| numbered(name).filter(|(_, found)| *found == ending).map(|(number, _)| number))
+}
+
+/// The number with which a name begins, and the name's ending.
+fn numbered(name: &str) -> Option<(u64, &str)> {
+    let (stem, ending) = name.split_once('.')?;
+    let is_number = stem.len() == 20 && stem.bytes().all(|byte| byte.is_ascii_digit());
+    Some((stem.parse().ok().filter(|_| is_number)?, ending))
+}
+
+/// The names of files that `parse` knows, in order. Logs files of others.
+fn named_in<T: Ord>(dir: &Path, parse: impl Fn(&str) -> Option<T>) -> Result<Vec<T>, StoreError> {
     let error = |error| io_error("list", dir, &error);
-    let (mut numbers, mut foreign) = (Vec::new(), Vec::new());
+    let (mut known, mut foreign) = (Vec::new(), Vec::new());
     for entry in std::fs::read_dir(dir).map_err(error)? {
         let name = entry.map_err(error)?.file_name();
-        let parts = name.to_str().and_then(|name| name.split_once('.'));
-        let is_number = |stem: &str| stem.len() == 20 && stem.bytes().all(|byte| byte.is_ascii_digit());
-        match parts.map(|(stem, found)| (stem.parse::<u64>().ok().filter(|_| is_number(stem)), found)) {
-            Some((Some(number), found)) if found == ending => numbers.push(number),
-            Some((Some(_), "idx" | "torn" | ACCEPT)) => {}
-            Some((Some(_), found)) if found.ends_with(PART) => {}
-            _ if name.as_encoded_bytes().starts_with(DRAFT.as_bytes()) => {}
-            _ if name == RESERVE => {}
+        match name.to_str().and_then(&parse) {
+            Some(found) => known.push(found),
+            None if matches!(name.to_str().and_then(numbered), Some((_, "idx" | "torn" | ACCEPT))) => {}
+            None if name.as_encoded_bytes().starts_with(DRAFT.as_bytes()) => {}
+            None if name == RESERVE => {}
             // The folders in a journal's.
-            _ if dir.join(&name).is_dir() => {}
-            _ => foreign.push(name),
+            None if dir.join(&name).is_dir() => {}
+            None => foreign.push(name),
         }
     }
     if !foreign.is_empty() {
         tracing::warn!(dir = %dir.display(), files = ?foreign, "files that are not the broker's are ignored");
     }
-    numbers.sort_unstable();
-    Ok(numbers)
+    known.sort_unstable();
+    Ok(known)
 }
 
 /// Deletes files that an earlier run was writing when it ended.
