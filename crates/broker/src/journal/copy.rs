@@ -57,23 +57,23 @@ pub(super) async fn copy(store: &dyn Store, merge: u64, id: Id, joined: &[Joined
     let mut wanted = Vec::with_capacity(joined.iter().map(|joined| joined.pieces.len()).sum());
     for Joined { partition, pieces, next_offset } in joined {
         let ends = pieces.iter().skip(1).map(|next| next.first_offset).chain([*next_offset]);
-        wanted.extend(pieces.iter().zip(ends).map(|(piece, end)| (*partition, piece, end)).zip(wanted.len()..));
+        wanted.extend(
+            (wanted.len()..).zip(pieces.iter().zip(ends)).map(|(at, (piece, end))| (at, *partition, piece, end)),
+        );
     }
-    let mut read: Vec<Read> = wanted.iter().map(|_| Read::default()).collect();
+    let mut read: Vec<(usize, Read)> = Vec::with_capacity(wanted.len());
     // One object after the other: each is fetched once, if it isn't at hand.
-    wanted.sort_unstable_by_key(|((_, piece, _), at)| (piece.place.source, *at));
-    for of_source in wanted.chunk_by(|((_, one, _), _), ((_, next, _), _)| one.place.source == next.place.source) {
-        let Some(((_, Piece { place, .. }, _), _)) = of_source.first() else { continue };
-        let wanted = |((partition, piece, end), _): &((PartitionId, &Piece, u64), usize)| (*partition, **piece, *end);
-        let wanted: Vec<Wanted> = of_source.iter().map(wanted).collect();
-        for ((_, at), found) in of_source.iter().zip(read_source(store, place.source, &wanted).await?) {
-            if let Some(slot) = read.get_mut(*at) {
-                *slot = found;
-            }
-        }
+    wanted.sort_unstable_by_key(|(at, _, piece, _)| (piece.place.source, *at));
+    for of_source in wanted.chunk_by(|(.., one, _), (.., next, _)| one.place.source == next.place.source) {
+        let pieces: Vec<Wanted> =
+            of_source.iter().map(|(_, partition, piece, end)| (*partition, **piece, *end)).collect();
+        let found = read_source(store, &pieces).await?;
+        read.extend(of_source.iter().map(|(at, ..)| *at).zip(found));
     }
+    assert_eq!(read.len(), wanted.len(), "pieces of merge {merge}, read and wanted");
     drop(wanted);
-    let mut read = read.into_iter();
+    read.sort_unstable_by_key(|(at, _)| *at);
+    let mut read = read.into_iter().map(|(_, read)| read);
     let made = joined.iter().map(|joined| made(joined, read.by_ref().take(joined.pieces.len()))).collect();
     Ok(lay_out(merge, id, made))
 }
@@ -120,9 +120,10 @@ pub(super) fn dated(batch: &Batch, appended_us: u64) -> Batch {
     if is_dated { *batch } else { Batch { max_timestamp_us: appended_us, ..*batch } }
 }
 
-/// Reads pieces of an object. A local copy that turns out to be damaged is fetched again.
-pub(super) async fn read_source(store: &dyn Store, source: Source, wanted: &[Wanted]) -> Result<Vec<Read>, CopyError> {
+/// Reads pieces of one object. A local copy that turns out to be damaged is fetched again.
+pub(super) async fn read_source(store: &dyn Store, wanted: &[Wanted]) -> Result<Vec<Read>, CopyError> {
     let Some((_, Piece { place, .. }, _)) = wanted.first() else { return Ok(Vec::new()) };
+    let source = place.source;
     let mut is_retry = false;
     loop {
         let error = match read_copy(store, wanted).await {

@@ -410,7 +410,7 @@ impl Journal {
         let extent = self.catalog().find(partition);
         let found = extent.and_then(|extent| extent.index().find(offset));
         let Some(Found { piece, next_offset, .. }) = found else { return Ok(None) };
-        let read = copy::read_source(&*self.store, piece.place.source, &[(partition, piece, next_offset)]).await;
+        let read = copy::read_source(&*self.store, &[(partition, piece, next_offset)]).await;
         let mut read = read.map_err(|error| match error {
             CopyError::Unreadable { error, .. } | CopyError::Failed(error) => error,
         })?;

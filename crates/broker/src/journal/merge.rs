@@ -240,22 +240,25 @@ impl Merger {
         let frees_file = self.end_file(&chosen, &uses).await;
         drop(uses);
         let mut all = Published { objects: chosen.len() as u64, ..Published::default() };
-        let (mut sources, mut is_whole) = (None, false);
-        while !is_whole {
-            let Some(merge) = self.begin().await? else { break };
-            // Chosen once more: by now the last objects of the ended file are published.
-            let sources = match &mut sources {
-                Some(sources) => sources,
-                none => none.insert(self.choose().await.0),
-            };
-            let planned = self.plan(sources).await;
+        let Some(mut merge) = self.begin().await? else { return Ok(None) };
+        // Chosen once more: by now the last objects of the ended file are published.
+        let (sources, _) = self.choose().await;
+        let is_whole = loop {
+            let planned = self.plan(&sources).await;
             let pieces = planned.joined.iter().flat_map(|joined| &joined.pieces);
             let pieces = pieces.filter(|piece| !piece.place.source.is_merged()).count() as u64;
             let stored = self.store_merged(merge, &planned.joined).await;
             let bytes = stored.as_ref().ok().and_then(Option::as_ref).map_or(0, |(_, bytes)| *bytes);
-            is_whole = !self.end(merge, stored).await? || planned.is_whole;
+            let is_whole = !self.end(merge, stored).await? || planned.is_whole;
             all = all.and(Published { objects: 0, pieces, bytes });
-        }
+            if is_whole {
+                break true;
+            }
+            match self.begin().await? {
+                Some(next) => merge = next,
+                None => break false,
+            }
+        };
         if frees_file && is_whole {
             let inbox = self.inbox.upgrade().ok_or(Failed::Closed)?;
             inbox.send(Request::Copied).await.map_err(|_| Failed::Closed)?;

@@ -120,19 +120,17 @@ pub(super) struct Snapshots {
 impl Snapshots {
     /// Before the first one is known.
     pub fn new() -> Snapshots {
-        let (at, none) = (Instant::now(), 0);
-        let stored = Taken {
-            next: 1,
-            at,
-            entries: none,
-            parts: none,
-            pieces: none,
-            bytes: none,
-            freed_bytes: none,
-            added_pieces: none,
-        };
         Snapshots {
-            stored,
+            stored: Taken {
+                next: 1,
+                at: Instant::now(),
+                entries: 0,
+                parts: 0,
+                pieces: 0,
+                bytes: 0,
+                freed_bytes: 0,
+                added_pieces: 0,
+            },
             is_lost: false,
             freed_bytes: 0,
             added_pieces: 0,

@@ -16,7 +16,7 @@ use crate::limits::{COMPACT_HELD_BYTES, OBJECT_BATCHES_MAX};
 use crate::settings::Compaction;
 use crate::store_error::StoreError;
 use crate::tasks::spawn_blocking;
-use rawline_journal::{Id, MergeLimits, PartitionId, Piece, Source};
+use rawline_journal::{Id, MergeLimits, PartitionId, Source};
 use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
@@ -241,8 +241,7 @@ impl Merger {
     async fn read_group(&mut self, group: &[Wanted]) -> Result<Group, CompactError> {
         let mut all = Vec::with_capacity(group.len());
         for of_source in group.chunk_by(|(_, one, _), (_, next, _)| one.place.source == next.place.source) {
-            let Some((_, Piece { place, .. }, _)) = of_source.first() else { continue };
-            let read = read_source(&*self.store, place.source, of_source).await.inspect_err(|error| {
+            let read = read_source(&*self.store, of_source).await.inspect_err(|error| {
                 if let CopyError::Unreadable { source, .. } = error {
                     self.unreadable.insert(*source);
                 }
