@@ -12,8 +12,7 @@ pub fn keep_freed_memory() {
         (libc::M_TRIM_THRESHOLD, crate::limits::FREED_BYTES_MAX),
         (libc::M_MMAP_THRESHOLD, crate::limits::HEAP_BYTES_MAX),
     ] {
-        // SAFETY: the call takes numbers only.
-        if unsafe { libc::mallopt(parameter, bytes) } == 0 {
+        if !set(parameter, bytes) {
             tracing::warn!(parameter, bytes, "can't set a parameter of the allocator; reads of a bucket take more CPU");
         }
     }
@@ -28,8 +27,14 @@ pub fn limit_arenas() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
         let count = std::thread::available_parallelism().map_or(1, usize::from).max(2);
-        // SAFETY: the call takes numbers only.
-        let is_set = unsafe { libc::mallopt(libc::M_ARENA_MAX, count.try_into().unwrap_or(i32::MAX)) };
-        assert_eq!(is_set, 1, "glibc takes any number of arenas, {count} too");
+        let is_set = set(libc::M_ARENA_MAX, count.try_into().unwrap_or(i32::MAX));
+        assert!(is_set, "glibc takes any number of arenas, {count} too");
     }
+}
+
+/// Sets a parameter of the allocator. False if it doesn't take the value.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn set(parameter: libc::c_int, value: i32) -> bool {
+    // SAFETY: the call takes numbers only.
+    unsafe { libc::mallopt(parameter, value) == 1 }
 }

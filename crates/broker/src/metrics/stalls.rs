@@ -27,11 +27,11 @@ pub(crate) struct StallMetrics {
 
 /// Housekeeping is in progress until this is dropped.
 #[must_use]
-pub(crate) struct Running<'a>(Option<&'a Gauge>);
+pub(crate) struct Running<'a>(&'a Gauge);
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        self.0.iter().for_each(|running| running.decrement());
+        self.0.decrement();
     }
 }
 
@@ -42,8 +42,10 @@ impl StallMetrics {
 
     /// Begins housekeeping.
     pub fn begin(&self, housekeeping: Housekeeping) -> Running<'_> {
-        let running = self.running.get(housekeeping as usize);
-        running.iter().for_each(|running| running.increment());
+        let Some(running) = self.running.get(housekeeping as usize) else {
+            unreachable!("{housekeeping:?} has no gauge")
+        };
+        running.increment();
         Running(running)
     }
 
@@ -54,11 +56,12 @@ impl StallMetrics {
 
     /// A commit has ended. `began`: what was in progress when it began.
     pub fn committed(&self, began: usize, took: Duration) {
-        if took >= STALL_MIN
-            && let Some(seconds) = self.seconds.get(began.min(self.now()))
-        {
-            seconds.record_time(took);
+        if took < STALL_MIN {
+            return;
         }
+        let place = began.min(self.now());
+        let Some(seconds) = self.seconds.get(place) else { unreachable!("{place} is no place in {NAMES:?}") };
+        seconds.record_time(took);
     }
 
     pub fn render(&self, text: &mut Text) {

@@ -44,10 +44,7 @@ pub struct ZoneMetrics {
 
 impl ZoneMetrics {
     pub(super) const fn new() -> Self {
-        ZoneMetrics {
-            sent: [Counter::new(), Counter::new(), Counter::new()],
-            received: [Counter::new(), Counter::new(), Counter::new()],
-        }
+        ZoneMetrics { sent: [const { Counter::new() }; 3], received: [const { Counter::new() }; 3] }
     }
 
     /// Bytes were sent to a client.

@@ -184,7 +184,10 @@ impl<S> Paced<S> {
 
     /// Counts the bytes of the last read: by the next one, and by the response, their request has been read.
     fn count_received(&mut self) {
-        METRICS.zones.received(self.activity.crossing(), std::mem::take(&mut self.uncounted));
+        // A large response has many writes, and one request.
+        if self.uncounted > 0 {
+            METRICS.zones.received(self.activity.crossing(), std::mem::take(&mut self.uncounted));
+        }
     }
 
     fn written(&mut self, context: &mut Context<'_>, result: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {

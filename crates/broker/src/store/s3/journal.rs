@@ -256,13 +256,11 @@ impl S3Store {
         let objects = garbage.objects.iter().map(|number| Source::Journal(*number));
         let merged = garbage.merged.iter().map(|number| Source::Merged(*number));
         let objects = objects.chain(merged).map(|source| self.object_path(source));
-        let snapshots = |roots: bool| {
-            let names = garbage.snapshots.iter().filter(move |name| name.is_root() == roots);
-            names.map(|name| self.snapshot_path(*name))
-        };
-        let paths: Vec<Path> = objects.chain(snapshots(true)).collect::<Result<_, _>>()?;
-        // One request deletes in any order.
-        let parts: Vec<Path> = snapshots(false).collect::<Result<_, _>>()?;
+        let snapshot_path = |name: &SnapshotName| self.snapshot_path(*name);
+        // One request deletes in any order, and the roots go before the parts.
+        let (roots, parts) = garbage.snapshots.split_at(garbage.snapshots.partition_point(SnapshotName::is_root));
+        let paths: Vec<Path> = objects.chain(roots.iter().map(snapshot_path)).collect::<Result<_, _>>()?;
+        let parts: Vec<Path> = parts.iter().map(snapshot_path).collect::<Result<_, _>>()?;
         for paths in paths.chunks(DELETES_MAX).chain(parts.chunks(DELETES_MAX)) {
             let deleted = self.bucket.delete(paths).await;
             let folder = self.path(format_args!(""))?;
