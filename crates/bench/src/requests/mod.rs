@@ -27,7 +27,7 @@ use load::{End, Load, Outcome, Plan};
 use rawline_broker::store::disk::Durability;
 use serde::Serialize;
 use side::{Peer, Side};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::time::Duration;
 
@@ -205,12 +205,8 @@ async fn run_side(
     let topics = topics::names(&topic_name("requests", number), args.topics);
     side.create(&topics).await?;
     let failed = |error: io::Error| BenchError::Failed(format!("{}: {error}", side.name));
-    // The topics of each connection, by their places.
-    let turns = turns(args.connections as usize, topics.len());
-    let scripts = turns.iter().zip(0..).map(|(turns, connection)| {
-        let topics: Vec<&String> = turns.iter().filter_map(|place| topics.get(*place)).collect();
-        side.script(&topics, workload, connection)
-    });
+    let turns = turns(args.connections as usize, &topics);
+    let scripts = turns.iter().zip(0..).map(|(topics, connection)| side.script(topics, workload, connection));
     let scripts = scripts.collect::<Result<Vec<_>, _>>()?;
     let (address, threads, pipeline) = (side.address, args.threads as usize, args.pipeline as usize);
     let warmup = args.warmup();
@@ -232,30 +228,22 @@ async fn run_side(
     refuse_errors(side, &outcome)?;
 
     // Of the warm-up and of the run, which have the same connections.
-    let mut requests = vec![0; topics.len()];
-    for (turns, (before, after)) in turns.iter().zip(before.by_connection.iter().zip(&outcome.by_connection)) {
-        for (turn, topic) in (0..).zip(turns) {
-            if let Some(requests) = requests.get_mut(*topic) {
-                *requests += (before + after).saturating_sub(turn).div_ceil(turns.len() as u64);
-            }
+    let mut requests: BTreeMap<&String, u64> = BTreeMap::new();
+    for (topics, (before, after)) in turns.iter().zip(before.by_connection.iter().zip(&outcome.by_connection)) {
+        for (turn, topic) in (0..).zip(topics) {
+            *requests.entry(topic).or_default() += (before + after).saturating_sub(turn).div_ceil(topics.len() as u64);
         }
     }
-    side.check(&topics, workload, &requests).await?;
+    side.check(workload, &requests).await?;
     side.remove(&topics).await?;
     let server_cpu = server_cpu.map(|cpu| cpu.as_secs_f64());
     figures.add(&outcome, workload.records_per_batch(), client_cpu.as_secs_f64(), server_cpu);
     Ok(())
 }
 
-/// The places of the topics to which each connection appends in turns.
-fn turns(connections: usize, topics: usize) -> Vec<Vec<usize>> {
-    let of = |connection| {
-        if connection < topics {
-            (connection..topics).step_by(connections).collect()
-        } else {
-            vec![connection % topics]
-        }
-    };
+/// The topics to which each connection appends in turns.
+fn turns(connections: usize, topics: &[String]) -> Vec<Vec<&String>> {
+    let of = |connection| topics.iter().skip(connection % topics.len()).step_by(connections).collect();
     (0..connections).map(of).collect()
 }
 

@@ -15,6 +15,7 @@ use rawline_batch::{Limits, seal};
 use rawline_client::{Client, ClientConfig};
 use rawline_contract::{MediaType, path};
 use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -175,18 +176,18 @@ impl Side {
 
     /// Checks that the server has the acknowledged records of each topic: of a broker every byte, of a peer the number
     /// of records.
-    pub async fn check(&self, topics: &[String], workload: &Workload, requests: &[u64]) -> Result<(), BenchError> {
+    pub async fn check(&self, workload: &Workload, requests: &BTreeMap<&String, u64>) -> Result<(), BenchError> {
         if let Some(client) = &self.client {
-            let sent = topics.iter().zip(requests).map(|(topic, &batches)| {
+            let sent = requests.iter().map(|(topic, &batches)| {
                 let check = (0..batches).fold(0u64, |sum, request| {
                     sum.wrapping_add(check_value(request * workload.records_per_batch(), workload.data_crc(0)))
                 });
-                Sent { topic: topic.clone(), batches, check }
+                Sent { topic: topic.to_string(), batches, check }
             });
             return read_back(client, sent.collect(), workload.records_per_batch()).await.map(drop);
         }
-        for (topic, requests) in topics.iter().zip(requests) {
-            let (protocol, address, name) = (self.protocol, self.address, topic.to_owned());
+        for (topic, requests) in requests {
+            let (protocol, address, name) = (self.protocol, self.address, topic.to_string());
             let found = on(&self.name, move || match protocol {
                 Protocol::Redis => Redis::connect(address)?.length(&name),
                 _ => Nats::connect(address)?.length(&name),
