@@ -35,7 +35,7 @@ import javax.net.ssl.SSLException;
 public final class Http {
     /** The header that names the broker of the client's zone that serves such reads. */
     public static final String NEARER = "rawline-nearer";
-    /** Maximum size of a JSON response in bytes: the description of about 100,000 topics. */
+    /** Maximum size of a JSON response in bytes: a page of topics has up to 8 MB. */
     private static final int TEXT_BYTES_MAX = 32 << 20;
     /** Maximum size of an error response that is read, in bytes. */
     private static final int REFUSAL_BYTES_MAX = 64 << 10;
