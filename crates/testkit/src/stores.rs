@@ -9,7 +9,7 @@ use rawline_broker::store::disk::{self, Durability, Options};
 use rawline_broker::store::s3::{self, S3Config};
 use rawline_broker::store::{MemoryStore, Storage, Store, StoreError};
 use rawline_journal::{
-    Batch, BatchKind, Header, Id, Index, Link, PartitionId, Piece, Place, PutResult, Section, Source, build_index,
+    Batch, BatchKind, Header, Id, Index, Link, PartitionId, Piece, Place, Section, Source, build_index,
 };
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -211,7 +211,7 @@ impl Object {
 /// Creates an object in a storage's journal, which must not have it.
 pub async fn create(storage: &Storage, object: &Object) {
     let created = storage.journal().create(object.source(), object.parts()).await;
-    assert!(matches!(created, PutResult::Created { .. }), "object {}: {created:?}", object.number);
+    assert!(created.created().is_some(), "object {}: {created:?}", object.number);
 }
 
 /// Creates objects of three records each, from number 1 on; gives them.

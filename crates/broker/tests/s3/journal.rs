@@ -10,8 +10,7 @@ use rawline_broker::store::cache::Cache;
 use rawline_broker::store::s3::{self, S3Config};
 use rawline_broker::{Broker, Clock, Config, Kind, Piece, ReadRequest, SystemClock, Topic};
 use rawline_journal::{
-    Batch, BatchKind, Control, Header, Id, Link, MergeLimits, PartitionId, PutResult, Section, Snapshot, Source,
-    build_index,
+    Batch, BatchKind, Control, Header, Id, Link, MergeLimits, PartitionId, Section, Snapshot, Source, build_index,
 };
 use rawline_testkit::batches::{batch, received, received_record_batches};
 use rawline_testkit::http::{Act, Proxy};
@@ -383,7 +382,7 @@ async fn contradict(bucket: &Bucket) {
     let index = build_index(link, 0, &[], &[(section, &[entry])]);
     let store = Machine::new(bucket).await.store.journal().clone();
     let put = store.create(Source::Journal(link.number), vec![index.into(), batch.into()]).await;
-    assert!(matches!(put, PutResult::Created { .. }), "{put:?}");
+    assert!(put.created().is_some(), "{put:?}");
 }
 
 #[tokio::test]
