@@ -7,6 +7,7 @@ mod args;
 mod bucket;
 mod bucket_limits;
 mod data;
+mod delivery;
 mod environment;
 mod error;
 mod history;
@@ -44,6 +45,7 @@ Examples:
   rawline bench read --runs 3 --with-limit      reads, compared with plain sendfile
   rawline bench latency --append history.jsonl  one more line in a file of results
   rawline bench requests --runs 3               small requests, and the CPU time of each; Redis and NATS with --peer
+  rawline bench delivery --runs 3               from an append to a waiting reader, by each protocol
   rawline bench subscribe --runs 3              subscriptions of one topic, and the time to a delivery
   rawline bench memory --svg memory.svg         the broker's memory while clients behave badly
   rawline bench proxy --store-delay s3          makes a test S3 server as slow as a bucket, for any broker
@@ -65,6 +67,7 @@ enum Command {
     Read(read::Args),
     Latency(latency::Args),
     Requests(requests::Args),
+    Delivery(delivery::Args),
     Subscribe(subscribe::Args),
     Start(start::Args),
     Limits(limits::Args),
@@ -88,6 +91,7 @@ async fn run_until_interrupted(args: Args) -> Result<(), BenchError> {
             Command::Read(args) => read::run(args).await,
             Command::Latency(args) => latency::run(args).await,
             Command::Requests(args) => requests::run(args).await,
+            Command::Delivery(args) => delivery::run(args).await,
             Command::Subscribe(args) => subscribe::run(args).await,
             Command::Start(args) => start::run(args).await,
             Command::Limits(args) => limits::run(args).await,

@@ -18,6 +18,8 @@ use tokio::sync::oneshot;
 
 /// The broker's output before its address, once it accepts connections.
 const READY: &str = "listening on ";
+/// The same before the address for Kafka's clients, which comes first.
+const READY_KAFKA: &str = "listening for Kafka's clients on ";
 /// Maximum time until the broker listens. With an S3 bucket it sends requests to that first.
 const READY_WAIT_MAX: Duration = Duration::from_secs(30);
 /// Number of the broker's last log lines that are kept for a failure.
@@ -43,6 +45,8 @@ pub struct Settings {
     pub endpoint: Option<String>,
     /// Directory of its control group; `None` for that of this process.
     pub cgroup: Option<PathBuf>,
+    /// Whether it listens for Kafka's clients, too.
+    pub kafka: bool,
 }
 
 /// Where a broker stores.
@@ -59,6 +63,8 @@ pub struct LocalBroker {
     child: Child,
     /// Its address.
     pub url: String,
+    /// Its address for Kafka's clients.
+    pub kafka: Option<String>,
     /// Its CPU time and memory.
     pub meter: Meter,
     last_lines: Arc<Mutex<VecDeque<String>>>,
@@ -84,9 +90,9 @@ impl LocalBroker {
             stop(&mut child);
             return Err(not_started(format!("it exited\n{}", shown(&last_lines))));
         };
-        let mut broker = LocalBroker { child, url: String::new(), meter, last_lines, _directory: None };
-        broker.url = match tokio::time::timeout(ready_max, ready).await {
-            Ok(Ok(url)) => url,
+        let mut broker = LocalBroker { child, url: String::new(), kafka: None, meter, last_lines, _directory: None };
+        (broker.url, broker.kafka) = match tokio::time::timeout(ready_max, ready).await {
+            Ok(Ok(addresses)) => addresses,
             Ok(Err(_)) => return Err(not_started(format!("it exited\n{}", broker.last_lines()))),
             Err(_) => {
                 let waited = ready_max.as_secs();
@@ -165,6 +171,9 @@ fn command(settings: &Settings, place: &Place) -> Result<Command, BenchError> {
     if let Some(connections) = settings.connections_max {
         command.args(["--connections-max", &connections.to_string()]);
     }
+    if settings.kafka {
+        command.args(["--kafka", "127.0.0.1:0"]);
+    }
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     Ok(command)
 }
@@ -188,20 +197,26 @@ fn stop(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// Reads the child's stderr, so that it never blocks on a full pipe. Sends its address as soon as it listens; drops the
-/// sender if it exits before.
-fn watch(child: &mut Child, last_lines: Arc<Mutex<VecDeque<String>>>) -> oneshot::Receiver<String> {
+/// Its address, and that for Kafka's clients.
+type Addresses = (String, Option<String>);
+
+/// Reads the child's stderr, so that it never blocks on a full pipe. Sends its addresses as soon as it listens; drops
+/// the sender if it exits before.
+fn watch(child: &mut Child, last_lines: Arc<Mutex<VecDeque<String>>>) -> oneshot::Receiver<Addresses> {
     let (sender, ready) = oneshot::channel();
     if let Some(stderr) = child.stderr.take() {
         std::thread::spawn(move || {
-            let mut sender = Some(sender);
+            let (mut sender, mut kafka) = (Some(sender), None);
             for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                if let Some((_, address)) = line.split_once(READY_KAFKA) {
+                    kafka = Some(address.to_owned());
+                }
                 if let Some((_, rest)) = line.split_once(READY)
                     && let Some(url) = rest.split_whitespace().next()
                     && let Some(sender) = sender.take()
                 {
                     // It fails if the benchmark was interrupted.
-                    let _ = sender.send(url.trim_end_matches([',', '.']).to_owned());
+                    let _ = sender.send((url.trim_end_matches([',', '.']).to_owned(), kafka.take()));
                 }
                 let mut lines = last_lines.lock().unwrap_or_else(PoisonError::into_inner);
                 if lines.len() == LAST_LINES {

@@ -312,6 +312,7 @@ fn settings(endpoint: Option<String>) -> Settings {
         connections_max: None,
         endpoint,
         cgroup: None,
+        kafka: false,
     }
 }
 

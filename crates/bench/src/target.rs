@@ -97,8 +97,22 @@ impl TargetArgs {
         }
     }
 
+    /// `this build, --durability fsync`, or the remote broker.
+    pub fn about(&self) -> String {
+        if self.local_broker {
+            format!("this build, --durability {}", self.durability.name())
+        } else {
+            format!("a broker at {}", self.remote_broker_address)
+        }
+    }
+
     /// Starts the local broker, or connects to the remote one.
     pub async fn start(&self) -> Result<Target, BenchError> {
+        self.start_for(false).await
+    }
+
+    /// The same; a local broker listens for Kafka's clients if `kafka` is true.
+    pub async fn start_for(&self, kafka: bool) -> Result<Target, BenchError> {
         if !self.local_broker && self.delay.store_delay.is_some() {
             let reason =
                 "--store-delay is for a local broker, which is started with the proxy as its endpoint; omit it";
@@ -115,6 +129,7 @@ impl TargetArgs {
                 batch_bytes: self.batcher_max_bytes,
                 connections_max: None,
                 cgroup: None,
+                kafka,
             };
             let local = LocalBroker::start(&settings).await?;
             let url = local.url.clone();
@@ -144,6 +159,11 @@ impl Target {
     /// Its CPU time and memory, if it is a local broker.
     pub fn meter(&self) -> Option<&Meter> {
         self.local.as_ref().map(|local| &local.meter)
+    }
+
+    /// Its address for Kafka's clients, if it is a local broker that listens for them.
+    pub fn kafka(&self) -> Option<&str> {
+        self.local.as_ref()?.kafka.as_deref()
     }
 
     /// The proxy between the local broker and its bucket, with `--store-delay`.

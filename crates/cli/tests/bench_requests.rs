@@ -6,10 +6,7 @@
 mod support;
 
 use serde_json::Value;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Output};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use support::RAWLINE;
 use tempfile::TempDir;
@@ -51,51 +48,13 @@ fn check_side(side: &Value, runs: u64, records_per_request: u64) {
 /// A server that knows the commands of the benchmark. Its streams have `lost` entries fewer than it acknowledges, and
 /// it refuses appends after the first `accepted`.
 fn redis(lost: u64, accepted: u64) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("redis://{}", listener.local_addr().unwrap());
-    let stored = Arc::new(AtomicU64::new(0));
-    std::thread::spawn(move || {
-        for client in listener.incoming() {
-            let stored = stored.clone();
-            std::thread::spawn(move || serve_redis(client.unwrap(), &stored, lost, accepted));
-        }
-    });
-    url
-}
-
-fn serve_redis(mut client: TcpStream, stored: &AtomicU64, lost: u64, accepted: u64) {
-    let mut from_client = BufReader::new(client.try_clone().unwrap());
-    while let Some(words) = command(&mut from_client) {
-        let reply = match words[0].as_str() {
-            "XADD" if stored.fetch_add(1, Ordering::SeqCst) >= accepted => "-OOM command not allowed\r\n".to_owned(),
-            "XADD" => "$3\r\n1-1\r\n".to_owned(),
-            "XLEN" => format!(":{}\r\n", stored.swap(0, Ordering::SeqCst) - lost),
-            "INFO" => "$19\r\nredis_version:9.8.7\r\n".to_owned(),
-            "CONFIG" => "*2\r\n$1\r\nx\r\n$2\r\nno\r\n".to_owned(),
-            _ => ":1\r\n".to_owned(),
-        };
-        if client.write_all(reply.as_bytes()).is_err() {
-            return;
-        }
-    }
-}
-
-/// Reads an array of texts. `None` at the end of the connection.
-fn command(from: &mut BufReader<TcpStream>) -> Option<Vec<String>> {
-    let number = |sign: char, from: &mut dyn BufRead| {
-        let mut line = String::new();
-        from.read_line(&mut line).ok()?;
-        line.strip_prefix(sign)?.trim().parse::<usize>().ok()
-    };
-    let count = number('*', from)?;
-    let mut words = Vec::new();
-    for _ in 0..count {
-        let mut word = vec![0; number('$', from)? + 2];
-        from.read_exact(&mut word).ok()?;
-        word.truncate(word.len() - 2);
-        words.push(String::from_utf8_lossy(&word).into_owned());
-    }
-    Some(words)
+    let stored = AtomicU64::new(0);
+    support::redis::serve(move |words| match words[0].as_str() {
+        "XADD" if stored.fetch_add(1, Ordering::SeqCst) >= accepted => "-OOM command not allowed\r\n".to_owned(),
+        "XADD" => "$3\r\n1-1\r\n".to_owned(),
+        "XLEN" => format!(":{}\r\n", stored.swap(0, Ordering::SeqCst) - lost),
+        _ => support::redis::about(words),
+    })
 }
 
 #[test]

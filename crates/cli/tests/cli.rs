@@ -526,6 +526,7 @@ fn every_help_has_examples_and_reads_as_text() {
             &["bench", "write"],
             &["bench", "read"],
             &["bench", "latency"],
+            &["bench", "delivery"],
             &["bench", "limits"],
             &["bench", "proxy"],
         ]);

@@ -170,6 +170,7 @@ pub async fn run(args: Args) -> Result<(), BenchError> {
         batch_bytes: None,
         endpoint: None,
         cgroup: args.cgroup.clone(),
+        kafka: false,
         // Each worker has one for appends and one for reads at most, and a few are for the benchmark itself.
         connections_max: Some(args.connections_max.unwrap_or_else(|| (clients + args.workers + 16).max(1024))),
     })

@@ -1,15 +1,15 @@
 //! `rawline bench requests`: small requests from a load program that costs little, to a broker and to its peers alike.
 
 mod bare;
-mod connection;
+pub(crate) mod connection;
 mod figures;
 mod listener;
-mod load;
+pub(crate) mod load;
 mod nats;
-mod redis;
-mod reply;
-mod side;
-mod timer;
+pub(crate) mod redis;
+pub(crate) mod reply;
+pub(crate) mod side;
+pub(crate) mod timer;
 
 use super::args::RunArgs;
 use super::data::Workload;
@@ -156,21 +156,11 @@ impl Args {
     fn warmup(&self) -> Plan {
         Plan { end: End::After(Duration::from_secs(self.warmup_seconds)), ..self.plan() }
     }
-
-    /// `this build, --durability fsync`, or the remote broker.
-    fn about(&self) -> String {
-        let target = &self.run.target;
-        if target.local_broker {
-            format!("this build, --durability {}", target.durability.name())
-        } else {
-            format!("a broker at {}", target.remote_broker_address)
-        }
-    }
 }
 
 async fn measure(args: &Args, target: &Target) -> Result<Figures, BenchError> {
     let workload = Workload::new(args.run.seed, args.records_per_request, args.record_size);
-    let mut sides = vec![Side::broker("rawline", &target.client, args.about())?];
+    let mut sides = vec![Side::broker("rawline", &target.client, args.run.target.about())?];
     for peer in &args.peer {
         sides.push(Side::peer(peer).await?);
     }

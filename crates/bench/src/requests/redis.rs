@@ -65,7 +65,7 @@ pub fn appends<'r>(stream: &str, records: impl Iterator<Item = &'r [u8]>) -> Vec
 }
 
 /// The bytes of a command.
-fn command(words: &[&[u8]]) -> Vec<u8> {
+pub fn command(words: &[&[u8]]) -> Vec<u8> {
     let mut bytes = format!("*{}\r\n", words.len()).into_bytes();
     for word in words {
         bytes.extend_from_slice(format!("${}\r\n", word.len()).as_bytes());
@@ -76,7 +76,7 @@ fn command(words: &[&[u8]]) -> Vec<u8> {
 }
 
 /// The texts of the first reply.
-fn texts(received: &[u8]) -> First<'_, Vec<String>> {
+pub fn texts(received: &[u8]) -> First<'_, Vec<String>> {
     let Some((line, mut rest)) = split_line(received)? else { return Ok(None) };
     let text = String::from_utf8_lossy(line.get(1..).unwrap_or_default()).into_owned();
     let length = || text.parse::<usize>().map_err(|_| format!("{text:?} is not a length"));

@@ -9,6 +9,8 @@ pub enum Protocol {
     Redis,
     /// The text protocol of NATS, with JetStream's acknowledgements.
     Nats,
+    /// Kafka's, of Produce requests of version 3 for one partition.
+    Kafka,
 }
 
 /// The beginning of the received bytes.
@@ -55,34 +57,56 @@ impl Protocol {
             Protocol::Http => parse_http(received),
             Protocol::Redis => parse_redis(received),
             Protocol::Nats => parse_nats(received),
+            Protocol::Kafka => parse_kafka(received),
         }
     }
 }
 
-fn parse_http(received: &[u8]) -> Result<Reply, String> {
-    let mut status = None;
-    let mut body_bytes = None;
-    let mut rest = received;
-    // The head ends with an empty line.
-    loop {
-        let Some((line, after)) = split_line(rest)? else { return Ok(Reply::Partial) };
-        rest = after;
-        match status {
-            None => status = Some(status_of(line)?),
-            Some(_) if line.is_empty() => break,
-            Some(_) => {
-                if let Some(value) = value_of(line, b"content-length") {
-                    body_bytes = Some(number(value)?);
-                }
-            }
+/// The head of an HTTP response.
+#[derive(Debug)]
+pub struct Head<'a> {
+    /// The status code.
+    pub status: u16,
+    /// The headers, a line each.
+    lines: &'a [u8],
+}
+
+/// The first head. It ends with an empty line.
+pub fn head(received: &[u8]) -> First<'_, Head<'_>> {
+    let Some((line, lines)) = split_line(received)? else { return Ok(None) };
+    let status = status_of(line)?;
+    let mut rest = lines;
+    while let Some((line, after)) = split_line(rest)? {
+        if line.is_empty() {
+            let (lines, _) = lines.split_at(lines.len() - rest.len());
+            return Ok(Some((Head { status, lines }, after)));
         }
+        rest = after;
     }
-    let body_bytes = body_bytes.ok_or("the response has no Content-Length")?;
+    Ok(None)
+}
+
+impl<'a> Head<'a> {
+    /// The value of the first header with this name in lower case.
+    pub fn value(&self, name: &[u8]) -> Option<&'a [u8]> {
+        let lines = self.lines.split(|&byte| byte == b'\n');
+        lines.filter_map(|line| value_of(line, name)).next()
+    }
+
+    /// The value of a header that is a number.
+    pub fn number(&self, name: &[u8]) -> Result<Option<usize>, String> {
+        self.value(name).map(number).transpose()
+    }
+}
+
+fn parse_http(received: &[u8]) -> Result<Reply, String> {
+    let Some((head, rest)) = head(received)? else { return Ok(Reply::Partial) };
+    let body_bytes = head.number(b"content-length")?.ok_or("the response has no Content-Length")?;
     let Some((body, after)) = rest.split_at_checked(body_bytes) else { return Ok(Reply::Partial) };
     let bytes = received.len() - after.len();
-    Ok(match status {
-        Some(200..=299) => Reply::Done { bytes },
-        status => Reply::Refused { bytes, text: format!("status {}: {}", status.unwrap_or(0), text(body)) },
+    Ok(match head.status {
+        200..=299 => Reply::Done { bytes },
+        status => Reply::Refused { bytes, text: format!("status {status}: {}", text(body)) },
     })
 }
 
@@ -137,6 +161,30 @@ fn parse_nats(received: &[u8]) -> Result<Reply, String> {
         }
         _ => Err(format!("not a message of NATS: {:?}", text(line))),
     }
+}
+
+/// The error code of the partition is after the topic's name.
+fn parse_kafka(received: &[u8]) -> Result<Reply, String> {
+    let Some((response, bytes)) = kafka_response(received)? else { return Ok(Reply::Partial) };
+    let code = || {
+        let (_, rest) = response.split_at_checked(4)?;
+        let (name_bytes, rest) = rest.split_first_chunk()?;
+        let (_, rest) = rest.split_at_checked(usize::from(u16::from_be_bytes(*name_bytes)) + 4 + 4)?;
+        Some(i16::from_be_bytes(*rest.first_chunk()?))
+    };
+    Ok(match code().ok_or("a Produce response is too short")? {
+        0 => Reply::Done { bytes },
+        code => Reply::Refused { bytes, text: format!("Kafka's error code {code}") },
+    })
+}
+
+/// The first response of Kafka's protocol without its length and correlation id, and its length.
+pub fn kafka_response(received: &[u8]) -> Result<Option<(&[u8], usize)>, String> {
+    let Some((length, rest)) = received.split_first_chunk() else { return Ok(None) };
+    let length = u32::from_be_bytes(*length) as usize;
+    let Some((response, _)) = rest.split_at_checked(length) else { return Ok(None) };
+    let (_, response) = response.split_at_checked(4).ok_or("a response without a correlation id")?;
+    Ok(Some((response, size_of::<u32>() + length)))
 }
 
 /// The first part of the received bytes, and the rest. `None` if the part isn't whole yet.
@@ -242,16 +290,31 @@ mod tests {
     }
 
     #[test]
+    fn kafka_responses_are_whole_or_partial_wherever_they_are_cut() {
+        let response = |code: i16| {
+            let mut response = vec![0, 0, 0, 33, 0, 0, 0, 7, 0, 0, 0, 1, 0, 1, b't', 0, 0, 0, 1, 0, 0, 0, 0];
+            response.extend(code.to_be_bytes());
+            response.extend([0; 12]);
+            response
+        };
+        let found = replies(Protocol::Kafka, &[response(0), response(3)].concat());
+        let refused = Reply::Refused { bytes: 37, text: "Kafka's error code 3".to_owned() };
+        assert_eq!(found, [Reply::Done { bytes: 37 }, refused]);
+    }
+
+    #[test]
     fn what_is_no_reply_is_an_error() {
         for (protocol, wrong) in [
             (Protocol::Http, &b"HTTP/1.0 200 OK\r\n"[..]),
             (Protocol::Http, b"HTTP/1.1 abc\r\n"),
             (Protocol::Http, b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"),
-            (Protocol::Http, b"HTTP/1.1 200 OK\r\ncontent-length: -1\r\n"),
+            (Protocol::Http, b"HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n"),
             (Protocol::Http, b"HTTP/1.1 200 OK\n"),
             (Protocol::Redis, b"$x\r\n"),
             (Protocol::Redis, b"HTTP/1.1 400 Bad Request\r\n"),
             (Protocol::Redis, b"\r\n"),
+            (Protocol::Kafka, &[0, 0, 0, 3, 0, 0, 0]),
+            (Protocol::Kafka, &[0, 0, 0, 8, 0, 0, 0, 1, 0, 0, 0, 1]),
             (Protocol::Nats, b"MSG a 1 x\r\n"),
             (Protocol::Nats, b"HELLO\r\n"),
             (Protocol::Nats, &[b'a'; HEAD_BYTES_MAX + 1]),

@@ -44,7 +44,8 @@ impl Peer {
         })
     }
 
-    fn protocol(&self) -> Protocol {
+    /// The protocol that its scheme names.
+    pub fn protocol(&self) -> Protocol {
         let known = SCHEMES.into_iter().find(|(scheme, _)| *scheme == self.scheme);
         known.map_or(Protocol::Http, |(_, protocol)| protocol)
     }
@@ -74,7 +75,8 @@ pub struct Side {
     pub about: String,
     /// Where it listens.
     pub address: SocketAddr,
-    protocol: Protocol,
+    /// How it is spoken with.
+    pub protocol: Protocol,
     authority: String,
     /// For everything but the load, if it is a broker.
     client: Option<Client>,
@@ -141,7 +143,7 @@ impl Side {
         let plain =
             Script { protocol: self.protocol, greeting: Vec::new(), welcome: b"", requests: Vec::new(), replies };
         Ok(match self.protocol {
-            Protocol::Http => {
+            Protocol::Http | Protocol::Kafka => {
                 let requests = topics.iter().map(|topic| self.post(topic, workload)).collect::<Result<_, _>>()?;
                 Script { requests, replies: 1, ..plain }
             }
@@ -159,19 +161,24 @@ impl Side {
 
     /// The bytes of an append over HTTP, as our clients send it.
     fn post(&self, topic: &str, workload: &Workload) -> Result<Vec<u8>, BenchError> {
-        let data = workload.data(0);
-        let now_us = rawline_broker::Clock::now_us(&rawline_broker::SystemClock);
-        let sealed = seal(workload.sizes(), &data, now_us, &Limits::default());
-        let sealed = sealed.map_err(|error| BenchError::Usage(format!("such a batch can't be made: {error}")))?;
-        let batch_bytes = sealed.front.len() + data.len() + sealed.padding.len();
+        Ok(self.post_batch(topic, &batch(workload)?))
+    }
+
+    /// The bytes of an append of this batch over HTTP.
+    pub fn post_batch(&self, topic: &str, batch: &[u8]) -> Vec<u8> {
+        let (path, headers, kind, bytes) = (path::RECORDS, self.headers(), MediaType::Batch.name(), batch.len());
+        let head = format!(
+            "POST {path}?topic-name={topic} HTTP/1.1\r\n{headers}content-type: {kind}\r\n\
+             content-length: {bytes}\r\n\r\n"
+        );
+        [head.as_bytes(), batch].concat()
+    }
+
+    /// The headers of every request over HTTP.
+    pub fn headers(&self) -> String {
         let key = self.client.as_ref().and_then(|client| client.config().api_key.as_deref());
         let key = key.map_or(String::new(), |key| format!("authorization: Bearer {key}\r\n"));
-        let (path, host, kind) = (path::RECORDS, &self.authority, MediaType::Batch.name());
-        let head = format!(
-            "POST {path}?topic-name={topic} HTTP/1.1\r\nhost: {host}\r\ncontent-type: {kind}\r\n{key}\
-             content-length: {batch_bytes}\r\n\r\n"
-        );
-        Ok([head.as_bytes(), &sealed.front, &data, sealed.padding].concat())
+        format!("host: {}\r\n{key}", self.authority)
     }
 
     /// Checks that the server has the acknowledged records of each topic: of a broker every byte, of a peer the number
@@ -218,6 +225,15 @@ impl Side {
     }
 }
 
+/// The workload's first batch.
+pub fn batch(workload: &Workload) -> Result<Vec<u8>, BenchError> {
+    let data = workload.data(0);
+    let now_us = rawline_broker::Clock::now_us(&rawline_broker::SystemClock);
+    let sealed = seal(workload.sizes(), &data, now_us, &Limits::default());
+    let sealed = sealed.map_err(|error| BenchError::Usage(format!("such a batch can't be made: {error}")))?;
+    Ok([&sealed.front, &data[..], sealed.padding].concat())
+}
+
 /// Talks to a peer on a thread for blocking work.
 async fn on<T: Send + 'static>(
     name: &str,
@@ -227,7 +243,8 @@ async fn on<T: Send + 'static>(
     blocking(move || work().map_err(|error| BenchError::Failed(format!("{name}: {error}")))).await
 }
 
-fn resolve(authority: &str) -> Result<SocketAddr, BenchError> {
+/// The first address of `HOST:PORT`.
+pub fn resolve(authority: &str) -> Result<SocketAddr, BenchError> {
     let found = authority.to_socket_addrs().map(|mut addresses| addresses.next());
     match found {
         Ok(Some(address)) => Ok(address),

@@ -131,7 +131,7 @@ fn wrong(error: std::io::Error) -> BenchError {
 }
 
 /// The fields of a binary message that the benchmark needs, and its content.
-pub(super) fn parse(message: &[u8]) -> Option<(u64, u64, &[u8])> {
+pub(crate) fn parse(message: &[u8]) -> Option<(u64, u64, &[u8])> {
     let number = |at: usize| Some(u64::from_le_bytes(*message.get(at..)?.first_chunk()?));
     let name_bytes = usize::from(u16::from_le_bytes(*message.get(2..)?.first_chunk()?));
     Some((number(8)?, number(16)?, message.get((32 + name_bytes).next_multiple_of(8)..)?))

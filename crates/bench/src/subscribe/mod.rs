@@ -5,7 +5,7 @@ mod catch_up;
 mod delivery;
 mod events;
 mod matching;
-mod messages;
+pub(crate) mod messages;
 
 use super::append::{Appends, append_all, check_dense};
 use super::args::RunArgs;

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, unused_imports)] // Each test binary uses a part of it.
 
+pub mod redis;
+
 pub use rawline_testkit::process::{Broker, run};
 use rawline_testkit::s3_server::Bucket;
 use std::process::Command;
