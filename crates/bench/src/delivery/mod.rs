@@ -34,8 +34,8 @@ const SETTLE: Duration = Duration::from_secs(1);
 /// Measure the time from an append to a waiting reader: by long polls, WebSockets, Kafka's Fetch, and next to Redis
 ///
 /// Each topic has a connection that appends single records to it, and one that waits for them: a long poll, which asks
-/// again after each response, a subscription on a WebSocket, or a Fetch request for at least one byte, with records from
-/// Produce requests. Of Redis, XADD and XREAD BLOCK are measured. One thread with non-blocking sockets sends all
+/// again after each response, a subscription on a WebSocket, or a Fetch request for at least one byte, with records
+/// from Produce requests. Of Redis, XADD and XREAD BLOCK are measured. One thread with non-blocking sockets sends all
 /// requests, from bytes that are made before the clock starts, and receives all records. Each one is compared with
 /// what was appended.
 ///
