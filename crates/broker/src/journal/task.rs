@@ -478,8 +478,9 @@ impl Task {
         assert_eq!(bytes, index.header.object_bytes, "the parts of {link:?}");
         self.indexes.insert(link.id, Arc::new(index));
         stage!("object built");
-        let put = self.store.create(Source::Journal(link.number), parts);
+        // Before the call: a directory writes and syncs a small object in it.
         let (began, housekeeping) = (Instant::now(), METRICS.stalls.now());
+        let put = self.store.create(Source::Journal(link.number), parts);
         self.requests.puts.push(Box::pin(async move {
             let ended = put.await;
             if ended.created().is_some() {

@@ -4,7 +4,10 @@ mod loss;
 
 use super::frame::FRAME_BYTES;
 use super::*;
+use crate::clock::SystemClock;
+use crate::journal::Journal;
 use crate::limits::DISK_SYNC_BYTES;
+use crate::metrics::METRICS;
 use crate::store::disk::device::{Device, System};
 use crate::store::disk::options::Durability;
 use rawline_batch::{Builder, Codec, Limits as BatchLimits};
@@ -192,6 +195,29 @@ async fn a_large_file_is_synced_in_parts() {
     assert!(matches!(journal.create(Source::Merged(1), parts.into()).await, PutResult::Created { .. }));
     assert_eq!(fs::read(dir.path().join(format!("journal/merged/{:020}.seg", 1))).unwrap(), bytes);
     assert_eq!((UNSYNCED.load(Ordering::SeqCst), MOST.load(Ordering::SeqCst)), (0, DISK_SYNC_BYTES as u64));
+}
+
+/// Small objects are written, and on the commit thread synced, before the store returns.
+#[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "a disk that blocks")]
+async fn a_commit_that_the_journals_task_writes_counts_with_its_whole_time() {
+    const WRITE: Duration = Duration::from_millis(20);
+    struct Slow;
+    impl Device for Slow {
+        fn write(&self, file: &File, parts: &[Bytes], position: u64) -> io::Result<()> {
+            std::thread::sleep(WRITE);
+            System.write(file, parts, position)
+        }
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let opened = try_open(dir.path(), Durability::PageCache, Slow).unwrap();
+    let config = opened.settings(JournalConfig::new(1));
+    let journal = Journal::open(Arc::new(opened.journal.clone()), Arc::new(SystemClock), config);
+    let before = METRICS.commits.seconds.sum();
+    let create = Control::Create { topic: 0, name: "t".into(), partitions: 1, settings: [].into() };
+    journal.change(create).await.unwrap();
+    let counted = Duration::from_micros(METRICS.commits.seconds.sum() - before);
+    assert!(counted >= WRITE, "{counted:?} of {WRITE:?}");
 }
 
 /// A broker that opens the directory meanwhile reads the segments.
