@@ -384,8 +384,16 @@ pub const FREED_BYTES_MAX: i32 = 16 << 20;
 /// freed.
 pub const HEAP_BYTES_MAX: i32 = 4 << 20;
 
-/// Maximum number of pieces of a GET that wait for the disk. A connection's read buffer has at most 400 KiB.
-pub const CACHE_PIECES_QUEUED_MAX: usize = 4;
+/// Minimum size of a write to a copy, except at the end of a GET: over TLS, pieces have 16 KiB. Larger ones are written
+/// one by one, while the processor's cache has them. They have at most the 400 KiB of a connection's read buffer.
+pub const CACHE_WRITE_BYTES_MIN: u64 = 128 << 10;
+
+/// One thread receives more than 1 GB/s of a bucket's objects and writes them to the cache; the other processor sends
+/// them to readers.
+pub const PROCESSORS_PER_FETCH_THREAD: usize = 2;
+
+/// Maximum number of threads that fetch: more than any network needs.
+pub const FETCH_THREADS_MAX: usize = 8;
 
 /// Maximum memory for bytes that are read while the cache's disk is full: one commit with a large request fits.
 pub const CACHE_MEMORY_BYTES_MAX: u64 = 128 << 20;
@@ -555,6 +563,7 @@ const _: () = assert!(CACHE_GET_BYTES_MAX.is_multiple_of(CACHE_BLOCK_BYTES) && C
 const _: () = assert!(READ_AHEAD_BYTES_MIN <= READ_AHEAD_BYTES_MAX);
 const _: () = assert!(READ_AHEAD_BYTES_MAX.is_multiple_of(CACHE_GET_BYTES_MAX));
 const _: () = assert!(CACHE_BLOCK_BYTES >= index_bytes(1, 1, 0), "the front holds a header");
+const _: () = assert!(CACHE_WRITE_BYTES_MIN >= CACHE_BLOCK_BYTES, "a write has a whole block");
 const _: () = assert!(CACHE_MEMORY_BYTES_MAX >= COMMIT_BYTES + (64 << 20), "a commit and the largest default request");
 const _: () = assert!(CACHE_MEMORY_BYTES_MAX <= u32::MAX as u64, "a semaphore counts these bytes");
 

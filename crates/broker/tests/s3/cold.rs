@@ -12,9 +12,12 @@ use rawline_testkit::http::{Act, Proxy, Request};
 use rawline_testkit::s3_server::{Bucket, bucket, variables};
 use rawline_testkit::stores::{Object, RUN, create, create_some, object_of};
 use std::fs;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use tokio::runtime::Handle;
 
 const MIB: u64 = 1 << 20;
 
@@ -164,6 +167,25 @@ async fn what_a_read_needs_is_fetched_by_several_gets_at_once() {
     let machine = Machine::through(&bucket, proxy.address).await;
     assert!(machine.read(&big).await.unwrap() == big.batches);
     assert_eq!(begun.load(Ordering::SeqCst), 3, "24 MB in GETs of 8 MiB");
+}
+
+/// A piece of a response that is handed from thread to thread takes as long as its bytes.
+#[tokio::test]
+async fn fetches_and_their_connections_are_no_tasks_of_the_readers_runtime() {
+    let bucket = bucket().await;
+    let big = object_of(RUN, 1, 8, 600, 5000);
+    create(&Machine::new(&bucket).await.store, &big).await;
+    let machine = Machine::new(&bucket).await;
+    let tasks = || Handle::current().metrics().num_alive_tasks();
+    let (before, mut seen) = (tasks(), 0);
+    let mut reading = pin!(machine.read(&big));
+    let read = poll_fn(|context| {
+        let polled = reading.as_mut().poll(context);
+        seen = seen.max(tasks());
+        polled
+    });
+    assert!(read.await.unwrap() == big.batches);
+    assert!(seen <= before, "{seen} tasks while 24 MB were fetched, {before} before");
 }
 
 #[tokio::test]

@@ -2,43 +2,30 @@
 
 use super::Inner;
 use super::copy::{Copy, Flying, Landed};
-use super::error::{CacheError, aborted, disk};
+use super::error::{CacheError, disk};
 use super::flight::Flight;
 use super::name::CopyName;
 use super::reserved::Reserved;
-use crate::limits::{CACHE_BLOCK_BYTES, CACHE_PIECES_QUEUED_MAX};
+use crate::limits::{CACHE_BLOCK_BYTES, CACHE_WRITE_BYTES_MIN};
 use crate::metrics::METRICS;
 use crate::object_error::ObjectError;
 use crate::store::Prefetched;
 use crate::store_error::StoreError;
-use crate::tasks::{self, spawn_blocking};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
-use tokio::sync::mpsc;
 
 /// Takes an object's bytes as they arrive.
-pub(crate) struct Sink(mpsc::Sender<Bytes>);
-
-impl Sink {
-    /// Returns the receiver of the pieces too.
-    pub fn new() -> (Sink, mpsc::Receiver<Bytes>) {
-        let (pieces, received) = mpsc::channel(CACHE_PIECES_QUEUED_MAX);
-        (Sink(pieces), received)
-    }
-
-    /// Hands over the next piece and waits while the disk is slower; false when the disk has failed and no more is
-    /// wanted.
+pub(crate) trait Sink: Send {
+    /// Takes the next piece; false when the disk has failed and no more is wanted. May block.
     #[must_use]
-    pub async fn push(&self, piece: Bytes) -> bool {
-        self.0.send(piece).await.is_ok()
-    }
+    fn push(&mut self, piece: Bytes) -> bool;
 }
 
-/// Fetches a range of an object, as often as it is called.
-pub(crate) type Fetch = Arc<dyn Fn(Range<u64>, Sink) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync>;
+/// Fetches a range of an object, as often as it is called, on one of the cache's threads, which has this number.
+type Fetch = dyn for<'a> Fn(usize, Range<u64>, &'a mut dyn Sink) -> BoxFuture<'a, Result<(), StoreError>> + Send + Sync;
 
 /// An object of a bucket.
 #[derive(Clone)]
@@ -47,7 +34,20 @@ pub(crate) struct Remote {
     pub name: CopyName,
     /// Its size.
     pub bytes: u64,
-    pub fetch: Fetch,
+    pub(super) fetch: Arc<Fetch>,
+}
+
+impl Remote {
+    pub fn new(
+        name: CopyName,
+        bytes: u64,
+        fetch: impl for<'a> Fn(usize, Range<u64>, &'a mut dyn Sink) -> BoxFuture<'a, Result<(), StoreError>>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Remote {
+        Remote { name, bytes, fetch: Arc::new(fetch) }
+    }
 }
 
 impl Inner {
@@ -92,59 +92,91 @@ impl Inner {
     /// Fetches blocks in a separate task, so that it completes even if every reader that waits for it goes away.
     fn fly(self: &Arc<Self>, mut flying: Flying, object: &Remote) {
         let (inner, object) = (self.clone(), object.clone());
-        tasks::spawn(async move {
-            let landed = inner.load(&flying.copy, &object, &flying.range).await;
+        self.threads.spawn(async move |thread| {
+            let landed = inner.load(thread, &flying.copy, &object, &flying.range).await;
             if let Err(CacheError::Disk(error)) = &landed
                 && error.raw_os_error().is_some()
             {
                 inner.failing.failed(&inner.dir, error.clone());
             }
+            // Its last reader may close the cache, and open its directory again.
+            drop(inner);
             let permit = flying.permit.take();
             flying.land(landed);
             drop(permit);
         });
     }
 
-    /// Fetches blocks into their copy's file.
-    async fn load(self: &Arc<Self>, copy: &Arc<Copy>, object: &Remote, range: &Range<u64>) -> Landed {
-        if range.end - range.start > self.state().room.bytes_max() {
+    /// Fetches blocks into their copy's file. Blocks while it writes.
+    async fn load(self: &Arc<Self>, thread: usize, copy: &Copy, object: &Remote, range: &Range<u64>) -> Landed {
+        let bytes = range.end - range.start;
+        if bytes > self.state().room.bytes_max() {
             return Err(disk(no_room()));
         }
-        let (sink, pieces) = Sink::new();
-        let (inner, copy, wanted) = (self.clone(), copy.clone(), range.clone());
-        let writing = spawn_blocking(move || {
-            let reserved = Reserved::new(&inner, wanted.end - wanted.start).ok_or_else(no_room)?;
-            let end = inner.write(&copy, &wanted, pieces)?;
-            Ok::<_, io::Error>((reserved, copy.number, end))
-        });
-        let fetched = (object.fetch)(range.clone(), sink).await;
-        let (reserved, number, end) = writing.await.map_err(aborted)?.map_err(disk)?;
+        let reserved = Reserved::new(self, bytes).ok_or_else(|| disk(no_room()))?;
+        let mut writing = Writing::new(self, copy, range);
+        let fetched = (object.fetch)(thread, range.clone(), &mut writing).await;
+        if let Some(error) = writing.failed {
+            return Err(disk(error));
+        }
         fetched?;
+        let end = writing.position;
         assert_eq!(end, range.end, "the end of the bytes {range:?} of {:?} that were fetched", object.name);
         count(range);
-        reserved.grow(&object.name, number);
+        reserved.grow(&object.name, copy.number);
         self.failing.worked();
         Ok(())
     }
+}
 
-    /// Writes the bytes of a range as they arrive. Where the disk is full, it makes the cache smaller by this range,
-    /// once. Returns where they end. Blocks.
-    fn write(&self, copy: &Copy, range: &Range<u64>, mut pieces: mpsc::Receiver<Bytes>) -> io::Result<u64> {
-        let (mut position, mut was_full, mut arrived) = (range.start, false, Vec::new());
-        while let Some(piece) = pieces.blocking_recv() {
-            arrived.push(piece);
-            arrived.extend(std::iter::from_fn(|| pieces.try_recv().ok()).take(CACHE_PIECES_QUEUED_MAX));
-            let rest = after_whole_blocks(&mut arrived, position, range.end);
-            let mut written = copy.write(&arrived, position);
-            if written.is_err() && !was_full {
-                was_full = true;
-                self.shrink(range.end - range.start);
-                written = copy.write(&arrived, position);
-            }
-            position = written?;
-            arrived = rest;
+/// A range that is written as it arrives.
+struct Writing<'a> {
+    inner: &'a Inner,
+    copy: &'a Copy,
+    range: &'a Range<u64>,
+    /// Where the bytes end that are written.
+    position: u64,
+    /// The bytes that follow the written ones.
+    arrived: Vec<Bytes>,
+    arrived_bytes: u64,
+    /// Whether the cache was made smaller by this range, because its disk was full.
+    was_full: bool,
+    /// Why nothing more is written.
+    failed: Option<io::Error>,
+}
+
+impl<'a> Writing<'a> {
+    fn new(inner: &'a Inner, copy: &'a Copy, range: &'a Range<u64>) -> Self {
+        let (position, arrived) = (range.start, Vec::new());
+        Writing { inner, copy, range, position, arrived, arrived_bytes: 0, was_full: false, failed: None }
+    }
+
+    /// Writes the whole blocks that have arrived. Where the disk is full, it makes the cache smaller by this range,
+    /// once.
+    fn write(&mut self) -> io::Result<()> {
+        let rest = after_whole_blocks(&mut self.arrived, self.position, self.range.end);
+        let mut written = self.copy.write(&self.arrived, self.position);
+        if written.is_err() && !self.was_full {
+            self.was_full = true;
+            self.inner.shrink(self.range.end - self.range.start);
+            written = self.copy.write(&self.arrived, self.position);
         }
-        Ok(position)
+        self.position = written?;
+        self.arrived = rest;
+        self.arrived_bytes = self.arrived.iter().map(|piece| piece.len() as u64).sum();
+        Ok(())
+    }
+}
+
+impl Sink for Writing<'_> {
+    fn push(&mut self, piece: Bytes) -> bool {
+        self.arrived_bytes += piece.len() as u64;
+        self.arrived.push(piece);
+        if self.arrived_bytes < CACHE_WRITE_BYTES_MIN && self.position + self.arrived_bytes < self.range.end {
+            return true;
+        }
+        self.failed = self.write().err();
+        self.failed.is_none()
     }
 }
 
@@ -188,6 +220,46 @@ pub(super) fn slice(whole: &Bytes, range: &Range<u64>) -> Result<Bytes, CacheErr
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::cache::Cache;
+    use futures_util::FutureExt;
+    use futures_util::future::join_all;
+    use std::sync::Mutex;
+
+    /// Number and size of the writes that this thread has made so far.
+    fn writes() -> [u64; 2] {
+        let counts = std::fs::read_to_string("/proc/thread-self/io").unwrap();
+        ["syscw: ", "wchar: "].map(|name| {
+            let count = counts.lines().find_map(|line| line.strip_prefix(name));
+            count.unwrap().parse().unwrap()
+        })
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn the_thread_that_receives_bytes_writes_them_in_few_calls() {
+        const PIECE: usize = 16 << 10;
+        const BYTES: u64 = 1_000_000;
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::open(dir.path(), 1 << 30).unwrap();
+        let written = Arc::new(Mutex::new([0; 2]));
+        let counted = written.clone();
+        let name = CopyName { topic: "t".to_owned(), first_offset: 1, tag: 1 };
+        let object = Remote::new(name, BYTES, move |_, range, sink| {
+            let before = writes();
+            for piece in (range.start..range.end).step_by(PIECE) {
+                assert!(sink.push(vec![7; PIECE.min((range.end - piece) as usize)].into()));
+            }
+            let after = writes();
+            *counted.lock().unwrap() = [after[0] - before[0], after[1] - before[1]];
+            std::future::ready(Ok(())).boxed()
+        });
+        let copy = cache.inner.open(&object.name, BYTES).await.unwrap();
+        for landed in join_all(cache.inner.begin(&copy, &object, &(0..BYTES))).await {
+            landed.unwrap().unwrap();
+        }
+        assert_eq!(*written.lock().unwrap(), [BYTES.div_ceil(CACHE_WRITE_BYTES_MIN), BYTES]);
+        assert!(copy.whole.iter().all(|byte| *byte == 7));
+    }
 
     #[test]
     fn whole_blocks_are_written_and_the_rest_follows() {

@@ -9,7 +9,6 @@ use super::flight::{Flights, Joined};
 use super::name::CopyName;
 use crate::limits::CACHE_MEMORY_BYTES_MAX;
 use crate::store_error::{Setting, StoreError};
-use crate::tasks;
 use bytes::Bytes;
 use std::io;
 use std::ops::Range;
@@ -42,6 +41,13 @@ impl AsRef<[u8]> for InMemory {
     }
 }
 
+impl Sink for Vec<u8> {
+    fn push(&mut self, piece: Bytes) -> bool {
+        self.extend_from_slice(&piece);
+        true
+    }
+}
+
 impl Memory {
     pub fn new() -> Memory {
         Memory { bytes: Arc::new(Semaphore::new(CACHE_MEMORY_BYTES_MAX as usize)), flights: Flights::new() }
@@ -60,45 +66,54 @@ impl Inner {
             Joined::Wait(flight) => flight,
             Joined::Fly(landing, flight) => {
                 let (inner, object, range) = (self.clone(), object.clone(), range.clone());
-                tasks::spawn(async move { landing.land(inner.load_to_memory(&object, &range, &full).await) });
+                self.threads.spawn(async move |thread| {
+                    let loaded = inner.load_to_memory(thread, &object, &range, &full).await;
+                    // Its last reader may close the cache, and open its directory again.
+                    drop(inner);
+                    landing.land(loaded);
+                });
                 flight
             }
         };
         flight.await.ok_or_else(|| aborted("the task that fetched it has died"))?
     }
 
-    async fn load_to_memory(&self, object: &Remote, range: &Range<u64>, full: &io::Error) -> Result<Bytes, CacheError> {
+    async fn load_to_memory(
+        &self,
+        thread: usize,
+        object: &Remote,
+        range: &Range<u64>,
+        full: &io::Error,
+    ) -> Result<Bytes, CacheError> {
+        let fetch = |range| self.fetch_to_memory(thread, object, range, full);
         let front = front_of(object.bytes);
         if range.start < front.end {
-            let bytes = self.fetch_to_memory(object, 0..range.end.max(front.end), full).await?;
+            let bytes = fetch(0..range.end.max(front.end)).await?;
             check_front(&bytes, &object.name, object.bytes)?;
             return slice(&bytes, range);
         }
-        let (front, bytes) =
-            (self.fetch_to_memory(object, front, full), self.fetch_to_memory(object, range.clone(), full));
-        let (front, bytes) = tokio::try_join!(front, bytes)?;
+        let (front, bytes) = tokio::try_join!(fetch(front), fetch(range.clone()))?;
         check_front(&front, &object.name, object.bytes)?;
         Ok(bytes)
     }
 
-    async fn fetch_to_memory(&self, object: &Remote, range: Range<u64>, full: &io::Error) -> Result<Bytes, CacheError> {
+    async fn fetch_to_memory(
+        &self,
+        thread: usize,
+        object: &Remote,
+        range: Range<u64>,
+        full: &io::Error,
+    ) -> Result<Bytes, CacheError> {
         let bytes = range.end - range.start;
         if bytes > CACHE_MEMORY_BYTES_MAX {
             return Err(unusable(&self.dir, full).into());
         }
         let permit = self.reserve_memory(bytes as u32).await?;
-        let (sink, mut pieces) = Sink::new();
-        let mut fetched_bytes = Vec::with_capacity(bytes as usize);
-        let collect = async {
-            while let Some(piece) = pieces.recv().await {
-                fetched_bytes.extend_from_slice(&piece);
-            }
-        };
-        let (fetched, ()) = tokio::join!((object.fetch)(range.clone(), sink), collect);
-        fetched?;
-        assert_eq!(fetched_bytes.len() as u64, bytes, "the bytes {range:?} of an object that were fetched");
+        let mut fetched = Vec::with_capacity(bytes as usize);
+        (object.fetch)(thread, range.clone(), &mut fetched).await?;
+        assert_eq!(fetched.len() as u64, bytes, "the bytes {range:?} of an object that were fetched");
         count(&range);
-        Ok(Bytes::from_owner(InMemory { bytes: fetched_bytes, _permit: permit }))
+        Ok(Bytes::from_owner(InMemory { bytes: fetched, _permit: permit }))
     }
 
     async fn reserve_memory(&self, bytes: u32) -> Result<OwnedSemaphorePermit, StoreError> {

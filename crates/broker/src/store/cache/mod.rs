@@ -1,10 +1,10 @@
 //! Local copies of parts of immutable objects, bounded; losing them loses nothing.
 //!
 //! A copy is a file of its object's size with holes, `DIR/objects/TOPIC/FIRST_OFFSET-TAG.rwl`. Reads fetch the blocks
-//! that they need and are not there: one task fetches a block, however many want it. They get their bytes from a
-//! mapping of the file, verify them, and note it here, so that nothing is verified twice while it is mapped. A copy of
-//! what this process has stored is written whole, under another name, and renamed when it is complete. Where the disk
-//! is full, bytes are read into a bounded amount of memory instead.
+//! that they need and are not there: one task fetches a block, however many want it, on a thread of the cache. They get
+//! their bytes from a mapping of the file, verify them, and note it here, so that nothing is verified twice while it is
+//! mapped. A copy of what this process has stored is written whole, under another name, and renamed when it is
+//! complete. Where the disk is full, bytes are read into a bounded amount of memory instead.
 
 mod check;
 mod copy;
@@ -20,9 +20,10 @@ mod ranges;
 mod reserved;
 mod room;
 mod state;
+mod threads;
 
 pub(crate) use error::CacheError;
-pub(crate) use fetch::{Fetch, Remote, Sink};
+pub(crate) use fetch::{Remote, Sink};
 pub(crate) use name::CopyName;
 
 use super::lock::DirLock;
@@ -55,12 +56,14 @@ use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use threads::{Running, Threads};
 use tokio::sync::Semaphore;
 
 /// A directory of copies, owned by one process. Cloning gives another handle of the same cache.
 #[derive(Clone)]
 pub struct Cache {
     inner: Arc<Inner>,
+    _running: Arc<Running>,
 }
 
 struct Inner {
@@ -76,6 +79,7 @@ struct Inner {
     ahead: Arc<Semaphore>,
     missed: Arc<Missed>,
     failing: Failing,
+    threads: Threads,
     _lock: DirLock,
 }
 
@@ -99,6 +103,7 @@ impl Cache {
             }
         }
         let open = LruCache::new(NonZeroUsize::new(CACHE_MAPPINGS_MAX).unwrap_or(NonZeroUsize::MIN));
+        let (threads, running) = Threads::start(&dir)?;
         let inner = Arc::new(Inner {
             dir,
             files,
@@ -109,10 +114,11 @@ impl Cache {
             ahead: Arc::new(Semaphore::new(CACHE_AHEAD_GETS_MAX)),
             missed: Arc::new(Missed::new()),
             failing: Failing::default(),
+            threads,
             _lock: lock,
         });
         inner.make_room(0);
-        Ok(Cache { inner })
+        Ok(Cache { inner, _running: Arc::new(running) })
     }
 
     /// Size of all copies in bytes, those that are being written included.
@@ -123,6 +129,11 @@ impl Cache {
     /// Maximum size of all copies in bytes.
     pub(crate) fn bytes_max(&self) -> u64 {
         self.inner.state().room.bytes_max()
+    }
+
+    /// Number of the threads that fetch.
+    pub(crate) fn fetch_threads(&self) -> usize {
+        self.inner.threads.count()
     }
 
     /// The mapped copies.

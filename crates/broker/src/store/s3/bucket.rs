@@ -32,15 +32,27 @@ async fn next_piece(
     pieces: &mut BoxStream<'_, object_store::Result<Bytes>>,
     stall_max: Duration,
 ) -> Result<Option<Bytes>, Failed> {
-    match timeout(stall_max, pieces.next()).await {
-        Ok(piece) => piece.transpose().map_err(Failed::from),
-        Err(_) => Err(Failed::TimedOut),
+    // In one half, this thread may have waited for the cache's disk while the piece was there.
+    for _ in 0..2 {
+        if let Ok(piece) = timeout(stall_max / 2, pieces.next()).await {
+            return piece.transpose().map_err(Failed::from);
+        }
     }
+    Err(Failed::TimedOut)
+}
+
+/// An object that is fetched.
+struct Fetched<'a> {
+    store: &'a Arc<dyn ObjectStore>,
+    path: &'a Path,
+    bytes: u64,
 }
 
 /// Requests to a bucket, each with its retries.
 pub(super) struct Bucket {
     pub(super) store: Arc<dyn ObjectStore>,
+    /// A client for each of the cache's threads, so that the thread that fetches has the connections.
+    fetching: Vec<Arc<dyn ObjectStore>>,
     pub(super) pages: Arc<dyn PaginatedListStore>,
     pub(super) has_start_after: bool,
     credentials: Credentials,
@@ -58,10 +70,12 @@ impl Bucket {
     /// The bucket that `config` names.
     pub(super) fn new(config: &S3Config) -> Result<Bucket, StoreError> {
         let connect_timeout = CONNECT_TIMEOUT.min(config.request_timeout);
-        let connected = connect(&config.address, &config.variables, connect_timeout)?;
-        let Connected { store, pages, has_start_after, endpoint, credentials } = connected;
+        let connect = || connect(&config.address, &config.variables, connect_timeout);
+        let Connected { store, pages, has_start_after, endpoint, credentials } = connect()?;
+        let fetching = (0..config.cache.fetch_threads()).map(|_| Ok(connect()?.store));
         Ok(Bucket {
             store,
+            fetching: fetching.collect::<Result<_, StoreError>>()?,
             pages,
             has_start_after,
             credentials,
@@ -141,7 +155,7 @@ impl Bucket {
         path: &Path,
         range: Option<Range<u64>>,
     ) -> Result<Dated<Option<(Bytes, u64)>>, StoreError> {
-        let (got, date) = self.respond(path, range.map(GetRange::Bounded)).await;
+        let (got, date) = self.respond(&self.store, path, range.map(GetRange::Bounded)).await;
         let found = async {
             let got = got?;
             let stored = u64::try_from(got.meta.last_modified.timestamp()).unwrap_or_default();
@@ -155,12 +169,17 @@ impl Bucket {
     }
 
     /// The response to a GET as far as its body, and its date. A GET that is slow to respond is sent a second time.
-    async fn respond(&self, path: &Path, range: Option<GetRange>) -> (Result<GetResult, Failed>, Option<u64>) {
+    async fn respond(
+        &self,
+        store: &Arc<dyn ObjectStore>,
+        path: &Path,
+        range: Option<GetRange>,
+    ) -> (Result<GetResult, Failed>, Option<u64>) {
         let send = || async {
             // Each request has its own, so that a date is that of the response that counts.
             let slot = DateSlot::default();
             let options = GetOptions { range: range.clone(), extensions: slot.extensions(), ..GetOptions::default() };
-            (self.store.get_opts(path, options).await, slot.date())
+            (store.get_opts(path, options).await, slot.date())
         };
         let is_answer =
             |(got, _): &(object_store::Result<_>, _)| matches!(got, Ok(_) | Err(object_store::Error::NotFound { .. }));
@@ -189,7 +208,7 @@ impl Bucket {
     async fn get(&self, path: &Path, range: Option<GetRange>) -> Result<Option<Bytes>, StoreError> {
         let mut tries = Tries::at_start(self);
         loop {
-            let got = match self.respond(path, range.clone()).await.0 {
+            let got = match self.respond(&self.store, path, range.clone()).await.0 {
                 Ok(got) => self.body(got).await,
                 Err(failed) => Err(failed),
             };
@@ -207,14 +226,24 @@ impl Bucket {
         }
     }
 
-    /// Fetches a range of an object of `bytes` bytes. After an interruption it continues where it was.
-    pub(super) async fn fetch(&self, path: &Path, bytes: u64, range: Range<u64>, sink: Sink) -> Result<(), StoreError> {
+    /// Fetches a range of an object of `bytes` bytes on one of the cache's threads. After an interruption it continues
+    /// where it was.
+    pub(super) async fn fetch(
+        &self,
+        thread: usize,
+        path: &Path,
+        bytes: u64,
+        range: Range<u64>,
+        sink: &mut dyn Sink,
+    ) -> Result<(), StoreError> {
+        let Some(store) = self.fetching.get(thread) else { unreachable!("a cache has no thread {thread}") };
+        let object = Fetched { store, path, bytes };
         let mut position = range.start;
         let (mut tries, mut stall_max) = (self.tries(), STALL_MAX);
         while position < range.end {
             let before = position;
             let stall = stall_max.min(self.request_timeout);
-            let fetched = self.fetch_some(path, bytes, &mut position, range.end, &sink, stall).await;
+            let fetched = self.fetch_some(&object, &mut position, range.end, sink, stall).await;
             let Err(failed) = fetched else { continue };
             if failed.is_missing_object() {
                 return Err(self.gone(path));
@@ -230,16 +259,16 @@ impl Bucket {
 
     async fn fetch_some(
         &self,
-        path: &Path,
-        bytes: u64,
+        object: &Fetched<'_>,
         position: &mut u64,
         end: u64,
-        sink: &Sink,
+        sink: &mut dyn Sink,
         stall_max: Duration,
     ) -> Result<(), Failed> {
-        let got = self.respond(path, Some(GetRange::Bounded(*position..end))).await.0?;
-        if got.meta.size != bytes {
-            let found = got.meta.size;
+        let range = Some(GetRange::Bounded(*position..end));
+        let got = self.respond(object.store, object.path, range).await.0?;
+        let (found, bytes) = (got.meta.size, object.bytes);
+        if found != bytes {
             return Err(Failed::ForGood(Reply::new(format!(
                 "it has {found} bytes, not the {bytes} it was listed with"
             ))));
@@ -251,7 +280,7 @@ impl Bucket {
                 return Err(Failed::ForGood(Reply::new("the response has more bytes than were requested")));
             }
             *position += length;
-            if !sink.push(piece).await {
+            if !sink.push(piece) {
                 return Err(Failed::ForGood(Reply::new("the cache's disk failed")));
             }
         }

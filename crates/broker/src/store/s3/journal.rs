@@ -14,7 +14,7 @@ use super::hedge;
 use super::layout::{self, Laid};
 use super::probe::Probe;
 use crate::limits::{INDEX_BYTES_GUESS, READ_AHEAD_BYTES_MAX, READ_AHEAD_CACHE_PART};
-use crate::store::cache::{Cache, CacheError, CopyName, Fetch, Remote};
+use crate::store::cache::{Cache, CacheError, CopyName, Remote};
 use crate::store::{Dated, Mappings, Prefetched, Store, StoredIndex};
 use crate::store_error::StoreError;
 use bytes::Bytes;
@@ -158,11 +158,10 @@ impl S3Store {
     /// An object for the cache.
     fn remote(&self, path: &Path, place: Place) -> Remote {
         let (bucket, path, bytes) = (self.bucket.clone(), path.clone(), u64::from(place.object_bytes));
-        let fetch: Fetch = Arc::new(move |range, sink| {
+        Remote::new(self.copy_of(place), bytes, move |thread, range, sink| {
             let (bucket, path) = (bucket.clone(), path.clone());
-            Box::pin(async move { bucket.fetch(&path, bytes, range, sink).await })
-        });
-        Remote { name: self.copy_of(place), bytes, fetch }
+            Box::pin(async move { bucket.fetch(thread, &path, bytes, range, sink).await })
+        })
     }
 
     /// The entries of a piece, from the bucket if the copy of the object hasn't them.
