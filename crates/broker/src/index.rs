@@ -14,9 +14,6 @@ struct ObjectEntry {
     verified: bool,
 }
 
-/// A partition with fewer objects has memory for these only. Where there are very many partitions, most have one.
-const FEW_OBJECTS: usize = 4;
-
 // `docs/operating.md` says so.
 const _: () = assert!(size_of::<ObjectEntry>() == 72);
 
@@ -143,8 +140,10 @@ impl TopicIndex {
         let before = self.entries.back().and_then(ObjectEntry::appended_us);
         self.times_go_back |= is_back(before, entry.appended_us());
         self.bytes += entry.bytes();
-        if self.entries.len() < FEW_OBJECTS {
-            self.entries.reserve_exact(1);
+        if self.entries.len() == self.entries.capacity() {
+            // Doubling takes more: most of very many partitions have one object, and each of 10,000 busy ones some that
+            // aren't merged.
+            self.entries.reserve_exact((self.entries.len() / 4).max(1));
         }
         self.entries.push_back(entry);
         self.next_offset = next_offset;
@@ -434,5 +433,26 @@ impl TopicIndex {
     fn entry_mut(&mut self, first_offset: u64) -> Option<&mut ObjectEntry> {
         let position = self.entries.binary_search_by_key(&first_offset, |entry| entry.piece.first_offset).ok()?;
         self.entries.get_mut(position)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rawline_journal::{BatchCount, Source};
+
+    #[test]
+    fn an_index_has_room_for_a_quarter_more_objects_at_most() {
+        let batches = BatchCount::of(std::iter::once(BatchKind::Rawline));
+        let mut index = TopicIndex::in_journal(false);
+        for number in 0..10_000 {
+            let source = Source::Journal(number + 1);
+            let place =
+                Place { source, tag: 0, object_bytes: 216, entries_at: 104, batches, batches_at: 144, bytes: 72 };
+            let piece = Piece { first_offset: number, appended_us: 0, newest_us: 0, place };
+            index.push_piece(&piece, number + 1).unwrap();
+            let (objects, room) = (index.objects(), index.entries.capacity());
+            assert!(room - objects <= objects / 4, "{objects} objects in room for {room}");
+        }
     }
 }

@@ -170,8 +170,9 @@ pub const SENDFILE_BYTES_MIN: usize = 32 << 10;
 pub const COPIED_OBJECT_BYTES_MIN: u64 = 128 << 10;
 
 /// Maximum size of mapped pages that this process has read and keeps mapped. They are page cache, but count as its
-/// resident memory. Releasing fewer at once would cost as much for each page, and more calls.
-pub const TOUCHED_BYTES_MAX: usize = 64 << 20;
+/// resident memory, and merges read much that is never read again. To release fewer at once costs as much for each
+/// page: a call for each of 256 parts that the kernel maps at once.
+pub const TOUCHED_BYTES_MAX: usize = 16 << 20;
 
 /// Maximum memory for checksums of batches that reads have cut, in bytes: enough for 10 GB of batches of 256 KiB.
 pub const CUT_CHECKSUMS_BYTES_MAX: usize = 8 << 20;
