@@ -5,13 +5,13 @@
 
 mod support;
 
-use rawline_kafka::Response;
 use rawline_kafka::messages::{CreatableTopic, CreateTopicsRequest, DescribeLogDirsRequest, MetadataRequest, Request};
-use rawline_testkit::allocator::{Counting, live_bytes, peak_bytes};
+use rawline_kafka::{Api, Response};
+use rawline_testkit::allocator::{Counting, live_bytes, peak_bytes, reset_peak};
 use std::time::Duration;
 use support::kafka::{Client, served};
 use support::wait_until;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpSocket;
 
 #[global_allocator]
@@ -19,6 +19,9 @@ static COUNTING: Counting = Counting;
 
 const TOPICS: usize = 24;
 const PARTITIONS: i32 = 1024;
+
+/// Memory for each partition while a response is written: three times its bytes. Its structure has 160.
+const WRITTEN_BYTES_MAX: u64 = 90;
 
 /// Clients that don't read, and how often each of them asks.
 const CLIENTS: usize = 8;
@@ -39,6 +42,10 @@ async fn unread_responses_are_in_the_pool() {
     let Response::CreateTopics(created) = reader.call(7, request).await else { panic!() };
     assert!(created.topics.iter().all(|topic| topic.error_code == 0));
     let before = live_bytes();
+    reset_peak();
+    let of_server = unparsed(&mut reader).await - before;
+    let most = TOPICS as u64 * PARTITIONS as u64 * WRITTEN_BYTES_MAX;
+    assert!(of_server < most, "{of_server} bytes while a response is built that is written topic by topic, not {most}");
     let Response::Metadata(all) = reader.call(12, everything()).await else { panic!() };
     let partitions: usize = all.topics.iter().map(|topic| topic.partitions.len()).sum();
     assert_eq!(partitions, TOPICS * PARTITIONS as usize);
@@ -77,6 +84,20 @@ async fn unread_responses_are_in_the_pool() {
     assert!(peak < 4 * of_one, "{peak} bytes, {of_one} of one response");
     drop(stuck);
     server.wait_for_buffers();
+}
+
+/// Reads a response with everything, and keeps nothing of it. Returns the most that was allocated meanwhile.
+async fn unparsed(client: &mut Client) -> u64 {
+    let mut body = Vec::new();
+    Request::from(everything()).write(12, &mut body);
+    let request = client.request(Api::Metadata.key(), 12, &body);
+    client.stream.write_all(&request).await.unwrap();
+    let (mut left, mut part) = (client.stream.read_u32().await.unwrap() as usize, [0; 4096]);
+    while left > 0 {
+        let length = left.min(part.len());
+        left -= client.stream.read(&mut part[..length]).await.unwrap();
+    }
+    peak_bytes()
 }
 
 fn everything() -> MetadataRequest {

@@ -21,7 +21,8 @@ pub(super) const BUILDING_MAX: usize = 2;
 /// usual clients name a few topics.
 const ENTRIES_MAX: usize = 500;
 
-/// A response of more than this is built alone: one of a million partitions has 340 MB meanwhile.
+/// A response of more than this is built alone: one of a million partitions has some hundred MB meanwhile, or 100 MB
+/// if it is Metadata's, whose topics are written one by one.
 const SHARED_ENTRIES_MAX: usize = 200_000;
 
 /// Maximum size of a response outside the pool in bytes. A connection has some tens of them, if its client sends
@@ -53,12 +54,22 @@ impl<'a> Building<'a> {
         self,
         client: &Client,
         header: &RequestHeader,
-        api: Api,
         response: Response,
     ) -> Result<Reply, ConnectionError> {
-        let mut bytes = Vec::new();
+        let (api, mut bytes) = (response.api(), Vec::new());
         response.write(header.version, &mut bytes);
         drop(response);
+        self.finish_written(client, header, api, bytes).await
+    }
+
+    /// The same with the response's bytes.
+    pub async fn finish_written(
+        self,
+        client: &Client,
+        header: &RequestHeader,
+        api: Api,
+        bytes: Vec<u8>,
+    ) -> Result<Reply, ConnectionError> {
         if bytes.len() <= UNBUFFERED_BYTES_MAX {
             return Ok(Reply::new(header, api, [Bytes::from(bytes)]));
         }

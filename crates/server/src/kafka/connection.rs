@@ -319,7 +319,8 @@ impl<S: AsyncRead + Unpin> Requests<S> {
             Request::SaslHandshake(request) => self.login.handshake(sasl, header.version, &request).into(),
             Request::SaslAuthenticate(request) => self.login.authenticate(client, &request).into(),
             Request::Metadata(request) => {
-                metadata::respond(client, header.version, request, &mut building).await.into()
+                let body = metadata::respond(client, header.version, request, &mut building).await;
+                return Ok(Pending::Ready(Ok(Some(building.finish_written(client, &header, api, body).await?))));
             }
             // On the heap: an idle connection has no room for its state.
             Request::ListOffsets(request) => Box::pin(list_offsets::respond(client, request)).await.into(),
@@ -333,6 +334,6 @@ impl<S: AsyncRead + Unpin> Requests<S> {
                 None => return Err(ConnectionError::NotServed { api: header.api, version: header.version }),
             },
         };
-        Ok(Pending::Ready(Ok(Some(building.finish(client, &header, api, response).await?))))
+        Ok(Pending::Ready(Ok(Some(building.finish(client, &header, response).await?))))
     }
 }

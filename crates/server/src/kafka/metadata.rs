@@ -7,28 +7,26 @@ use super::lookup::{id_of, topic_with_id};
 use super::nodes::{CONTROLLING, Node};
 use super::operations;
 use rawline_broker::{ListedTopic, Topic, TopicError};
+use rawline_kafka::Api;
 use rawline_kafka::messages::{
     MetadataRequest, MetadataResponse, MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic,
 };
-use rawline_kafka::{Api, ErrorCode};
 use std::collections::HashSet;
 use std::sync::Arc;
 
 /// The epoch of each partition's leader. It never changes, because a change of the leader never truncates a log.
 pub(super) const EPOCH: i32 = 0;
 
-/// A requested topic, and its description.
-struct Found {
-    name: String,
-    topic: Result<ListedTopic, Refusal>,
-}
+/// A requested topic, or its name and the reason for an error. It is small, as there may be a million of them.
+type Found = Result<ListedTopic, Box<(String, Refusal)>>;
 
+/// Returns the response's body.
 pub(super) async fn respond(
     client: &Client,
     version: i16,
     request: MetadataRequest,
     building: &mut Building<'_>,
-) -> MetadataResponse {
+) -> Vec<u8> {
     let mut unknown = Vec::new();
     let found = match request.topics {
         Some(wanted) if version > 0 || !wanted.is_empty() => {
@@ -50,56 +48,55 @@ pub(super) async fn respond(
                 };
                 if names.insert(name.clone()) {
                     let topic = match topic {
-                        Some(topic) => Ok(topic.listed()),
-                        None => find(client, &name, creates).await.map(|topic| topic.listed()),
+                        Some(topic) => Ok(topic),
+                        None => find(client, &name, creates).await,
                     };
-                    found.push(Found { name, topic });
+                    found.push(topic.map(|topic| topic.listed()).map_err(|error| Box::new((name, error))));
                 }
             }
             found
         }
         _ => all(client),
     };
-    let partitions = |found: &Found| found.topic.as_ref().map_or(1, |topic| topic.partitions() as usize);
+    let partitions = |found: &Found| found.as_ref().map_or(1, |topic| topic.partitions() as usize);
     building.begin(found.iter().map(partitions).sum()).await;
-    let (leader_of, replicas) = (client.leaders(), client.replicas());
-    let mut topics: Vec<_> = found
-        .into_iter()
-        .map(|found| {
-            let leader = leader_of(&found.name);
-            described(found, leader, &replicas)
-        })
-        .collect();
-    topics.extend(unknown);
-    let caller = client.caller();
-    for topic in topics.iter_mut().filter(|topic| topic.error_code == i16::from(ErrorCode::None)) {
-        let operations = operations::of_topic(caller.grants(), topic.name.as_deref().unwrap_or_default());
-        topic.topic_authorized_operations = operations::asked(request.include_topic_authorized_operations, operations);
-    }
+    let (leader_of, replicas, caller) = (client.leaders(), client.replicas(), client.caller());
+    let count = found.len() + unknown.len();
+    let describe = |found: Found| match found {
+        Ok(topic) => {
+            let operations = operations::of_topic(caller.grants(), topic.topic_name());
+            MetadataResponseTopic {
+                topic_authorized_operations: operations::asked(request.include_topic_authorized_operations, operations),
+                ..described(&topic, leader_of(topic.topic_name()), &replicas)
+            }
+        }
+        Err(error) => refused(*error),
+    };
     let broker = |Node { id, host, port, zone }: Node| MetadataResponseBroker {
         node_id: id,
         host,
         port: port.into(),
         rack: zone,
     };
-    MetadataResponse {
+    let response = MetadataResponse {
         brokers: client.nodes().into_iter().map(broker).collect(),
         cluster_id: Some(client.kafka.broker.storage_id().to_string()),
         controller_id: client.leader(CONTROLLING),
-        topics,
         cluster_authorized_operations: operations::asked(
             request.include_cluster_authorized_operations,
-            operations::of_broker(client.caller().grants()),
+            operations::of_broker(caller.grants()),
         ),
         ..MetadataResponse::default()
-    }
+    };
+    let mut body = Vec::new();
+    response.write_with(count, found.into_iter().map(describe).chain(unknown), version, &mut body);
+    body
 }
 
 fn all(client: &Client) -> Vec<Found> {
     let caller = client.caller();
     let is_seen = |topic: &ListedTopic| caller.grants().sees(topic.topic_name());
-    let found = |topic: ListedTopic| Found { name: topic.topic_name().to_owned(), topic: Ok(topic) };
-    client.kafka.broker.topics().into_iter().filter(is_seen).map(found).collect()
+    client.kafka.broker.topics().into_iter().filter(is_seen).map(Ok).collect()
 }
 
 async fn find(client: &Client, name: &str, creates: bool) -> Result<Arc<Topic>, Refusal> {
@@ -120,16 +117,13 @@ pub(super) fn with_leader(leader: i32, replicas: &[i32]) -> Vec<i32> {
     std::iter::once(leader).chain(others).collect()
 }
 
-fn described(Found { name, topic }: Found, leader: i32, replicas: &[i32]) -> MetadataResponseTopic {
-    let topic = match topic {
-        Ok(topic) => topic,
-        Err(error) => {
-            let Refusal { code, message } = error;
-            tracing::debug!(topic = name, message, "refused a client's request for a topic");
-            let (error_code, name) = (code.into(), Some(name));
-            return MetadataResponseTopic { error_code, name, ..MetadataResponseTopic::default() };
-        }
-    };
+fn refused((name, Refusal { code, message }): (String, Refusal)) -> MetadataResponseTopic {
+    tracing::debug!(topic = name, message, "refused a client's request for a topic");
+    let (error_code, name) = (code.into(), Some(name));
+    MetadataResponseTopic { error_code, name, ..MetadataResponseTopic::default() }
+}
+
+fn described(topic: &ListedTopic, leader: i32, replicas: &[i32]) -> MetadataResponseTopic {
     let partition = |number: u32| MetadataResponsePartition {
         partition_index: number as i32,
         leader_id: leader,
@@ -139,6 +133,6 @@ fn described(Found { name, topic }: Found, leader: i32, replicas: &[i32]) -> Met
         ..MetadataResponsePartition::default()
     };
     let partitions = (0..topic.partitions()).map(partition).collect();
-    let topic_id = id_of(topic.topic_id());
-    MetadataResponseTopic { name: Some(name), topic_id, partitions, ..MetadataResponseTopic::default() }
+    let (name, topic_id) = (Some(topic.topic_name().to_owned()), id_of(topic.topic_id()));
+    MetadataResponseTopic { name, topic_id, partitions, ..MetadataResponseTopic::default() }
 }
