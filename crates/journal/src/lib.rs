@@ -60,7 +60,7 @@ pub use limits::{
     PARTITIONS_MAX, PRODUCER_NAMES_MAX,
 };
 pub use lost::Lost;
-pub use merge::{Joined, MergeLimits, Used, Uses, choose, join, join_adjacent};
+pub use merge::{Joined, Joining, MergeLimits, Used, Uses, choose};
 pub use merges::Merges;
 pub use missing::Missing;
 pub use needed::Needed;

@@ -191,7 +191,7 @@ impl Used {
 /// free the files.
 ///
 /// Small objects of many partitions have more pieces than one merged object. Then several merges copy them, each a
-/// range of the partitions ([`join`]), so that each joins the pieces of all objects.
+/// range of the partitions ([`Joining::first_object`]), so that each joins the pieces of all objects.
 ///
 /// Where a merge makes an object of the target's size, each of its sources was smaller than half. Where it makes a
 /// smaller one, no merged source was larger than all the others together. So a byte is copied few times.
@@ -276,50 +276,71 @@ impl Joined {
     }
 }
 
-/// Joins pieces for one merged object. They are in order of partition and offset, each with the offset after its last
-/// record. If they need several merged objects, this one has the first of them, about as much as each of the others.
-pub fn join(pieces: &[(PartitionId, Piece, u64)], limits: &MergeLimits) -> Vec<Joined> {
-    let mut joined = join_adjacent(pieces, limits);
-    let all: usize = joined.iter().map(Joined::batches).sum();
-    let parts = joined.len().div_ceil(MERGED_PIECES_MAX).max(all.div_ceil(OBJECT_APPENDS_MAX));
-    let (pieces_max, mut batches) = (joined.len().div_ceil(parts.max(1)), 0);
-    let fits = |(number, joined): &(usize, &Joined)| {
-        let before = batches;
-        batches += joined.batches();
-        *number == 0 || *number < pieces_max && before * parts < all && batches <= OBJECT_APPENDS_MAX
-    };
-    let count = joined.iter().enumerate().take_while(fits).count();
-    joined.truncate(count);
-    joined
+/// Joins adjacent pieces, as they are visited: those of many partitions take memory once.
+pub struct Joining<'a> {
+    limits: &'a MergeLimits,
+    joined: Vec<Joined>,
+    /// Bytes and batches of the last one.
+    bytes: u64,
+    batches: usize,
 }
 
-/// Joins adjacent pieces, which are in order of partition and offset, each with the offset after its last record.
-pub fn join_adjacent(pieces: &[(PartitionId, Piece, u64)], limits: &MergeLimits) -> Vec<Joined> {
-    let mut all: Vec<Joined> = Vec::new();
-    let (mut bytes, mut batches) = (0, 0);
-    for (partition, piece, next_offset) in pieces {
+impl<'a> Joining<'a> {
+    /// Nothing yet.
+    pub fn new(limits: &'a MergeLimits) -> Joining<'a> {
+        Joining { limits, joined: Vec::new(), bytes: 0, batches: 0 }
+    }
+
+    /// Adds a piece, with the offset after its last record. Pieces are in order of partition and offset.
+    pub fn add(&mut self, partition: PartitionId, piece: &Piece, next_offset: u64) {
         let (more, more_batches) = (u64::from(piece.place.bytes), piece.place.batches.count() as usize);
-        let begins_at = all.last().and_then(|joined| joined.pieces.first()).map_or(0, |first| first.appended_us);
-        match all.last_mut() {
+        let begins_at =
+            self.joined.last().and_then(|joined| joined.pieces.first()).map_or(0, |first| first.appended_us);
+        match self.joined.last_mut() {
             Some(joined)
-                if joined.partition == *partition
+                if joined.partition == partition
                     && joined.next_offset == piece.first_offset
-                    && bytes + more <= limits.piece_bytes
-                    && batches + more_batches <= OBJECT_APPENDS_MAX
-                    && joined.has_offsets_for(*next_offset)
-                    && piece.appended_us.abs_diff(begins_at) <= limits.piece_span_us =>
+                    && self.bytes + more <= self.limits.piece_bytes
+                    && self.batches + more_batches <= OBJECT_APPENDS_MAX
+                    && joined.has_offsets_for(next_offset)
+                    && piece.appended_us.abs_diff(begins_at) <= self.limits.piece_span_us =>
             {
-                (bytes, batches) = (bytes + more, batches + more_batches);
+                (self.bytes, self.batches) = (self.bytes + more, self.batches + more_batches);
                 joined.pieces.push(*piece);
-                joined.next_offset = *next_offset;
+                joined.next_offset = next_offset;
             }
-            _ => {
-                (bytes, batches) = (more, more_batches);
-                all.push(Joined { partition: *partition, pieces: vec![*piece], next_offset: *next_offset });
+            last => {
+                if let Some(whole) = last {
+                    whole.pieces.shrink_to_fit();
+                }
+                (self.bytes, self.batches) = (more, more_batches);
+                self.joined.push(Joined { partition, pieces: vec![*piece], next_offset });
             }
         }
     }
-    all
+
+    /// All of them.
+    pub fn all(self) -> Vec<Joined> {
+        self.joined
+    }
+
+    /// Those for one merged object, and whether they are all. If they need several merged objects, this one has the
+    /// first of them, about as much as each of the others.
+    pub fn first_object(self) -> (Vec<Joined>, bool) {
+        let mut joined = self.joined;
+        let all: usize = joined.iter().map(Joined::batches).sum();
+        let parts = joined.len().div_ceil(MERGED_PIECES_MAX).max(all.div_ceil(OBJECT_APPENDS_MAX));
+        let (pieces_max, mut batches) = (joined.len().div_ceil(parts.max(1)), 0);
+        let fits = |(number, joined): &(usize, &Joined)| {
+            let before = batches;
+            batches += joined.batches();
+            *number == 0 || *number < pieces_max && before * parts < all && batches <= OBJECT_APPENDS_MAX
+        };
+        let count = joined.iter().enumerate().take_while(fits).count();
+        let is_whole = count == joined.len();
+        joined.truncate(count);
+        (joined, is_whole)
+    }
 }
 
 #[cfg(test)]

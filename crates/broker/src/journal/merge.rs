@@ -24,7 +24,9 @@ use crate::store_error::StoreError;
 use bytes::Bytes;
 use compact::Compacted;
 pub(super) use dead::Dead;
-use rawline_journal::{Control, Id, Joined, PartitionId, Piece, PutResult, Refused, Source, Used, Uses, choose, join};
+use rawline_journal::{
+    Control, Id, Joined, Joining, PartitionId, Piece, PutResult, Refused, Source, Used, Uses, choose,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
@@ -425,15 +427,15 @@ impl Merger {
 
     /// What the open merge makes of the rest of these objects. Nothing else replaces pieces meanwhile.
     async fn plan(&self, sources: &BTreeSet<Source>) -> Planned {
-        let mut pieces = Vec::new();
-        let gather = |partition, piece: Piece, next_offset| {
+        let limits = self.config.limits;
+        let mut joining = Joining::new(&limits);
+        let join = |partition, piece: Piece, next_offset| {
             if sources.contains(&piece.place.source) {
-                pieces.push((partition, piece, next_offset));
+                joining.add(partition, &piece, next_offset);
             }
         };
-        self.each_piece(gather).await;
-        let joined = join(&pieces, &self.config.limits);
-        let is_whole = joined.iter().map(|joined| joined.pieces.len()).sum::<usize>() == pieces.len();
+        self.each_piece(join).await;
+        let (joined, is_whole) = joining.first_object();
         Planned { joined, is_whole }
     }
 

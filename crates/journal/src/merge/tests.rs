@@ -180,6 +180,15 @@ fn at(number: u32, first_offset: u64, appended_us: u64, bytes: u32) -> (Partitio
     (partition(number), piece, first_offset + 10)
 }
 
+fn join(pieces: &[(PartitionId, Piece, u64)], limits: &MergeLimits) -> Vec<Joined> {
+    let mut joining = Joining::new(limits);
+    pieces.iter().for_each(|(partition, piece, next_offset)| joining.add(*partition, piece, *next_offset));
+    let (joined, is_whole) = joining.first_object();
+    let count: usize = joined.iter().map(|joined| joined.pieces.len()).sum();
+    assert_eq!(is_whole, count == pieces.len(), "{count} of {} pieces", pieces.len());
+    joined
+}
+
 #[test]
 fn adjacent_pieces_are_joined_up_to_a_size_and_a_time() {
     let joined = |pieces: &[(PartitionId, Piece, u64)]| {

@@ -16,7 +16,7 @@ use crate::limits::{COMPACT_HELD_BYTES, OBJECT_BATCHES_MAX};
 use crate::settings::Compaction;
 use crate::store_error::StoreError;
 use crate::tasks::spawn_blocking;
-use rawline_journal::{Id, MergeLimits, PartitionId, Source};
+use rawline_journal::{Id, Joining, MergeLimits, PartitionId, Source};
 use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
@@ -255,7 +255,9 @@ impl Merger {
 /// Pieces, in order, as lists of those that become one: as merges join them. They are held in memory together.
 fn groups(pieces: &[Wanted], limits: &MergeLimits) -> Vec<Vec<Wanted>> {
     let mut all: Vec<Vec<Wanted>> = Vec::new();
-    for joined in rawline_journal::join_adjacent(pieces, limits) {
+    let mut joining = Joining::new(limits);
+    pieces.iter().for_each(|(partition, piece, next_offset)| joining.add(*partition, piece, *next_offset));
+    for joined in joining.all() {
         let ends = joined.pieces.iter().skip(1).map(|next| next.first_offset).chain([joined.next_offset]);
         let mut group = Vec::with_capacity(joined.pieces.len());
         let mut batches = 0;
