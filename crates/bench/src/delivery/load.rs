@@ -157,7 +157,7 @@ impl Run<'_> {
     /// Serves an event of one connection.
     fn serve(&mut self, token: usize) -> io::Result<()> {
         let Some(pair) = self.load.pairs.get_mut(token / 2) else { return Ok(()) };
-        if token % 2 == 0 {
+        if token.is_multiple_of(2) {
             pair.writer.receive(&mut self.found)?;
             if let Some(refusal) = self.found.refusal.take() {
                 return Err(io::Error::other(format!("an append was refused: {refusal}")));
