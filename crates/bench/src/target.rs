@@ -108,11 +108,11 @@ impl TargetArgs {
 
     /// Starts the local broker, or connects to the remote one.
     pub async fn start(&self) -> Result<Target, BenchError> {
-        self.start_for(false).await
+        self.start_for(false, None).await
     }
 
-    /// The same; a local broker listens for Kafka's clients if `kafka` is true.
-    pub async fn start_for(&self, kafka: bool) -> Result<Target, BenchError> {
+    /// The same; a local broker listens for Kafka's clients if `kafka` is true, and accepts this many connections.
+    pub async fn start_for(&self, kafka: bool, connections_max: Option<u32>) -> Result<Target, BenchError> {
         if !self.local_broker && self.delay.store_delay.is_some() {
             let reason =
                 "--store-delay is for a local broker, which is started with the proxy as its endpoint; omit it";
@@ -127,7 +127,7 @@ impl TargetArgs {
                 memory: self.memory.clone(),
                 batch_wait: self.batcher_block_time.clone(),
                 batch_bytes: self.batcher_max_bytes,
-                connections_max: None,
+                connections_max,
                 cgroup: None,
                 kafka,
             };

@@ -43,7 +43,7 @@ const SETTLE: Duration = Duration::from_secs(1);
 /// its reader has all its bytes. The server's CPU time per record is for the append and the delivery together.
 ///
 /// KiB/reader is what the server's memory grows by in the first run when the readers begin to wait; for exact values
-/// measure one way at a time with many connections.
+/// measure one way at a time with many connections. A remote broker needs --connections-max for them.
 #[derive(Debug, Clone, clap::Args, Serialize)]
 #[command(after_help = "Examples:
   rawline bench delivery --durability page-cache
@@ -115,7 +115,10 @@ pub async fn run(args: Args) -> Result<(), BenchError> {
     raise_files_limit();
     let RunArgs { output, target, .. } = &args.run;
     let report = Report::begin("delivery", target.storage_directory().as_deref(), &args, output)?;
-    let target = target.start_for(args.by.is_empty() || args.by.contains(&Way::Kafka)).await?;
+    // A reader and a writer for each topic, and an eighth of the connections is left for requests that don't wait.
+    let connections_max = (3 * args.connections).max(1024);
+    let kafka = args.by.is_empty() || args.by.contains(&Way::Kafka);
+    let target = target.start_for(kafka, Some(connections_max)).await?;
     match measure(&args, &target).await {
         Ok(figures) => report.finish(&figures),
         Err(error) => Err(target.explain(error)),
