@@ -279,6 +279,11 @@ impl Broker {
         }
     }
 
+    /// The partition, if it exists as far as this broker has seen.
+    pub fn known_partition(&self, name: &str, number: u64) -> Option<Arc<Partition>> {
+        self.known(name)?.partition(number).ok()
+    }
+
     /// As [`Broker::partition`], of the topic with this id; `None` if it doesn't exist.
     pub async fn partition_with_id(&self, id: TopicId, number: u64) -> Result<Option<Arc<Partition>>, TopicError> {
         let Some(topic) = self.topic_with_id(id).await? else { return Ok(None) };

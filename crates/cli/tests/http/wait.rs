@@ -5,6 +5,9 @@ use crate::client::*;
 use rawline_server::http::HttpConfig;
 use std::net::TcpStream;
 
+/// The library serves reads in the first form, the connection's small requests those in the second.
+const FORMS: [&str; 2] = ["multipart/form-data", "application/vnd.rawline.batch"];
+
 fn poll(broker: &Broker, target: &str) -> Connection {
     let mut connection = Connection::open(broker.address);
     connection.send(&request("GET", target, &[], b""));
@@ -81,9 +84,10 @@ fn sigterm_completes_requests_in_flight_and_exits_with_0() {
 fn waiting_clients_that_disconnect_release_their_connection() {
     let broker = InProcess::start(HttpConfig { connections_max: 2, ..HttpConfig::default() }, 1 << 27);
     create_topic(broker.address, "t");
-    for _ in 0..10 {
+    for number in 0..10 {
         let mut left = Connection::open(broker.address);
-        left.send(&request("GET", "/records?topic-name=t&offset=0&timeout=1h", &[], b""));
+        let accept = [("accept", FORMS[number % 2])];
+        left.send(&request("GET", "/records?topic-name=t&offset=0&timeout=1h", &accept, b""));
     }
     exchange(broker.address, &request("GET", "/health", &[], b"")).assert_status(200);
 }
@@ -93,9 +97,9 @@ fn waiting_clients_that_disconnect_release_their_connection() {
 fn waiting_clients_that_sent_an_extra_byte_release_their_connection() {
     let broker = InProcess::start(HttpConfig { connections_max: 2, ..HttpConfig::default() }, 1 << 27);
     create_topic(broker.address, "t");
-    for _ in 0..3 {
+    for form in FORMS.repeat(2) {
         let mut left = Connection::open(broker.address);
-        left.send(&request("GET", "/records?topic-name=t&offset=0&timeout=24h", &[], b""));
+        left.send(&request("GET", "/records?topic-name=t&offset=0&timeout=24h", &[("accept", form)], b""));
         left.send(b"G");
     }
     exchange(broker.address, &request("GET", "/health", &[], b"")).assert_status(200);
@@ -103,8 +107,12 @@ fn waiting_clients_that_sent_an_extra_byte_release_their_connection() {
 
 #[test]
 fn some_connections_are_kept_for_requests_that_do_not_wait() {
+    FORMS.iter().for_each(|form| are_kept(form));
+}
+
+fn are_kept(form: &str) {
     let broker = InProcess::start(HttpConfig { connections_max: 3, ..HttpConfig::default() }, 1 << 27);
-    let poll = request("GET", "/records?topic-name=t&offset=0&timeout=1h", &[], b"");
+    let poll = request("GET", "/records?topic-name=t&offset=0&timeout=1h", &[("accept", form)], b"");
     let mut waiting: Vec<Connection> = (0..3).map(|_| Connection::open(broker.address)).collect();
     let create = request("PUT", "/topic?topic-name=t", &[], br#"{"payload":"bytes"}"#);
     // A fourth connection would require one of the three to make room.

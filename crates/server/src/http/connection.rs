@@ -1,4 +1,5 @@
-//! One connection: the HTTP library serves all requests except small appends, which are served on the commit thread.
+//! One connection: the HTTP library serves all requests except small appends and reads that wait, which are served on
+//! the commit thread.
 
 use crate::http::api::Api;
 use crate::http::auth::Session;
@@ -6,10 +7,10 @@ use crate::http::cluster::crossing;
 use crate::http::limits::CONNECTION_BYTES;
 use crate::http::respond::respond;
 use crate::http::response::ApiResponse;
-use crate::http::small;
+use crate::http::small::{self, Kind, Rest, Takes};
 use crate::http::websocket::{Upgrade, WebSocket};
 use crate::net::activity::Activity;
-use crate::net::commit_thread::there;
+use crate::net::commit_thread::{SmallDeliveries, there};
 use crate::net::listen::{Accepted, Place};
 use crate::net::pace::Paced;
 use crate::net::peer::{Peer, SharedStream, network};
@@ -23,9 +24,11 @@ use std::convert::Infallible;
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::OwnedSemaphorePermit;
 
 type Stream = Paced<stream::Stream>;
 
@@ -50,10 +53,13 @@ pub(super) async fn serve(api: Arc<Api>, Accepted { stream, address, place }: Ac
     }
 }
 
+/// After a read that needs the library, it serves this many that wait.
+const READS_OF_LIBRARY: u32 = 64;
+
 async fn take_turns(api: &Arc<Api>, peer: &Peer, place: &Place, mut stream: Stream) {
-    let (mut front, session) = (Vec::new(), Arc::new(Session::default()));
+    let (mut front, shared) = (Vec::new(), Arc::new(Shared::default()));
     loop {
-        let (next, arrived) = match serve_library(api, peer, &session, place, stream, front).await {
+        let (mut next, mut arrived) = match serve_library(api, peer, &shared, place, stream, front).await {
             Next::Small(stream, arrived) => (stream, arrived),
             Next::Upgrade(upgrade, stream, arrived) => {
                 let socket = WebSocket::new(stream, &arrived, api.config.waits.refused_body);
@@ -61,55 +67,98 @@ async fn take_turns(api: &Arc<Api>, peer: &Peer, place: &Place, mut stream: Stre
             }
             Next::End => return,
         };
-        match serve_small(api, peer, &session, place, next, arrived).await {
-            Some(next) => (stream, front) = next,
-            None => return,
-        }
+        let mut reader = None;
+        (stream, front) = loop {
+            let served = serve_small(api, peer, &shared, place, next, arrived, reader.take()).await;
+            let Some((stream, rest)) = served else { return };
+            match rest {
+                Rest::Library(front) => break (stream, front),
+                Rest::Reads(front) => {
+                    shared.reads_of_library.store(READS_OF_LIBRARY, Ordering::Relaxed);
+                    break (stream, front);
+                }
+                Rest::Moves(front, place) if place.is_some() || small::kind(api, &front).is_some() => {
+                    (next, arrived, reader) = (stream, front, place);
+                }
+                Rest::Moves(front, _) => break (stream, front),
+            }
+        };
     }
+}
+
+/// The state of a connection, wherever it is served.
+#[derive(Default)]
+struct Shared {
+    session: Session,
+    deliveries: SmallDeliveries,
+    /// Reads that wait, which the library still serves.
+    reads_of_library: AtomicU32,
 }
 
 /// The protocol that takes over from the HTTP library, with the bytes already received.
 enum Next {
-    /// A small append.
+    /// A small append, or a read that waits.
     Small(Stream, Vec<u8>),
     /// Another protocol.
     Upgrade(Upgrade, Stream, Vec<u8>),
     End,
 }
 
-/// Serves small appends until something else arrives. `None` when the connection has ended.
+/// Serves small appends and reads that wait until something else arrives. `None` when the connection has ended. A
+/// reader with a place there waits on the commit thread.
 async fn serve_small(
     api: &Arc<Api>,
     peer: &Peer,
-    session: &Arc<Session>,
+    shared: &Arc<Shared>,
     place: &Place,
     mut stream: Stream,
     front: Vec<u8>,
-) -> Option<(Stream, Vec<u8>)> {
-    let Some(thread) = &api.config.commit_thread else {
-        let front = small::serve(api, peer, session, &place.open.activity, &mut stream, front).await?;
-        return Some((stream, front));
+    reader: Option<OwnedSemaphorePermit>,
+) -> Option<(Stream, Rest)> {
+    let (thread, activity) = (api.config.commit_thread.as_ref(), &place.open.activity);
+    let polls = front.first() == Some(&b'G');
+    let Some(thread) = thread.filter(|_| !polls || reader.is_some()) else {
+        let takes = Takes { appends: thread.is_none(), polls: true, elsewhere: thread };
+        let rest = small::serve(api, shared.connection(peer, activity), &mut stream, front, takes).await?;
+        return Some((stream, rest));
     };
-    let (api, peer_there, activity) = (api.clone(), peer.clone(), place.open.activity.clone());
-    let session = session.clone();
+    let (api, peer_there, shared, activity) = (api.clone(), peer.clone(), shared.clone(), activity.clone());
     let serving = async move {
-        let front = small::serve(&api, &peer_there, &session, &activity, &mut stream, front).await?;
-        Some((stream, front))
+        let takes = Takes { appends: true, polls, elsewhere: None };
+        let rest = small::serve(&api, shared.connection(&peer_there, &activity), &mut stream, front, takes).await?;
+        drop(reader);
+        Some((stream, rest))
     };
     there(thread, peer, serving).await?
 }
 
-/// Serves requests with the HTTP library until a small append arrives, or another protocol begins.
+impl Shared {
+    fn connection<'a>(&'a self, peer: &'a Peer, activity: &'a Activity) -> small::Connection<'a> {
+        small::Connection { peer, session: &self.session, activity, deliveries: &self.deliveries }
+    }
+}
+
+/// Serves requests with the HTTP library until a small append arrives, or a read that waits and isn't the library's for
+/// now, or another protocol begins.
 async fn serve_library(
     api: &Arc<Api>,
     peer: &Peer,
-    session: &Session,
+    shared: &Shared,
     place: &Place,
     stream: Stream,
     front: Vec<u8>,
 ) -> Next {
+    let Shared { session, reads_of_library, .. } = shared;
     let (activity, is_reserve) = (&place.open.activity, place.is_reserve);
-    let is_for_other = if is_reserve { |_: &[u8]| false } else { small::begins };
+    let is_for_other = |received: &[u8]| match small::kind(api, received) {
+        _ if is_reserve => false,
+        Some(Kind::Poll) => {
+            let left = reads_of_library.load(Ordering::Relaxed);
+            reads_of_library.store(left.saturating_sub(1), Ordering::Relaxed);
+            left == 0
+        }
+        kind => kind.is_some(),
+    };
     let stream = Handover::new(stream, activity.clone(), front, is_for_other);
     let upgrade = Mutex::new(None);
     let upgrade_of = |response: &mut ApiResponse| {
@@ -182,19 +231,19 @@ async fn serve_library(
 }
 
 /// A connection that ends, to the library, before a request for another handler.
-struct Handover<S> {
+struct Handover<S, F> {
     stream: S,
     activity: Arc<Activity>,
     /// Bytes received before the library began.
     front: Bytes,
     /// Whether a request is for the other handler.
-    is_for_other: fn(&[u8]) -> bool,
+    is_for_other: F,
     /// The beginning of a request for the other handler.
     kept: Vec<u8>,
 }
 
-impl<S> Handover<S> {
-    fn new(stream: S, activity: Arc<Activity>, front: Vec<u8>, is_for_other: fn(&[u8]) -> bool) -> Self {
+impl<S, F> Handover<S, F> {
+    fn new(stream: S, activity: Arc<Activity>, front: Vec<u8>, is_for_other: F) -> Self {
         Handover { stream, activity, front: front.into(), is_for_other, kept: Vec::new() }
     }
 
@@ -210,7 +259,7 @@ impl<S> Handover<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Handover<S> {
+impl<S: AsyncRead + Unpin, F: Fn(&[u8]) -> bool + Unpin> AsyncRead for Handover<S, F> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -237,7 +286,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Handover<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Handover<S> {
+impl<S: AsyncWrite + Unpin, F: Unpin> AsyncWrite for Handover<S, F> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.stream).poll_write(context, bytes)
     }

@@ -24,8 +24,8 @@ use tokio::sync::SemaphorePermit;
 use tokio::time::Instant;
 
 /// Defaults of the original API.
-const RECORDS_MAX_DEFAULT: u64 = 10;
-const TIMEOUT_DEFAULT: Duration = Duration::from_secs(10);
+pub(crate) const RECORDS_MAX_DEFAULT: u64 = 10;
+pub(crate) const TIMEOUT_DEFAULT: Duration = Duration::from_secs(10);
 
 /// Maximum size of the records in one response in JSON or lines, or out of compressed batches in one in multipart. The
 /// first record is always included. Such responses are made in buffers of the pool.

@@ -202,6 +202,9 @@ impl Endpoint {
 /// The label of appends.
 pub(crate) const LABEL_APPEND: &str = "append";
 
+/// The label of reads.
+pub(crate) const LABEL_READ: &str = "read";
+
 /// The label of requests that have no route.
 pub(crate) const LABEL_OTHER: &str = "other";
 
@@ -224,7 +227,14 @@ const fn open(path: &'static str, endpoint: Endpoint) -> Route {
 /// The busiest first.
 pub(crate) static ROUTES: [Route; 31] = [
     route(Method::POST, path::RECORDS, "topic-name=T", Endpoint::Append, LABEL_APPEND, Need::Topic(Operation::Write)),
-    route(Method::GET, path::RECORDS, "topic-name=T&offset=0", Endpoint::Read, "read", Need::Topic(Operation::Read)),
+    route(
+        Method::GET,
+        path::RECORDS,
+        "topic-name=T&offset=0",
+        Endpoint::Read,
+        LABEL_READ,
+        Need::Topic(Operation::Read),
+    ),
     route(
         Method::GET,
         path::RECORD,

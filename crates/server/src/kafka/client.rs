@@ -6,6 +6,7 @@ use super::mechanisms::Sasl;
 use super::watched::Kept;
 use crate::access::{Access, Caller, Place};
 use crate::net::activity::Activity;
+use crate::net::commit_thread::SmallDeliveries;
 use crate::net::listen::Crowd;
 use crate::net::peer::Peer;
 use rawline_broker::Broker;
@@ -52,6 +53,8 @@ pub(crate) struct Client {
     pub local: SocketAddr,
     pub session: Session,
     pub fetches: Kept,
+    /// Of its Fetch requests.
+    pub deliveries: SmallDeliveries,
 }
 
 impl Client {

@@ -1,6 +1,7 @@
 //! One connection: requests are read and begun while those before them are being served, and answered in order.
 //!
-//! Small Produce requests are served on the commit thread, all others on the runtime's: see [`Spot`].
+//! Small Produce requests are served on the commit thread, and Fetch requests that wait for small records; all others
+//! on the runtime's: see [`Spot`].
 
 use super::building::Building;
 use super::client::{Client, Kafka, Session};
@@ -13,7 +14,7 @@ use super::watched::Kept;
 use super::{admin, api_versions, fetch, groups, list_offsets, metadata, produce, producer_id, transactions};
 use crate::access::Caller;
 use crate::net::activity::Activity;
-use crate::net::commit_thread::there;
+use crate::net::commit_thread::{SmallDeliveries, there};
 use crate::net::listen::Accepted;
 use crate::net::pace::{Paced, Waits};
 use crate::net::peer::{Peer, SharedStream, network};
@@ -26,7 +27,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadHalf, WriteHalf};
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::time::Instant;
 
 /// Requests of one connection that have no response yet. Clients send five before they wait.
@@ -38,6 +39,9 @@ const LAST_RESPONSES_WAIT: Duration = Duration::from_secs(1);
 /// So many small Produce requests follow the last large one before the connection moves to the commit thread: a client
 /// that sends both stays where it is.
 const SMALL_BEFORE_MOVE: u32 = 4;
+
+/// Maximum size of a Fetch request on the commit thread in bytes: it names few partitions.
+const FETCH_BYTES_MAX: u64 = 4 << 10;
 
 /// The runtime that serves requests. Each move waits until no request is in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,12 +79,14 @@ pub(super) async fn serve(kafka: Arc<Kafka>, Accepted { stream, address, place }
     let (reader, writer) = tokio::io::split(stream);
     let access = &kafka.config.access;
     let session = Session::new(if access.is_open() { access.anyone() } else { Caller::unknown() });
-    let client = Arc::new(Client { kafka, peer, activity: activity.clone(), local, session, fetches: Kept::default() });
+    let (activity, fetches, deliveries) = (activity.clone(), Kept::default(), SmallDeliveries::default());
+    let client = Arc::new(Client { kafka, peer, activity: activity.clone(), local, session, fetches, deliveries });
     let requests = Requests {
         client: client.clone(),
         incoming: Incoming::new(reader, client.kafka.config.waits),
         next: None,
         small: SMALL_BEFORE_MOVE,
+        reader: None,
         activity: activity.clone(),
         in_flight: Arc::default(),
         login: Login::new(client.kafka.sasl.as_ref()),
@@ -208,6 +214,8 @@ struct Requests<S> {
     next: Option<Frame>,
     /// Number of small Produce requests since the last large one, up to [`SMALL_BEFORE_MOVE`].
     small: u32,
+    /// The place on the commit thread of a connection that fetches there.
+    reader: Option<OwnedSemaphorePermit>,
     activity: Arc<Activity>,
     /// Requests without a response yet. Without any, the connection is idle.
     in_flight: Arc<AtomicUsize>,
@@ -261,7 +269,13 @@ impl<S: AsyncRead + Unpin> Requests<S> {
 
     fn spot_of(&mut self, frame: &Frame) -> Spot {
         let config = &self.client.kafka.config;
-        if frame.header.api != Api::Produce.key() || config.commit_thread.is_none() {
+        let Some(thread) = &config.commit_thread else { return Spot::Runtime };
+        if frame.header.api == Api::Fetch.key() && frame.left <= FETCH_BYTES_MAX && self.client.deliveries.are_usual() {
+            self.reader = self.reader.take().or_else(|| thread.reader());
+            return if self.reader.is_some() { Spot::CommitThread } else { Spot::Runtime };
+        }
+        self.reader = None;
+        if frame.header.api != Api::Produce.key() {
             return Spot::Runtime;
         }
         if frame.left > config.small_bytes_max {
@@ -304,7 +318,7 @@ impl<S: AsyncRead + Unpin> Requests<S> {
         self.incoming.paused(since.elapsed());
         let body = self.incoming.whole(left).await?;
         if api == Api::Fetch {
-            return fetch::begin(&self.client, header, &body, permit);
+            return fetch::begin(&self.client, header, &body, permit, self.reader.is_some());
         }
         let request = Request::read(api, header.version, &body)?;
         if groups::APIS.contains(&api) {

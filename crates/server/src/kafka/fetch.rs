@@ -8,6 +8,7 @@ use super::client::Client;
 use super::error::ConnectionError;
 use super::reply::{Pending, Reply};
 use super::watched::Watched;
+use crate::net::commit_thread::DELIVERY_BYTES_MAX;
 use crate::net::join::join;
 use bytes::Bytes;
 use futures_util::future::FutureExt;
@@ -77,20 +78,25 @@ impl Asked {
 }
 
 /// Reads a request, and returns the future response. A large request keeps its permit until then, or until it
-/// waits in room that is counted otherwise.
+/// waits in room that is counted otherwise. On the commit thread, a response is small.
 pub(super) fn begin(
     client: &Arc<Client>,
     header: RequestHeader,
     body: &[u8],
     permit: Option<OwnedSemaphorePermit>,
+    is_on_commit_thread: bool,
 ) -> Result<Pending, ConnectionError> {
     let request = request(header.version, body)?;
     let nearer = client.in_zone(&request.rack);
     client.activity.crosses(Crossing::between(request.rack.as_bytes(), client.kafka.broker.zone()));
-    let (asked, client) = (Asked::new(request, nearer), client.clone());
+    let (mut asked, client) = (Asked::new(request, nearer), client.clone());
+    if is_on_commit_thread {
+        asked.bytes_max = asked.bytes_max.min(DELIVERY_BYTES_MAX);
+    }
     let fetched = async move {
         let mut watched = client.fetches.take(&client.caller());
         let found = fetch(&client, &asked, &mut watched, permit).await;
+        client.deliveries.note(found.iter().map(|found| u64::from(found.fetched.records_bytes)).sum());
         client.fetches.keep(watched, &client.kafka.watching, asked.wanted.len());
         let mut building = Building::new(&client.kafka);
         building.begin(found.len()).await;

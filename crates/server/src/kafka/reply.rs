@@ -1,16 +1,14 @@
 //! A response, and how it gets to the client.
 
 use super::error::ConnectionError;
-use bytes::{Buf, Bytes};
+use crate::net::pieces::{PIECES_MAX, write_pieces};
+use bytes::Bytes;
 use futures_util::future::{BoxFuture, FutureExt};
 use rawline_kafka::Api;
 use rawline_kafka::frame::{RequestHeader, response_header};
 use std::collections::VecDeque;
-use std::io::{self, IoSlice};
-use tokio::io::{AsyncWrite, AsyncWriteExt};
-
-/// Pieces that are passed to one system call.
-const PIECES_MAX: usize = 64;
+use std::io;
+use tokio::io::AsyncWrite;
 
 /// A response.
 pub(super) struct Reply {
@@ -75,23 +73,7 @@ impl Reply {
     }
 
     /// Writes all of it.
-    pub async fn write(mut self, stream: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
-        while !self.pieces.is_empty() {
-            let slices: Vec<IoSlice<'_>> =
-                self.pieces.iter().take(PIECES_MAX).map(|piece| IoSlice::new(piece)).collect();
-            let mut written = stream.write_vectored(&slices).await?;
-            if written == 0 {
-                return Err(io::ErrorKind::WriteZero.into());
-            }
-            while let Some(piece) = self.pieces.front_mut().filter(|_| written > 0) {
-                let of_piece = written.min(piece.len());
-                piece.advance(of_piece);
-                written -= of_piece;
-                if piece.is_empty() {
-                    self.pieces.pop_front();
-                }
-            }
-        }
-        stream.flush().await
+    pub async fn write(self, stream: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
+        write_pieces(stream, self.pieces).await
     }
 }

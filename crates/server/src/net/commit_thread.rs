@@ -2,7 +2,34 @@
 
 use crate::net::peer::Peer;
 use rawline_broker::CommitThread;
+use std::sync::atomic::{AtomicU32, Ordering};
 use tokio::task::JoinHandle;
+
+/// Maximum size of the records that are sent there at once in bytes, unless the first batch is larger: commits wait
+/// while they are verified and written.
+pub(crate) const DELIVERY_BYTES_MAX: u64 = 64 << 10;
+
+/// So many small deliveries in a row let a reader move to the thread: one that is catching up, or whose records are
+/// large or seldom, stays where it is.
+const SMALL_BEFORE_MOVE: u32 = 4;
+
+/// Counts the small deliveries to a reader since its last large or empty one.
+#[derive(Debug, Default)]
+pub(crate) struct SmallDeliveries(AtomicU32);
+
+impl SmallDeliveries {
+    /// Notes a delivery of this many bytes.
+    pub fn note(&self, bytes: u64) {
+        let is_small = (1..DELIVERY_BYTES_MAX).contains(&bytes);
+        let count = if is_small { self.0.load(Ordering::Relaxed).saturating_add(1) } else { 0 };
+        self.0.store(count, Ordering::Relaxed);
+    }
+
+    /// Whether the reader may wait on the thread.
+    pub fn are_usual(&self) -> bool {
+        self.0.load(Ordering::Relaxed) >= SMALL_BEFORE_MOVE
+    }
+}
 
 /// Does `work`, which uses the connection, on the thread. `None` if the connection must end: it couldn't be moved, or
 /// the work has panicked.

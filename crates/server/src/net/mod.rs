@@ -7,6 +7,7 @@ pub(crate) mod listen;
 pub(crate) mod lobby;
 pub mod pace;
 pub(crate) mod peer;
+pub(crate) mod pieces;
 pub(crate) mod read_size;
 pub(crate) mod sendfile;
 pub(crate) mod stream;

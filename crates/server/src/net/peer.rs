@@ -3,6 +3,7 @@
 //! The HTTP library reads nothing while a request is being handled, beyond what it has buffered. A client that sends
 //! one byte of a next request and closes the connection would keep its place until the end of a long wait.
 
+use std::future::poll_fn;
 use std::io;
 use std::net::{IpAddr, Ipv6Addr};
 use std::os::fd::AsFd;
@@ -14,7 +15,8 @@ use rawline_broker::pool::Holder;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 
-/// How often it is checked: a place is lost to a client that is gone for about this long.
+/// How often it is checked while unread bytes hide the end: a place is lost to a client that is gone for about this
+/// long.
 const CHECK_EVERY: Duration = Duration::from_secs(1);
 
 /// A socket that a connection shares with the code that watches its client. Both run in the connection's one task, so
@@ -73,9 +75,14 @@ impl Peer {
         self.stream.move_here()
     }
 
-    /// Returns when the client is gone.
+    /// Returns when the client is gone. Until it has sent something that isn't read, this needs no timer.
     pub async fn gone(&self) {
-        while !self.is_gone() {
+        loop {
+            // An error is the end, too.
+            let _ = poll_fn(|context| self.stream.lock().poll_read_ready(context)).await;
+            if self.is_gone() {
+                return;
+            }
             tokio::time::sleep(CHECK_EVERY).await;
         }
     }

@@ -24,6 +24,7 @@ mod kafka_topic_ids;
 mod kafka_transactions;
 mod lost;
 mod memory;
+mod polls;
 mod slow;
 mod small;
 mod subscribe;

@@ -1,8 +1,9 @@
 //! Responses as bytes, for requests that the HTTP library doesn't see.
 
 use crate::http::response::ApiResponse;
+use http::StatusCode;
 use rawline_broker::Clock;
-use rawline_contract::Appended;
+use rawline_contract::{Appended, MediaType, header};
 use std::io::Write as _;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -68,7 +69,7 @@ impl Responses {
             unreachable!("a value of the API has no JSON form: {error}");
         }
         self.bytes.extend_from_slice(b"HTTP/1.1 201 Created\r\ncontent-type: application/json\r\n");
-        self.end_head(self.body.len() as u64);
+        self.end_head(Some(self.body.len() as u64));
         self.bytes.extend_from_slice(&self.body);
     }
 
@@ -83,17 +84,36 @@ impl Responses {
                 self.bytes.extend_from_slice(part);
             }
         }
-        self.end_head(body.bytes());
+        self.end_head((head.status != StatusCode::NO_CONTENT).then_some(body.bytes()));
         body.into_pieces().for_each(|piece| self.bytes.extend_from_slice(&piece));
     }
 
-    fn end_head(&mut self, body_bytes: u64) {
+    /// Adds the head of a response with records, or with none within the time: what [`Responses::push`] adds for it.
+    /// Its body follows on the connection.
+    pub fn records(&mut self, first_offset: u64, next_offset: u64, body_bytes: u64) {
+        match body_bytes {
+            0 => self.bytes.extend_from_slice(b"HTTP/1.1 204 No Content\r\n"),
+            _ => {
+                let kind = MediaType::Batch.name();
+                let _ = write!(self.bytes, "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\n");
+            }
+        }
+        let (first, next) = (header::FIRST_OFFSET, header::NEXT_OFFSET);
+        let _ = write!(self.bytes, "{first}: {first_offset}\r\n{next}: {next_offset}\r\n");
+        // 204 has no length (RFC 9110).
+        self.end_head((body_bytes > 0).then_some(body_bytes));
+    }
+
+    fn end_head(&mut self, body_bytes: Option<u64>) {
         assert!(self.left > 0, "a response too many");
         self.left -= 1;
         if self.is_closing && self.left == 0 {
             self.bytes.extend_from_slice(b"connection: close\r\n");
         }
-        let _ = write!(self.bytes, "content-length: {body_bytes}\r\ndate: {}\r\n\r\n", self.date.text);
+        if let Some(body_bytes) = body_bytes {
+            let _ = write!(self.bytes, "content-length: {body_bytes}\r\n");
+        }
+        let _ = write!(self.bytes, "date: {}\r\n\r\n", self.date.text);
     }
 }
 
@@ -102,7 +122,6 @@ mod tests {
     use super::*;
     use crate::http::error::ApiError;
     use crate::http::response;
-    use http::StatusCode;
     use rawline_contract::code;
 
     struct At(u64);
@@ -155,6 +174,27 @@ mod tests {
             "{later}"
         );
         assert!(!later.contains("connection"), "{later}");
+    }
+
+    #[test]
+    fn the_head_of_a_response_with_records_is_written_as_any_other() {
+        for is_closing in [false, true] {
+            let with_offsets = |mut response: ApiResponse| {
+                response.headers_mut().insert(header::FIRST_OFFSET, 7.into());
+                response.headers_mut().insert(header::NEXT_OFFSET, u64::MAX.into());
+                let mut responses = begun(is_closing, 1);
+                responses.push(response);
+                text(&responses)
+            };
+            let written = |body: &str| {
+                let mut responses = begun(is_closing, 1);
+                responses.records(7, u64::MAX, body.len() as u64);
+                text(&responses) + body
+            };
+            let batches = response::pieces(StatusCode::OK, MediaType::Batch.header_value(), ["body".into()]);
+            assert_eq!(written("body"), with_offsets(batches));
+            assert_eq!(written(""), with_offsets(response::no_content()));
+        }
     }
 
     #[test]

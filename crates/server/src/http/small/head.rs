@@ -1,11 +1,13 @@
-//! Recognizes a small append in the bytes of a connection.
+//! Recognizes a small append, or a read of batches, in the bytes of a connection.
 //!
 //! Only the plain form is recognized: batches, with the headers that every client sends. Whatever is unusual, wrong, or
 //! needs decoding is left to the HTTP library, which sees the request as it was sent. So nothing here refuses a
 //! request, and the two never disagree on where one ends.
 
+use crate::http::read::{RECORDS_MAX_DEFAULT, TIMEOUT_DEFAULT};
 use http::header;
-use rawline_contract::{MediaType, path};
+use rawline_contract::{MediaType, parse_duration};
+use std::time::Duration;
 
 /// More headers than any client of ours sends; the library takes requests that have more.
 const HEADERS_MAX: usize = 24;
@@ -26,6 +28,8 @@ const UNUSUAL: [header::HeaderName; 7] = [
 pub(super) enum Found<'a> {
     /// A small append, complete.
     Append(SmallAppend<'a>),
+    /// A read of batches, complete.
+    Poll(Poll<'a>),
     /// Maybe the beginning of one.
     Partial {
         /// Only a part of its body is missing.
@@ -51,11 +55,28 @@ pub(super) struct SmallAppend<'a> {
     pub bytes: usize,
 }
 
-/// Looks for an append of at most `bytes_max` bytes.
+/// A read of batches, which waits for records if there are none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Poll<'a> {
+    /// The topic's name, not checked.
+    pub topic: &'a str,
+    pub partition: u64,
+    pub offset: u64,
+    /// 0 without a limit.
+    pub records_max: u64,
+    /// 0 without a limit.
+    pub bytes_max: u64,
+    pub wait: Duration,
+    pub host: &'a [u8],
+    pub authorization: Option<&'a [u8]>,
+    /// Length of the request in bytes.
+    pub bytes: usize,
+}
+
+/// Looks for a request of at most `bytes_max` bytes.
 pub(super) fn find(received: &[u8], bytes_max: usize) -> Found<'_> {
-    let begin = begin();
-    let both = begin.len().min(received.len());
-    if received.get(..both) != begin.get(..both) {
+    let is_begin = |begin: &str| received.iter().zip(begin.as_bytes()).all(|(one, other)| one == other);
+    if !is_begin(APPEND) && !is_begin(POLL) {
         return Found::Other;
     }
     let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
@@ -65,6 +86,9 @@ pub(super) fn find(received: &[u8], bytes_max: usize) -> Found<'_> {
         Ok(httparse::Status::Partial) if received.len() < bytes_max => return Found::Partial { is_head_whole: false },
         Ok(httparse::Status::Partial) | Err(_) => return Found::Other,
     };
+    if request.method == Some("GET") {
+        return poll(&request).map_or(Found::Other, |poll| Found::Poll(Poll { bytes: head_bytes, ..poll }));
+    }
     let Some((append, body_bytes)) = plain(&request) else { return Found::Other };
     match head_bytes.checked_add(body_bytes) {
         Some(bytes) if bytes <= bytes_max => match received.get(head_bytes..bytes) {
@@ -76,42 +100,68 @@ pub(super) fn find(received: &[u8], bytes_max: usize) -> Found<'_> {
 }
 
 /// How every append begins whose topic is named in the query.
-fn begin() -> &'static [u8] {
-    const BEGIN: &str = "POST /records?";
-    assert!(BEGIN.get("POST ".len()..BEGIN.len() - 1) == Some(path::RECORDS), "appends go to {}", path::RECORDS);
-    BEGIN.as_bytes()
+const APPEND: &str = "POST /records?";
+/// The same of a read.
+const POLL: &str = "GET /records?";
+
+/// The headers that count.
+#[derive(Default)]
+struct Headers<'a> {
+    host: Option<&'a [u8]>,
+    authorization: Option<&'a [u8]>,
+    zone: Option<&'a [u8]>,
+    length: Option<&'a [u8]>,
+    content_type: Option<&'a [u8]>,
+    accept: Option<&'a [u8]>,
+}
+
+impl<'a> Headers<'a> {
+    /// `None` if some are unusual or duplicate.
+    fn of(request: &httparse::Request<'_, 'a>) -> Option<Headers<'a>> {
+        if request.version != Some(1) {
+            return None;
+        }
+        let mut found = Headers::default();
+        for header in request.headers.iter() {
+            let is = |name: &header::HeaderName| header.name.eq_ignore_ascii_case(name.as_str());
+            let place = if is(&header::CONTENT_LENGTH) {
+                &mut found.length
+            } else if is(&header::CONTENT_TYPE) {
+                &mut found.content_type
+            } else if is(&header::ACCEPT) {
+                &mut found.accept
+            } else if is(&header::HOST) {
+                &mut found.host
+            } else if is(&header::AUTHORIZATION) {
+                &mut found.authorization
+            } else if is(&rawline_contract::header::ZONE) {
+                &mut found.zone
+            } else if is(&header::CONNECTION) && !header.value.eq_ignore_ascii_case(b"keep-alive")
+                || UNUSUAL.iter().any(is)
+            {
+                return None;
+            } else {
+                continue;
+            };
+            if place.replace(header.value).is_some() {
+                return None;
+            }
+        }
+        Some(found)
+    }
 }
 
 /// The append with this head, without its body, and the length of its body in bytes.
 fn plain<'a>(request: &httparse::Request<'_, 'a>) -> Option<(SmallAppend<'a>, usize)> {
-    if request.version != Some(1) {
-        return None;
-    }
     let (_, query) = request.path?.split_once('?')?;
-    let (topic, partition, epoch) = plain_query(query)?;
-    let (mut host, mut authorization, mut zone, mut length, mut content_type) = (None, None, None, None, None);
-    for header in request.headers.iter() {
-        let is = |name: &header::HeaderName| header.name.eq_ignore_ascii_case(name.as_str());
-        let place = if is(&header::CONTENT_LENGTH) {
-            &mut length
-        } else if is(&header::CONTENT_TYPE) {
-            &mut content_type
-        } else if is(&header::HOST) {
-            &mut host
-        } else if is(&header::AUTHORIZATION) {
-            &mut authorization
-        } else if is(&rawline_contract::header::ZONE) {
-            &mut zone
-        } else if is(&header::CONNECTION) && !header.value.eq_ignore_ascii_case(b"keep-alive") || UNUSUAL.iter().any(is)
-        {
-            return None;
-        } else {
-            continue;
-        };
-        if place.replace(header.value).is_some() {
-            return None;
-        }
-    }
+    let [topic, partition, epoch] = parameters(query, ["topic-name", "partition", "producer-epoch"])?;
+    let partition = partition.map_or(Some(0), number)?;
+    let epoch = match epoch {
+        Some(epoch) => Some(epoch.parse().ok()?),
+        None => None,
+    };
+    let topic = topic.filter(|topic| !topic.is_empty())?;
+    let Headers { host, authorization, zone, length, content_type, accept: _ } = Headers::of(request)?;
     if content_type? != MediaType::Batch.name().as_bytes() {
         return None;
     }
@@ -120,30 +170,51 @@ fn plain<'a>(request: &httparse::Request<'_, 'a>) -> Option<(SmallAppend<'a>, us
     Some((append, usize::try_from(body_bytes).ok()?))
 }
 
-/// Topic, partition and epoch, if no parameter of the query is encoded, unknown or duplicate.
-fn plain_query(query: &str) -> Option<(&str, u64, Option<u16>)> {
+/// The read with this head. Those in a zone may be another broker's.
+fn poll<'a>(request: &httparse::Request<'_, 'a>) -> Option<Poll<'a>> {
+    let (_, query) = request.path?.split_once('?')?;
+    let names = ["topic-name", "partition", "offset", "max-records", "max-bytes", "timeout"];
+    let [topic, partition, offset, records_max, bytes_max, wait] = parameters(query, names)?;
+    let Headers { host, authorization, zone: None, length: None, accept, .. } = Headers::of(request)? else {
+        return None;
+    };
+    if !is_batches(accept?) {
+        return None;
+    }
+    Some(Poll {
+        topic: topic.filter(|topic| !topic.is_empty())?,
+        partition: partition.map_or(Some(0), number)?,
+        offset: number(offset?)?,
+        records_max: records_max.map_or(Some(RECORDS_MAX_DEFAULT), number)?,
+        bytes_max: bytes_max.map_or(Some(0), number)?,
+        wait: wait.map_or(Some(TIMEOUT_DEFAULT), parse_duration)?,
+        host: host?,
+        authorization,
+        bytes: 0,
+    })
+}
+
+/// Whether batches of ours are accepted, and nothing but batches.
+fn is_batches(accept: &[u8]) -> bool {
+    let Ok(accept) = std::str::from_utf8(accept) else { return false };
+    let mut kinds = accept.split(',').map(MediaType::parse);
+    kinds.next() == Some(Some(MediaType::Batch)) && kinds.all(|kind| kind == Some(MediaType::RecordBatch))
+}
+
+/// The values of these parameters, if none of the query is encoded, unknown or duplicate.
+fn parameters<'a, const N: usize>(query: &'a str, names: [&str; N]) -> Option<[Option<&'a str>; N]> {
     if query.bytes().any(|byte| byte == b'%' || byte == b'+') {
         return None;
     }
-    let (mut topic, mut partition, mut epoch) = (None, None, None);
+    let mut values = [None; N];
     for parameter in query.split('&') {
         let (name, value) = parameter.split_once('=')?;
-        let place = match name {
-            "topic-name" => &mut topic,
-            "partition" => &mut partition,
-            "producer-epoch" => &mut epoch,
-            _ => return None,
-        };
+        let (_, place) = names.iter().zip(&mut values).find(|(known, _)| **known == name)?;
         if place.replace(value).is_some() {
             return None;
         }
     }
-    let partition = partition.map_or(Some(0), number)?;
-    let epoch = match epoch {
-        Some(epoch) => Some(epoch.parse().ok()?),
-        None => None,
-    };
-    Some((topic.filter(|topic| !topic.is_empty())?, partition, epoch))
+    Some(values)
 }
 
 /// A number in digits only.
@@ -154,8 +225,14 @@ fn number(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rawline_contract::path;
 
     const MAX: usize = 1024;
+
+    #[test]
+    fn appends_and_reads_are_of_the_path_of_records() {
+        assert_eq!([APPEND, POLL], ["POST", "GET"].map(|method| format!("{method} {}?", path::RECORDS)));
+    }
 
     fn request(head: &str, body: &str) -> Vec<u8> {
         format!("{head}\r\n\r\n{body}").into_bytes()
@@ -185,6 +262,58 @@ mod tests {
         assert_eq!(find(&bytes[..end], MAX), Found::Append(append));
         assert_eq!(find(&bytes, MAX), Found::Append(append));
         assert_eq!(find(&bytes, end - 1), Found::Other);
+    }
+
+    const POLL_HEAD: &str = "GET /records?topic-name=t&offset=7&max-records=0&timeout=2s HTTP/1.1\r\n\
+                             Host: localhost\r\n\
+                             Accept: application/vnd.rawline.batch, application/vnd.kafka.record-batch";
+
+    #[test]
+    fn a_plain_read_is_found_once_its_head_is_whole() {
+        let bytes = request(POLL_HEAD, "GET /next");
+        let end = bytes.len() - "GET /next".len();
+        for received in 0..end {
+            assert_eq!(find(&bytes[..received], MAX), Found::Partial { is_head_whole: false }, "{received} bytes");
+        }
+        let poll = Poll {
+            topic: "t",
+            partition: 0,
+            offset: 7,
+            records_max: 0,
+            bytes_max: 0,
+            wait: Duration::from_secs(2),
+            host: b"localhost",
+            authorization: None,
+            bytes: end,
+        };
+        assert_eq!(find(&bytes[..end], MAX), Found::Poll(poll));
+        assert_eq!(find(&bytes, MAX), Found::Poll(poll));
+        let defaults = POLL_HEAD.replace("&max-records=0&timeout=2s", "");
+        let bytes = request(&defaults, "");
+        let Found::Poll(poll) = find(&bytes, MAX) else { panic!("{defaults}") };
+        assert_eq!((poll.records_max, poll.wait), (RECORDS_MAX_DEFAULT, TIMEOUT_DEFAULT));
+    }
+
+    #[test]
+    fn reads_that_are_not_plain_are_left_to_the_library() {
+        for (from, to) in [
+            ("offset=7", "offset=-7"),
+            ("&offset=7", ""),
+            ("timeout=2s", "timeout=2"),
+            ("timeout=2s", "timeout=2s&timeout=2s"),
+            ("timeout=2s", "format=x"),
+            ("topic-name=t", "topic-name=%74"),
+            ("Accept: application/vnd.rawline.batch, ", "Accept: "),
+            ("vnd.kafka.record-batch", "json"),
+            ("Accept:", "Content-Length: 0\r\nAccept:"),
+            ("Accept:", "Rawline-Zone: a\r\nAccept:"),
+            ("Accept:", "Origin: http://localhost\r\nAccept:"),
+            ("Host:", "Accept:"),
+        ] {
+            assert!(POLL_HEAD.contains(from), "{from}");
+            let bytes = request(&POLL_HEAD.replacen(from, to, 1), "");
+            assert_eq!(find(&bytes, MAX), Found::Other, "{}", String::from_utf8_lossy(&bytes));
+        }
     }
 
     #[test]

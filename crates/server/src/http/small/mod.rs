@@ -1,31 +1,36 @@
-//! Small appends, without the HTTP library: they are recognized in the connection's buffer, handed to the broker while
-//! earlier ones are being stored, and responses that are known together are written with one call.
+//! Small appends and reads that wait, without the HTTP library: they are recognized in the connection's buffer. Appends
+//! are handed to the broker while earlier ones are being stored, and responses that are known together are written with
+//! one call.
 //!
 //! A request of one record costs the broker as much as one of a megabyte, apart from its bytes. Most of it was not the
 //! log but the general case of HTTP: a map of headers, a channel for the body, timers, and one request after the other.
-//! Whatever isn't a small append goes to the library, with the bytes that have arrived (`head.rs`), and the connection
-//! comes back when the next small append arrives (`crate::http::connection`).
+//! Whatever else arrives goes to the library, with the bytes that have arrived (`head.rs`), and the connection comes
+//! back when the next such request arrives (`crate::http::connection`).
 
 mod encode;
 mod head;
 mod in_flight;
+mod poll;
 
 use crate::access::{Caller, Operation};
 use crate::http::api::Api;
 use crate::http::auth::Session;
 use crate::http::browser;
 use crate::net::activity::Activity;
+use crate::net::commit_thread::SmallDeliveries;
 use crate::net::peer::Peer;
 use crate::net::read_size::SMALL;
 use encode::Responses;
 use head::{Found, SmallAppend};
 use in_flight::InFlight;
+use poll::Polled;
 use rawline_batch::{Header, Limits};
 use rawline_broker::metrics::Crossing;
-use rawline_broker::{is_named_id, stage};
+use rawline_broker::{CommitThread, is_named_id, stage};
 use std::io;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
 /// Size of a connection's buffer in bytes, which is read at once, and the limit of a small append with its head.
@@ -35,27 +40,98 @@ const BUFFER_BYTES: usize = SMALL;
 /// and for how long depends on the broker's other work.
 const BODY_WAIT: Duration = Duration::from_millis(20);
 
-/// Whether these bytes begin with a small append, of which not more than the body may be missing.
-pub(crate) fn begins(received: &[u8]) -> bool {
-    matches!(head::find(received, BUFFER_BYTES), Found::Append(_) | Found::Partial { is_head_whole: true })
+/// A connection, apart from its stream.
+#[derive(Clone, Copy)]
+pub(crate) struct Connection<'a> {
+    pub peer: &'a Peer,
+    pub session: &'a Session,
+    pub activity: &'a Activity,
+    /// To reads that wait.
+    pub deliveries: &'a SmallDeliveries,
 }
 
-/// Serves small appends until another request arrives. Returns the received bytes of that, or `None` when the
-/// connection is to be closed. `front` has arrived already. Appends are read and begun while earlier ones are being
-/// stored: on a bucket, a connection that many callers share would otherwise give each commit one buffer of requests.
+/// The kind of a request that is served here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Append,
+    /// A read that waits.
+    Poll,
+}
+
+/// The kind of request with which these bytes begin, if it is served here. Of an append, not more than the body may be
+/// missing.
+pub(crate) fn kind(api: &Api, received: &[u8]) -> Option<Kind> {
+    match head::find(received, BUFFER_BYTES) {
+        Found::Append(_) | Found::Partial { is_head_whole: true } => Some(Kind::Append),
+        Found::Poll(poll) => poll::waits(api, &poll).then_some(Kind::Poll),
+        Found::Partial { is_head_whole: false } | Found::Other => None,
+    }
+}
+
+/// Where the connection is served next, with its received bytes.
+pub(crate) enum Rest {
+    /// By the library.
+    Library(Vec<u8>),
+    /// By the library, for a while also reads that wait: this one has many records, or needs more than is done here.
+    Reads(Vec<u8>),
+    /// Here, on the other runtime; on the commit thread if these begin with an append, or with a place there.
+    Moves(Vec<u8>, Option<OwnedSemaphorePermit>),
+}
+
+/// The requests that are served where the connection is.
+pub(crate) struct Takes<'a> {
+    pub appends: bool,
+    pub polls: bool,
+    /// The commit thread, unless this is it.
+    pub elsewhere: Option<&'a CommitThread>,
+}
+
+/// Serves small appends and reads that wait until another request arrives. Returns the received bytes of that, or
+/// `None` when the connection is to be closed. `front` has arrived already. Appends are read and begun while earlier
+/// ones are being stored: on a bucket, a connection that many callers share would otherwise give each commit one buffer
+/// of requests.
 pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
     api: &Api,
-    peer: &Peer,
-    session: &Session,
-    activity: &Activity,
+    connection: Connection<'_>,
     stream: &mut S,
     front: Vec<u8>,
-) -> Option<Vec<u8>> {
+    takes: Takes<'_>,
+) -> Option<Rest> {
+    let Connection { peer, session, activity, deliveries } = connection;
     let mut responses = Responses::default();
     let mut in_flight = InFlight::new(api, peer);
-    let (mut received, mut is_at_end) = (front, false);
-    received.reserve(BUFFER_BYTES.saturating_sub(received.len()));
+    let (mut received, mut is_at_end, mut are_large) = (front, false, false);
     loop {
+        if in_flight.is_empty() && received.first() == Some(&b'G') {
+            let found = head::find(&received, BUFFER_BYTES);
+            let Found::Poll(poll) = found else { return Some(Rest::Library(received)) };
+            match takes.elsewhere {
+                _ if !takes.polls => return Some(Rest::Library(received)),
+                _ if are_large => return Some(Rest::Reads(received)),
+                Some(thread) if deliveries.are_usual() => {
+                    if let Some(place) = thread.reader() {
+                        return Some(Rest::Moves(received, Some(place)));
+                    }
+                }
+                _ => {}
+            }
+            let Some(admitted) = poll::admit(api, session, &poll).await else { return Some(Rest::Reads(received)) };
+            let bytes = admitted.bytes;
+            // A connection that waits for a long time keeps no more than its request.
+            received.shrink_to_fit();
+            match admitted.serve(api, connection, stream, &mut responses).await {
+                Polled::Done { is_closing: false, is_large } => {
+                    received.drain(..bytes);
+                    are_large = is_large;
+                }
+                Polled::Left => return Some(Rest::Reads(received)),
+                Polled::Done { is_closing: true, .. } | Polled::Closed => return None,
+            }
+            continue;
+        }
+        if !takes.appends && received.first() == Some(&b'P') {
+            return Some(Rest::Moves(received, None));
+        }
         let next = begin(api, session, activity, &mut in_flight, &mut received).await?;
         let (reads, wait) = match next {
             Next::Partial { is_head_whole } => {
@@ -81,10 +157,10 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
                 Some(Ok(0)) => is_at_end = true,
                 Some(Ok(_)) => {}
                 Some(Err(_)) => return None,
-                None => return Some(received),
+                None => return Some(Rest::Library(received)),
             },
             // The library responds to a truncated request.
-            else => return (!received.is_empty()).then_some(received),
+            else => return (!received.is_empty()).then_some(Rest::Library(received)),
         }
     }
 }
@@ -129,6 +205,7 @@ async fn read<S: AsyncRead + Unpin>(
     wait: Option<Duration>,
 ) -> Option<io::Result<usize>> {
     let room = BUFFER_BYTES - received.len();
+    received.reserve(room);
     let mut rest = stream.take(room as u64);
     let reading = rest.read_buf(received);
     match wait {
@@ -161,7 +238,7 @@ fn arrived<'a>(api: &Api, session: &Session, received: &'a [u8]) -> (Vec<SmallAp
                 rest = after;
                 appends.push(append);
             }
-            Found::Append(_) | Found::Other => return (appends, Next::Other),
+            Found::Append(_) | Found::Poll(_) | Found::Other => return (appends, Next::Other),
             Found::Partial { is_head_whole } => return (appends, Next::Partial { is_head_whole }),
         }
     }

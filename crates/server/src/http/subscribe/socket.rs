@@ -1,4 +1,4 @@
-//! A subscription on a WebSocket.
+//! A subscription on a WebSocket. One whose records are small waits for them on the commit thread.
 
 use super::control;
 use super::deliver::{self, SILENCE_MAX, Size, Step, Wanted};
@@ -12,6 +12,7 @@ use crate::http::response::{self, ApiResponse};
 use crate::http::select;
 use crate::http::upgrade::upgrade;
 use crate::http::websocket::{CloseCode, FrameKind, WebSocket};
+use crate::net::commit_thread::{DELIVERY_BYTES_MAX, SmallDeliveries, there};
 use crate::net::join::{self, Joined};
 use crate::net::peer::Peer;
 use bytes::Bytes;
@@ -20,10 +21,10 @@ use rawline_broker::subscriptions::{Event, Records};
 use rawline_broker::{BatchKind, ReadAnswer};
 use rawline_contract::code;
 use rawline_contract::subscription::{ControlMessage, Delivery, DeliveryKind, WEBSOCKET_PROTOCOL};
-use std::pin::pin;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::SemaphorePermit;
+use tokio::sync::{OwnedSemaphorePermit, SemaphorePermit};
 use tokio::time::{Instant, sleep_until};
 
 /// How long after something was delivered a client learns the cursor, if nothing more is left then.
@@ -38,17 +39,17 @@ const FILTERED: Size = Size { records_max: 4096, bytes_max: 1 << 20, verify: tru
 /// Begins the session.
 pub(super) fn connect<B>(api: &Arc<Api>, request: &Request<B>, wanted: Wanted) -> Result<ApiResponse, ApiError> {
     let moves = ZonedRead::of(request.headers(), &Query::of(request)).map(|read| read.moves(api));
-    upgrade(api, request, Some(WEBSOCKET_PROTOCOL), |api, peer, mut socket| async move {
+    upgrade(api, request, Some(WEBSOCKET_PROTOCOL), |api, peer, socket| async move {
         let _counted = api.metrics.subscriptions.begin();
-        if let Some(end) = run(&api, &peer, &mut socket, wanted, moves).await {
-            let Ended { code, reason, error } = end;
-            if let Some(error) = error {
-                let message = control::message(&control::end(&error));
-                // The client may be gone.
-                let _ = socket.send(FrameKind::Text, vec![message.into()], false).await;
+        let nearer = async {
+            match moves {
+                Some(moves) => moves.await,
+                None => std::future::pending().await,
             }
-            socket.close(code, &reason).await;
-        }
+        };
+        let (silent_at, deliveries) = (Instant::now() + SILENCE_MAX, SmallDeliveries::default());
+        let nearer = Box::pin(nearer);
+        Session { api: api.clone(), peer, socket, wanted, nearer, silent_at, cursor_at: None, deliveries }.run().await;
     })
 }
 
@@ -72,84 +73,146 @@ impl Ended {
     }
 }
 
-/// Runs until the connection is to be closed; `None` if it has ended.
-async fn run(
-    api: &Api,
-    peer: &Peer,
-    socket: &mut WebSocket,
-    mut wanted: Wanted,
-    moves: Option<impl Future<Output = ()>>,
-) -> Option<Ended> {
-    let mut stopping = api.stopping.clone();
-    let mut moved = pin!(async {
-        match moves {
-            Some(moves) => moves.await,
-            None => std::future::pending().await,
+/// A subscription and its connection.
+struct Session {
+    api: Arc<Api>,
+    peer: Peer,
+    socket: WebSocket,
+    wanted: Wanted,
+    /// Returns when another broker of the client's zone serves these topics.
+    nearer: Pin<Box<dyn Future<Output = ()> + Send>>,
+    silent_at: Instant,
+    /// When the client learns where it is, if anything has happened since it did.
+    cursor_at: Option<Instant>,
+    deliveries: SmallDeliveries,
+}
+
+/// Why a session isn't served any more where it was.
+enum Turn {
+    Ends(Ended),
+    /// To the commit thread with a place there, or away from it.
+    Moves(Option<OwnedSemaphorePermit>),
+}
+
+impl Session {
+    /// Runs until the connection has ended.
+    async fn run(mut self) {
+        let cursor = cursor::text(&self.wanted.subscription).map(Into::into);
+        if say(&mut self.socket, Some(ControlMessage::Subscribed { cursor })).await.is_none() {
+            return;
         }
-    });
-    let size = if wanted.filter.is_some() { FILTERED } else { STORED };
-    let cursor = cursor::text(&wanted.subscription).map(Into::into);
-    say(socket, Some(ControlMessage::Subscribed { cursor })).await?;
-    let mut silent_at = Instant::now() + SILENCE_MAX;
-    // When the client learns where it is, if anything has happened since it did.
-    let mut cursor_at = None;
-    loop {
-        let event = tokio::select! {
-            biased;
-            () = long_poll::stopped(&mut stopping) => return Some(Ended::of(deliver::stopping())),
-            message = socket.receive() => {
-                message?;
-                let reason = "this WebSocket accepts no messages".to_owned();
-                return Some(Ended { code: CloseCode::Policy, reason, error: None });
+        loop {
+            let mut turn = self.serve(false).await;
+            if let (Some(Turn::Moves(place)), Some(thread)) = (&mut turn, self.api.config.commit_thread.clone()) {
+                let (place, peer) = (place.take(), self.peer.clone());
+                let served = there(&thread, &peer, async move {
+                    let turn = self.serve(true).await;
+                    drop(place);
+                    (self, turn)
+                });
+                let Some(back) = served.await else { return };
+                (self, turn) = back;
             }
-            () = &mut moved => return Some(Ended::of(deliver::nearer())),
-            event = wanted.next(api) => event,
-            () = sleep_until(cursor_at.unwrap_or(silent_at)), if cursor_at.is_some() => {
-                let is_idle = wanted.subscription.is_idle();
-                cursor_at = (!is_idle).then(|| Instant::now() + CURSOR_AFTER);
-                if is_idle {
-                    let cursor = cursor::text(&wanted.subscription).map(Into::into);
-                    say(socket, cursor.map(|cursor| ControlMessage::Cursor { cursor })).await?;
-                    silent_at = Instant::now() + SILENCE_MAX;
+            match turn {
+                Some(Turn::Ends(ended)) => return self.end(ended).await,
+                Some(Turn::Moves(_)) => {}
+                None => return,
+            }
+        }
+    }
+
+    async fn end(mut self, Ended { code, reason, error }: Ended) {
+        if let Some(error) = error {
+            let message = control::message(&control::end(&error));
+            // The client may be gone.
+            let _ = self.socket.send(FrameKind::Text, vec![message.into()], false).await;
+        }
+        self.socket.close(code, &reason).await;
+    }
+
+    /// Serves it on the commit thread or elsewhere, until it moves or ends; `None` if the connection has ended.
+    async fn serve(&mut self, is_there: bool) -> Option<Turn> {
+        let Session { api, peer, socket, wanted, nearer, silent_at, cursor_at, deliveries } = self;
+        let mut stopping = api.stopping.clone();
+        let size = match (&wanted.filter, is_there) {
+            (Some(_), _) => FILTERED,
+            (None, true) => Size { bytes_max: DELIVERY_BYTES_MAX, ..STORED },
+            (None, false) => STORED,
+        };
+        let ends = |error| Some(Turn::Ends(Ended::of(error)));
+        loop {
+            match &api.config.commit_thread {
+                Some(_) if is_there && !deliveries.are_usual() => return Some(Turn::Moves(None)),
+                Some(thread) if !is_there && deliveries.are_usual() && wanted.subscription.is_idle() => {
+                    if let Some(place) = thread.reader() {
+                        return Some(Turn::Moves(Some(place)));
+                    }
                 }
-                continue;
+                _ => {}
             }
-            () = sleep_until(silent_at) => {
-                socket.ping().await.ok()?;
-                silent_at = Instant::now() + SILENCE_MAX;
-                continue;
-            }
-        };
-        let event = match event {
-            Ok(event) => event,
-            Err(error) => return Some(Ended::of(error)),
-        };
-        let mut turn = match (&event, &wanted.filter) {
-            (Event::Records(_), Some(_)) => match select::turn(api).await {
-                Ok(turn) => Some(turn),
-                Err(error) => return Some(Ended::of(error)),
-            },
-            _ => None,
-        };
-        for step in wanted.steps(api, event, size).await {
-            // A slow client may have held up the steps before this one.
-            if wanted.caller.has_ended() {
-                return Some(Ended::of(deliver::key_changed()));
-            }
-            let sent = match step {
-                Step::Say(control) => say(socket, Some(control)).await.map(Ok),
-                Step::End(error) => return Some(Ended::of(error)),
-                Step::Records(records, read) if wanted.filter.is_some() => {
-                    filtered(api, peer, socket, &mut wanted, &records, read, turn.take()).await
+            let event = tokio::select! {
+                biased;
+                () = long_poll::stopped(&mut stopping) => return ends(deliver::stopping()),
+                message = socket.receive() => {
+                    message?;
+                    let reason = "this WebSocket accepts no messages".to_owned();
+                    return Some(Turn::Ends(Ended { code: CloseCode::Policy, reason, error: None }));
                 }
-                Step::Records(records, read) => stored(api, peer, socket, &mut wanted, &records, read).await.map(Ok),
+                () = nearer.as_mut() => return ends(deliver::nearer()),
+                event = wanted.next(api) => event,
+                () = sleep_until(cursor_at.unwrap_or(*silent_at)), if cursor_at.is_some() => {
+                    let is_idle = wanted.subscription.is_idle();
+                    *cursor_at = (!is_idle).then(|| Instant::now() + CURSOR_AFTER);
+                    if is_idle {
+                        let cursor = cursor::text(&wanted.subscription).map(Into::into);
+                        say(socket, cursor.map(|cursor| ControlMessage::Cursor { cursor })).await?;
+                        *silent_at = Instant::now() + SILENCE_MAX;
+                    }
+                    continue;
+                }
+                () = sleep_until(*silent_at) => {
+                    socket.ping().await.ok()?;
+                    *silent_at = Instant::now() + SILENCE_MAX;
+                    // One without records leaves its place on the commit thread to others.
+                    deliveries.note(0);
+                    continue;
+                }
             };
-            if let Err(error) = sent? {
-                return Some(Ended::of(error));
+            let event = match event {
+                Ok(event) => event,
+                Err(error) => return ends(error),
+            };
+            let mut turn = match (&event, &wanted.filter) {
+                (Event::Records(_), Some(_)) => match select::turn(api).await {
+                    Ok(turn) => Some(turn),
+                    Err(error) => return ends(error),
+                },
+                _ => None,
+            };
+            for step in wanted.steps(api, event, size).await {
+                // A slow client may have held up the steps before this one.
+                if wanted.caller.has_ended() {
+                    return ends(deliver::key_changed());
+                }
+                let sent = match step {
+                    Step::Say(control) => say(socket, Some(control)).await.map(Ok),
+                    Step::End(error) => return ends(error),
+                    Step::Records(records, read) if wanted.filter.is_some() => {
+                        filtered(api, peer, socket, wanted, &records, read, turn.take()).await
+                    }
+                    Step::Records(records, read) => {
+                        let bytes = stored(api, peer, socket, wanted, &records, read).await?;
+                        deliveries.note(bytes);
+                        Some(Ok(()))
+                    }
+                };
+                if let Err(error) = sent? {
+                    return ends(error);
+                }
+                *silent_at = Instant::now() + SILENCE_MAX;
             }
-            silent_at = Instant::now() + SILENCE_MAX;
+            *cursor_at = cursor_at.or_else(|| Some(Instant::now() + CURSOR_AFTER));
         }
-        cursor_at = cursor_at.or_else(|| Some(Instant::now() + CURSOR_AFTER));
     }
 }
 
@@ -158,7 +221,7 @@ async fn say(socket: &mut WebSocket, control: Option<ControlMessage<'_>>) -> Opt
     socket.send(FrameKind::Text, vec![control::message(&control).into()], false).await.ok()
 }
 
-/// Sends batches as they are stored.
+/// Sends batches as they are stored. Returns their size in bytes.
 async fn stored(
     api: &Api,
     peer: &Peer,
@@ -166,7 +229,7 @@ async fn stored(
     wanted: &mut Wanted,
     records: &Records,
     read: ReadAnswer,
-) -> Option<()> {
+) -> Option<u64> {
     let (end_offset, next_offset) = (read.end_offset, read.next_offset);
     let kind = match read.kind {
         BatchKind::Rawline => DeliveryKind::Batches,
@@ -190,7 +253,7 @@ async fn stored(
     api.metrics.subscriptions.delivered(end_offset - records.offset, bytes);
     wanted.caller.read(bytes);
     wanted.subscription.delivered(records, end_offset, next_offset);
-    Some(())
+    Some(bytes)
 }
 
 /// Sends the records that fulfil the filter.

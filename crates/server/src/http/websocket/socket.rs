@@ -3,10 +3,10 @@
 use super::wire::Wire;
 use super::{CloseCode, FrameKind, MESSAGE_BYTES_MAX, Message};
 use crate::net::pace::Paced;
+use crate::net::pieces::write_pieces;
 use crate::net::stream::Stream;
 use bytes::{Buf, Bytes};
-use std::collections::VecDeque;
-use std::io::{self, IoSlice};
+use std::io;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tungstenite::error::{CapacityError, Error};
@@ -15,9 +15,6 @@ use tungstenite::protocol::{Role, WebSocketConfig, WebSocketContext};
 
 /// The size of one read in bytes.
 const READ_BYTES: usize = 16 << 10;
-
-/// Pieces that one system call writes.
-const PIECES_MAX: usize = 64;
 
 /// Maximum length of a reason in a close frame, in bytes (RFC 6455: a control frame has 125, two of them the code).
 const REASON_BYTES_MAX: usize = 123;
@@ -107,21 +104,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
         // Pongs go between two messages.
         let control = self.wire.sent.split().freeze();
         let pieces = std::iter::once(control).chain(frames).filter(|piece| !piece.is_empty());
-        let mut pieces: VecDeque<Bytes> = pieces.collect();
-        while !pieces.is_empty() {
-            let mut slices = [IoSlice::new(&[]); PIECES_MAX];
-            for (slice, piece) in slices.iter_mut().zip(&pieces) {
-                *slice = IoSlice::new(piece);
-            }
-            let count = pieces.len().min(PIECES_MAX);
-            let (slices, _) = slices.split_at(count);
-            let written = self.stream.write_vectored(slices).await?;
-            if written == 0 {
-                return Err(io::ErrorKind::WriteZero.into());
-            }
-            take_front(&mut pieces, written);
-        }
-        self.stream.flush().await
+        write_pieces(&mut self.stream, pieces.collect()).await
     }
 
     /// Sends a ping.
@@ -183,17 +166,4 @@ fn close_code(error: &Error) -> CloseCode {
         Error::Utf8(_) => CloseCode::Invalid,
         _ => CloseCode::Protocol,
     }
-}
-
-/// Removes this many bytes from the front.
-fn take_front(pieces: &mut VecDeque<Bytes>, mut count: usize) {
-    while let Some(front) = pieces.front_mut() {
-        if count < front.len() {
-            front.advance(count);
-            return;
-        }
-        count -= front.len();
-        pieces.pop_front();
-    }
-    assert_eq!(count, 0, "more was written than there was");
 }

@@ -1,0 +1,182 @@
+//! A record's way to a reader that waits for it: counted, not timed.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::disallowed_methods)] // Tests.
+
+mod support;
+
+use rawline_batch::Limits;
+use rawline_batch::record_batch::{RecordBatchBuilder, RecordCodec};
+use rawline_testkit::batches::batch;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::PathBuf;
+use support::Broker;
+use support::RAWLINE;
+
+/// Records that are counted, and those before them, by which connections come to where they are served.
+const COUNTED: u64 = 200;
+const BEFORE: u64 = 20;
+/// Waits that the broker's other work may need meanwhile. A thread that is woken for records waits less often than once
+/// for each if it is still running when the next one comes.
+const FEW: u64 = COUNTED / 10;
+
+/// How often threads other than the commit thread have waited: each wake-up ends with that.
+fn waits_elsewhere(broker: &Broker) -> u64 {
+    let of = |task: PathBuf| {
+        let comm = std::fs::read_to_string(task.join("comm")).unwrap_or_default();
+        let status = std::fs::read_to_string(task.join("status")).unwrap_or_default();
+        let waits = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        let waits = waits.map_or(0, |waits| waits.trim().parse().unwrap());
+        if comm.trim() == "commit" { 0 } else { waits }
+    };
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", broker.pid())).unwrap();
+    tasks.map(|task| of(task.unwrap().path())).sum()
+}
+
+fn connect(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(address).unwrap();
+    stream.set_nodelay(true).unwrap();
+    stream
+}
+
+/// Reads until `is_whole`.
+fn receive(stream: &mut TcpStream, is_whole: impl Fn(&[u8]) -> bool) -> Vec<u8> {
+    let mut received = Vec::new();
+    while !is_whole(&received) {
+        let mut piece = [0; 4096];
+        let bytes = stream.read(&mut piece).unwrap();
+        assert!(bytes > 0, "closed after {:?}", String::from_utf8_lossy(&received));
+        received.extend(&piece[..bytes]);
+    }
+    received
+}
+
+fn contains(received: &[u8], part: &[u8]) -> bool {
+    received.windows(part.len()).any(|found| found == part)
+}
+
+/// Counts the waits elsewhere while `append` appends a record and `deliver` receives it.
+fn count(broker: &Broker, mut append: impl FnMut(), mut deliver: impl FnMut(u64)) -> u64 {
+    let mut before = 0;
+    for offset in 0..BEFORE + COUNTED {
+        if offset == BEFORE {
+            before = waits_elsewhere(broker);
+        }
+        append();
+        deliver(offset);
+    }
+    waits_elsewhere(broker) - before
+}
+
+/// An append of one record over HTTP, with its batch.
+fn appender(address: SocketAddr, batch: &[u8]) -> impl FnMut() {
+    let head = format!(
+        "POST /records?topic-name=t HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/vnd.rawline.batch\r\n\
+         content-length: {}\r\n\r\n",
+        batch.len()
+    );
+    let (request, mut writer) = ([head.as_bytes(), batch].concat(), connect(address));
+    move || {
+        writer.write_all(&request).unwrap();
+        receive(&mut writer, |received| received.ends_with(b"}"));
+    }
+}
+
+fn create(broker: &Broker) {
+    let create = b"PUT /topic?topic-name=t HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2\r\n\r\n{}";
+    let mut stream = connect(broker.address);
+    stream.write_all(create).unwrap();
+    receive(&mut stream, |received| received.ends_with(b"}"));
+}
+
+/// The waits elsewhere for the long polls of a reader that accepts this form.
+fn long_polls(form: &str) -> u64 {
+    let broker = Broker::start(RAWLINE, &[]);
+    create(&broker);
+    let batch = batch(rawline_batch::Codec::None, &[b"record".to_vec()]);
+    let mut reader = connect(broker.address);
+    let poll = |offset: u64| {
+        format!(
+            "GET /records?topic-name=t&offset={offset}&max-records=0&timeout=300s HTTP/1.1\r\nhost: localhost\r\n\
+             accept: {form}\r\n\r\n"
+        )
+    };
+    reader.write_all(poll(0).as_bytes()).unwrap();
+    let deliver = |offset| {
+        let response = receive(&mut reader, |received| received.ends_with(&batch) || received.ends_with(b"record\n"));
+        assert!(response.starts_with(b"HTTP/1.1 200"));
+        reader.write_all(poll(offset + 1).as_bytes()).unwrap();
+    };
+    count(&broker, appender(broker.address, &batch), deliver)
+}
+
+/// A request that waits, its response, and the next request: all on the thread that commits. Other forms are made on
+/// the runtime's threads, which shows what is counted.
+#[test]
+fn a_long_poll_wakes_no_thread_but_the_one_that_commits() {
+    let waits = long_polls("application/vnd.rawline.batch");
+    assert!(waits < FEW, "{waits} waits of other threads for {COUNTED} records");
+    let waits = long_polls("application/x-ndjson");
+    assert!(waits >= FEW, "{waits} waits of other threads for {COUNTED} records");
+}
+
+#[test]
+fn a_subscription_wakes_no_thread_but_the_one_that_commits() {
+    let broker = Broker::start(RAWLINE, &[]);
+    create(&broker);
+    let batch = batch(rawline_batch::Codec::None, &[b"record".to_vec()]);
+    let mut reader = connect(broker.address);
+    let subscribe = "GET /subscribe?topic-name=t HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\n\
+                     upgrade: websocket\r\nsec-websocket-version: 13\r\n\
+         sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+    reader.write_all(subscribe.as_bytes()).unwrap();
+    receive(&mut reader, |received| contains(received, b"\"subscribed\""));
+    let deliver = |_| drop(receive(&mut reader, |received| contains(received, &batch)));
+    let waits = count(&broker, appender(broker.address, &batch), deliver);
+    assert!(waits < FEW, "{waits} waits of other threads for {COUNTED} records");
+}
+
+/// A request of Kafka's protocol for partition 0 of `t`: its fields before the topic, and those of the partition.
+fn kafka(api: i16, version: i16, before: &[u8], partition: &[u8]) -> Vec<u8> {
+    let mut request = [api.to_be_bytes(), version.to_be_bytes()].concat();
+    // The correlation id, and no client id.
+    request.extend([0, 0, 0, 1, 0xff, 0xff]);
+    request.extend(before);
+    request.extend([0, 0, 0, 1, 0, 1, b't', 0, 0, 0, 1, 0, 0, 0, 0]);
+    request.extend(partition);
+    [&(request.len() as u32).to_be_bytes()[..], &request].concat()
+}
+
+fn is_whole(received: &[u8]) -> bool {
+    let length = received.first_chunk().map(|length| u32::from_be_bytes(*length) as usize);
+    length.is_some_and(|length| received.len() == 4 + length)
+}
+
+#[test]
+fn a_fetch_wakes_no_thread_but_the_one_that_commits() {
+    let broker = Broker::start(RAWLINE, &["--kafka", "127.0.0.1:0"]);
+    create(&broker);
+    let address = broker.printed.lines().find_map(|line| line.split_once("Kafka's clients on "));
+    let address: SocketAddr = address.unwrap().1.trim().parse().unwrap();
+    let mut builder = RecordBatchBuilder::new(RecordCodec::None, Limits::default());
+    builder.push(0, None, Some(b"record"), []).unwrap();
+    let batch = builder.finish(None).unwrap();
+    // Produce: no transaction, acks=all, 30 s; Fetch: no replica, 300 s, 1 byte, 1 MiB, uncommitted.
+    let acks = [&[0xff; 4][..], &30_000_i32.to_be_bytes()].concat();
+    let produce = kafka(0, 3, &acks, &[&(batch.len() as u32).to_be_bytes(), batch].concat());
+    let wait = [&[0xff; 4][..], &300_000_i32.to_be_bytes(), &[0, 0, 0, 1, 0, 16, 0, 0, 0]].concat();
+    let fetch = |offset: u64| kafka(1, 4, &wait, &[&offset.to_be_bytes()[..], &[0, 16, 0, 0]].concat());
+    let (mut writer, mut reader) = (connect(address), connect(address));
+    reader.write_all(&fetch(0)).unwrap();
+    let append = || {
+        writer.write_all(&produce).unwrap();
+        receive(&mut writer, is_whole);
+    };
+    let deliver = |offset| {
+        let response = receive(&mut reader, is_whole);
+        assert!(response.ends_with(&batch[16..]), "{response:?}");
+        reader.write_all(&fetch(offset + 1)).unwrap();
+    };
+    let waits = count(&broker, append, deliver);
+    assert!(waits < FEW, "{waits} waits of other threads for {COUNTED} records");
+}
