@@ -43,9 +43,8 @@ impl Threads {
     /// Starts a task on one of the threads, whose number it is made with.
     pub fn spawn<F: Future<Output = ()> + Send + 'static>(&self, task: impl FnOnce(usize) -> F) {
         let number = self.fetches.fetch_add(1, Ordering::Relaxed) % self.handles.len();
-        if let Some(handle) = self.handles.get(number) {
-            tasks::spawn_in(handle, task(number));
-        }
+        let Some(handle) = self.handles.get(number) else { unreachable!("a cache has no thread {number}") };
+        tasks::spawn_in(handle, task(number));
     }
 }
 
