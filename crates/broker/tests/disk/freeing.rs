@@ -229,8 +229,8 @@ async fn frees(dir: &Path, case: Case) -> bool {
     is_full
 }
 
-/// Appends twenty times as much as a topic may keep, in bursts. After each, the disk shrinks: retention looks by the bytes
-/// that were written, for its interval doesn't pass.
+/// Appends twenty times as much as a topic may keep, in bursts. After each, the disk shrinks: retention looks by the
+/// bytes that were written, for its interval doesn't pass.
 #[tokio::test]
 async fn a_limit_in_bytes_bounds_the_disk_whatever_the_rate_is() {
     const SEGMENT: u64 = 1 << 20;
