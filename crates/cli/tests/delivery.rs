@@ -120,20 +120,49 @@ fn a_long_poll_wakes_no_thread_but_the_one_that_commits() {
     assert!(waits >= FEW, "{waits} waits of other threads for {COUNTED} records");
 }
 
+const SUBSCRIBE: &str = "GET /subscribe?topic-name=t HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\n\
+     upgrade: websocket\r\nsec-websocket-version: 13\r\n\
+     sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+
 #[test]
 fn a_subscription_wakes_no_thread_but_the_one_that_commits() {
     let broker = Broker::start(RAWLINE, &[]);
     create(&broker);
     let batch = batch(rawline_batch::Codec::None, &[b"record".to_vec()]);
     let mut reader = connect(broker.address);
-    let subscribe = "GET /subscribe?topic-name=t HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\n\
-                     upgrade: websocket\r\nsec-websocket-version: 13\r\n\
-         sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
-    reader.write_all(subscribe.as_bytes()).unwrap();
+    reader.write_all(SUBSCRIBE.as_bytes()).unwrap();
     receive(&mut reader, |received| contains(received, b"\"subscribed\""));
     let deliver = |_| drop(receive(&mut reader, |received| contains(received, &batch)));
     let waits = count(&broker, appender(broker.address, &batch), deliver);
     assert!(waits < FEW, "{waits} waits of other threads for {COUNTED} records");
+}
+
+/// The subscription comes to the commit thread and leaves it again, with records that are small, large and small.
+#[test]
+fn records_of_any_size_reach_a_subscription_once_and_in_order() {
+    let broker = Broker::start(RAWLINE, &[]);
+    create(&broker);
+    let mut reader = connect(broker.address);
+    reader.write_all(SUBSCRIBE.as_bytes()).unwrap();
+    receive(&mut reader, |received| contains(received, b"\"subscribed\""));
+    let sizes = (0..300usize).map(|n| if n % 20 < 12 { 10 + n } else { 1_000 << (n % 9) });
+    let batches: Vec<_> =
+        sizes.enumerate().map(|(n, size)| batch(rawline_batch::Codec::None, &[vec![n as u8; size]])).collect();
+    let mut received = Vec::new();
+    for (offset, batch) in batches.iter().enumerate() {
+        appender(broker.address, batch)();
+        // Sometimes two at once.
+        if offset % 3 > 0 {
+            received.extend(receive(&mut reader, |part| contains(part, batch)));
+        }
+    }
+    let mut rest = &received[..];
+    for (offset, batch) in batches.iter().enumerate() {
+        let found = rest.windows(batch.len()).position(|found| found == batch);
+        let Some(place) = found else { panic!("batch {offset} is missing, or comes twice and too early") };
+        rest = &rest[place + batch.len()..];
+    }
+    assert!(batches.iter().all(|batch| !contains(rest, batch)), "a batch comes twice");
 }
 
 /// A request of Kafka's protocol for partition 0 of `t`: its fields before the topic, and those of the partition.
