@@ -74,7 +74,7 @@ pub(crate) const SHARED_BYTES_MAX: usize = 64 << 10;
 /// Number of appends of a producer that a partition remembers: it recognizes these when they are sent again.
 pub(crate) const REMEMBERED_MAX: u64 = 5;
 
-/// How old the first request in flight on a connection may be that another one joins. Responses arrive in order: when
+/// How long the first request may be in flight on a connection that another one joins. Responses arrive in order: when
 /// one is slow, because a bucket stores it or the disk stalls, later requests are faster on another connection.
 pub(crate) const SHARED_WAIT_MAX: Duration = Duration::from_millis(20);
 

@@ -157,7 +157,7 @@ async fn a_closed_idle_connection_is_replaced() {
     assert_eq!(served.join().unwrap(), b"aabc");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test]
 async fn an_overdue_response_ends_its_connection() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut config = ClientConfig::new(format!("http://{}", listener.local_addr().unwrap()));

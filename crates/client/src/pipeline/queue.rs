@@ -30,6 +30,8 @@ struct Entry<T> {
     /// Position after its last byte.
     end: u64,
     queued_at: Instant,
+    /// When the link took it.
+    taken_at: Option<Instant>,
     to: T,
 }
 
@@ -63,7 +65,7 @@ impl<T> Queue<T> {
         !self.is_closing
             && self.entries.len() < SHARED_REQUESTS_MAX
             && self.queued_bytes - first.begin + bytes as u64 <= SHARED_BYTES_MAX as u64
-            && (is_ordered || now.saturating_duration_since(first.queued_at) < SHARED_WAIT_MAX)
+            && (is_ordered || first.taken_at.is_none_or(|at| now.saturating_duration_since(at) < SHARED_WAIT_MAX))
     }
 
     /// Adds a request.
@@ -73,7 +75,7 @@ impl<T> Queue<T> {
         let end = begin + request.len() as u64;
         self.outgoing.extend_from_slice(request);
         self.queued_bytes = end;
-        self.entries.push_back(Entry { begin, end, queued_at: now, to });
+        self.entries.push_back(Entry { begin, end, queued_at: now, taken_at: None, to });
     }
 
     /// Whether requests wait to be written.
@@ -82,10 +84,12 @@ impl<T> Queue<T> {
     }
 
     /// Moves the bytes that wait to be written into `buffer`, which is empty.
-    pub(super) fn take_outgoing(&mut self, buffer: &mut Vec<u8>) {
+    pub(super) fn take_outgoing(&mut self, buffer: &mut Vec<u8>, now: Instant) {
         assert!(buffer.is_empty(), "{} bytes would be sent after those that follow them", buffer.len());
         if self.has_outgoing() {
             std::mem::swap(&mut self.outgoing, buffer);
+            let taken = self.entries.iter_mut().rev().take_while(|entry| entry.taken_at.is_none());
+            taken.for_each(|entry| entry.taken_at = Some(now));
         }
     }
 
@@ -140,7 +144,7 @@ mod tests {
     fn written(requests: u32, bytes: usize) -> Queue<u32> {
         let mut queue = queue(requests);
         let mut buffer = Vec::new();
-        queue.take_outgoing(&mut buffer);
+        queue.take_outgoing(&mut buffer, Instant::now());
         assert_eq!(buffer.len(), requests as usize * 10);
         queue.wrote(bytes);
         queue
@@ -204,12 +208,14 @@ mod tests {
             queue.push(&[0], now, number);
         }
         assert!(!queue.has_room(1, now, false));
+        let taken_at = now + Duration::from_secs(1);
+        queue.take_outgoing(&mut Vec::new(), taken_at);
         queue.wrote(1);
         queue.answered(false);
+        assert!(queue.has_room(1, taken_at, false), "a connection that is being opened is not slow");
+        assert!(!queue.has_room(1, taken_at + SHARED_WAIT_MAX, false), "the first response is slow");
+        assert!(queue.has_room(1, taken_at + SHARED_WAIT_MAX, true), "order matters more");
         assert!(queue.has_room(1, now, false));
-        assert!(!queue.has_room(1, now + SHARED_WAIT_MAX, false), "the first response is slow");
-        assert!(queue.has_room(1, now + SHARED_WAIT_MAX, true), "order matters more");
-        assert!(queue.has_room(1, now - Duration::from_millis(1), false));
         let left = SHARED_BYTES_MAX - queue.entries.len();
         assert!(queue.has_room(left, now, false) && !queue.has_room(left + 1, now, false));
     }

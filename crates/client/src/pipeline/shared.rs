@@ -281,7 +281,7 @@ impl Shared {
     fn write(&self, link: &mut Link, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         loop {
             if !link.is_writing() {
-                self.requests().queue.take_outgoing(link.next_to_write());
+                self.requests().queue.take_outgoing(link.next_to_write(), Instant::now());
             }
             let bytes = ready!(link.poll_write(context))?;
             if bytes == 0 {
