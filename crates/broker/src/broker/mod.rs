@@ -19,7 +19,7 @@ use crate::forget_deleted::ForgettingTask;
 use crate::journal::{Journal, JournalError, JournalTopic, Together};
 use crate::journals::Journals;
 use crate::limits::JOURNAL_TOPICS_MAX;
-use crate::listed::ListedTopic;
+use crate::listed::{ListedTopic, TopicsByName};
 use crate::notify::{Registered, Wanted};
 use crate::partition::{Partition, Shared, Status};
 use crate::retention::{self, RetentionTask};
@@ -308,7 +308,12 @@ impl Broker {
 
     /// All topics, by name.
     pub fn topics(&self) -> Vec<ListedTopic> {
-        self.topics.list().range("", Bound::Unbounded).collect()
+        self.list().range("", Bound::Unbounded).collect()
+    }
+
+    /// The same, which share the maps of the journals.
+    pub(crate) fn list(&self) -> TopicsByName {
+        self.topics.list()
     }
 
     /// The topic of that name, if it exists as far as this broker has seen.
@@ -325,7 +330,7 @@ impl Broker {
         limit: usize,
         seen: impl Fn(&str) -> bool,
     ) -> (Vec<ListedTopic>, bool) {
-        let list = self.topics.list();
+        let list = self.list();
         let mut found = list.range(prefix, begin).filter(|topic| seen(topic.topic_name()));
         let page = found.by_ref().take(limit).collect();
         (page, found.next().is_some())

@@ -2,6 +2,7 @@
 
 use super::positions::{Positions, Slow, Turn};
 use crate::broker::Broker;
+use crate::listed::TopicsByName;
 use crate::notify::{Inbox, Key, Registered, Subject, Wanted};
 use crate::partition::Partition;
 use crate::read::ReadError;
@@ -9,6 +10,7 @@ use crate::topic_error::TopicError;
 use crate::topics::Topic;
 use rawline_journal::CLOCK_BACK_US;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Bound;
 use std::sync::Arc;
 
 /// The topics of a subscription, and its start.
@@ -145,23 +147,34 @@ impl Broker {
             request,
         };
         for topic in &topics {
-            subscription.begin(topic).await?;
+            subscription.begin(topic)?;
         }
         // Nothing is after the end yet, and the times of commits say what is after it: in one journal they grow.
         let is_exact = self.journals() == 1
             && !is_ahead
             && subscription.request.after_us.is_none()
             && subscription.request.positions.is_empty();
-        if !is_exact && !subscription.request.prefixes.is_empty() {
-            for listed in self.topics() {
-                if subscription.matches_prefix(listed.topic_name())
-                    && let Some(topic) = self.known(listed.topic_name())
-                {
-                    subscription.begin(&topic).await?;
-                }
+        if !is_exact {
+            let prefixes = subscription.request.prefixes.clone();
+            for topic in self.with_prefixes(&self.list(), &prefixes) {
+                subscription.begin(&topic)?;
             }
         }
         Ok(subscription)
+    }
+
+    /// The topics whose names begin with one of these. One that begins with several comes as often.
+    fn with_prefixes<'a>(
+        &'a self,
+        list: &'a TopicsByName,
+        prefixes: &'a [String],
+    ) -> impl Iterator<Item = Arc<Topic>> + 'a {
+        let listed = prefixes.iter().flat_map(move |prefix| list.range(prefix, Bound::Unbounded));
+        // A topic that was deleted meanwhile has lost its name to another.
+        listed.filter_map(move |listed| {
+            let found = self.known(listed.topic_name());
+            found.filter(|topic| Arc::ptr_eq(&topic.topic.subject, &listed.0.subject))
+        })
     }
 
     /// The partition of a topic, unless it is deleted.
@@ -180,7 +193,7 @@ impl Subscription {
         loop {
             self.take_news();
             if self.must_look {
-                self.look(broker).await;
+                self.look(broker);
             }
             if let Some(topic) = self.deleted.pop_front() {
                 return Ok(Event::Deleted { topic });
@@ -285,7 +298,7 @@ impl Subscription {
     }
 
     /// Decides where to begin in the partitions of a topic that exists.
-    async fn begin(&mut self, topic: &Topic) -> Result<(), TopicError> {
+    fn begin(&mut self, topic: &Topic) -> Result<(), TopicError> {
         let subject = topic.topic.subject.clone();
         for number in 0..topic.partitions() {
             let key = (subject.number, number);
@@ -333,7 +346,7 @@ impl Subscription {
     }
 
     /// Looks at all partitions, after more has happened than was noted.
-    async fn look(&mut self, broker: &Broker) {
+    fn look(&mut self, broker: &Broker) {
         let gone: Vec<Arc<Subject>> = {
             let is_deleted = |key: &Key| self.partitions.get(key).is_some_and(|known| known.topic.life.is_deleted());
             let topics = self.positions.keys().filter(is_deleted).filter_map(|key| self.topics.get(&key.0));
@@ -344,33 +357,33 @@ impl Subscription {
                 self.topic_deleted(&subject);
             }
         }
-        for listed in broker.topics() {
-            let subject = listed.0.subject.clone();
-            if !self.named.contains(&subject.number) && !self.matches_prefix(&subject.name) {
+        let (names, prefixes) = (self.request.names.clone(), self.request.prefixes.clone());
+        let known = names.iter().filter_map(|name| broker.known(name));
+        let named: Vec<_> = known.filter(|topic| self.named.contains(&topic.topic.subject.number)).collect();
+        named.iter().for_each(|topic| self.look_at(topic));
+        broker.with_prefixes(&broker.list(), &prefixes).for_each(|topic| self.look_at(&topic));
+        self.must_look = false;
+    }
+
+    fn look_at(&mut self, topic: &Topic) {
+        let subject = &topic.topic.subject;
+        for number in 0..topic.partitions() {
+            let key = (subject.number, number);
+            if self.request.partition.is_some_and(|wanted| wanted != number) {
                 continue;
             }
-            // A topic that was deleted meanwhile has lost its name to another.
-            let found = broker.known(&subject.name);
-            let Some(topic) = found.filter(|topic| Arc::ptr_eq(&topic.topic.subject, &subject)) else { continue };
-            for number in 0..topic.partitions() {
-                let key = (subject.number, number);
-                if self.request.partition.is_some_and(|wanted| wanted != number) {
-                    continue;
-                }
-                // The log reports what can't be opened.
-                let Ok(partition) = topic.partition(number.into()) else { continue };
-                if self.positions.knows(key) {
-                    self.positions.enqueue(key);
-                    continue;
-                }
-                let newest_us = partition.index().appended_us();
-                if newest_us.is_some_and(|newest_us| newest_us > self.after_us) {
-                    self.topics.entry(subject.number).or_insert_with(|| subject.clone());
-                    self.positions.seek(key);
-                }
+            // The log reports what can't be opened.
+            let Ok(partition) = topic.partition(number.into()) else { continue };
+            if self.positions.knows(key) {
+                self.positions.enqueue(key);
+                continue;
+            }
+            let newest_us = partition.index().appended_us();
+            if newest_us.is_some_and(|newest_us| newest_us > self.after_us) {
+                self.topics.entry(subject.number).or_insert_with(|| subject.clone());
+                self.positions.seek(key);
             }
         }
-        self.must_look = false;
     }
 
     /// The turn of a partition; `None` if it isn't used.
