@@ -1,5 +1,7 @@
 //! Reads of batches that wait for records, which the HTTP library doesn't see, next to those that it does.
 
+#![allow(clippy::disallowed_methods)] // Tests start tasks where they like.
+
 use crate::support::connect;
 use rawline_batch::Codec;
 use rawline_broker::CommitThread;
