@@ -258,17 +258,21 @@ fn a_read_that_waits_does_not_outlive_its_key() {
     let removed = keys.add(&["removed", "--read", "*", "--groups", "*"]);
     let broker = keys.broker(&[]);
     append(&broker, &admin, "t").assert_status(201);
-    let wait = |key: &str, method: &str, target: &str, body: &[u8]| {
+    let wait = |key: &str, method: &str, target: &str, accept: &str, body: &[u8]| {
         let authorization = format!("Bearer {key}");
-        let headers = [("authorization", &*authorization), ("content-type", JSON)];
+        let headers = [("authorization", &*authorization), ("content-type", JSON), ("accept", accept)];
         let mut connection = Connection::open(broker.address);
         connection.send(&request(method, target, &headers, body));
         connection
     };
-    let read = |key: &str| wait(key, "GET", "/records?topic-name=t&offset=1&timeout=5m", b"");
-    let mut waiting: Vec<_> = [(&changed, 403), (&removed, 401)].map(|(key, status)| (read(key), status)).into();
+    let read = |key: &str, accept: &str| wait(key, "GET", "/records?topic-name=t&offset=1&timeout=5m", accept, b"");
+    // Reads of batches wait without the HTTP library.
+    let forms = [JSON, "application/vnd.rawline.batch"];
+    let reads = forms.map(|accept| [(read(&changed, accept), 403), (read(&removed, accept), 401)]);
+    let mut waiting: Vec<_> = reads.into_iter().flatten().collect();
     // The second member waits until the first joins again, which it doesn't before its time is over.
-    let join = |key: &str| wait(key, "POST", "/member?group-name=g", br#"{"topics":["t"],"rebalance_ms":300000}"#);
+    let join =
+        |key: &str| wait(key, "POST", "/member?group-name=g", JSON, br#"{"topics":["t"],"rebalance_ms":300000}"#);
     let joined = join(&admin).receive();
     let member = joined.assert_status(200).json()["member"].as_str().unwrap().to_owned();
     waiting.extend([(join(&changed), 403), (join(&removed), 401)]);
@@ -284,7 +288,7 @@ fn a_read_that_waits_does_not_outlive_its_key() {
     until(401, || get(&broker, &removed, "/topics"));
     until(403, || get(&broker, &changed, "/records?topic-name=t&offset=0"));
     append(&broker, &admin, "t").assert_status(201);
-    let reads = waiting.drain(..2).collect::<Vec<_>>();
+    let reads = waiting.drain(..4).collect::<Vec<_>>();
     for (mut connection, status) in reads {
         let answer = connection.receive();
         answer.assert_status(status);
