@@ -16,7 +16,7 @@ use rawline_client::{
     Start,
 };
 use std::collections::{BTreeMap, VecDeque};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -66,8 +66,9 @@ struct Shared {
 }
 
 enum State {
-    /// The first offsets are unknown.
     New,
+    /// The first offsets are being asked for. A poll that ends doesn't end this: it may be shorter than a round trip.
+    Beginning(Pin<Box<dyn Future<Output = Result<Consumer, ClientError>> + Send>>),
     Open(Box<Consumer>),
     Member(Box<GroupConsumer>),
     Closed,
@@ -134,7 +135,7 @@ impl Shared {
         match state {
             State::Open(consumer) => **consumer = self.moved(consumer, &BTreeMap::from([(partition, offset)])),
             State::Member(consumer) => consumer.seek(&self.topic, partition, offset)?,
-            State::New | State::Closed => {}
+            State::New | State::Beginning(_) | State::Closed => {}
         }
         Ok(())
     }
@@ -145,7 +146,7 @@ impl Shared {
         match &mut *self.state.lock().await {
             State::Member(consumer) => commit(consumer, untaken).await,
             // It has read nothing.
-            State::New | State::Open(_) | State::Closed => Ok(()),
+            State::New | State::Beginning(_) | State::Open(_) | State::Closed => Ok(()),
         }
     }
 
@@ -172,12 +173,19 @@ impl Shared {
                     *state = State::Member(Box::new(consumer));
                     continue;
                 }
-                State::New => match self.begin().await {
+                State::New => {
+                    *state = State::Beginning(Box::pin(self.begin()));
+                    continue;
+                }
+                State::Beginning(beginning) => match beginning.await.and_then(|consumer| self.placed(consumer)) {
                     Ok(consumer) => {
                         *state = State::Open(Box::new(consumer));
                         continue;
                     }
-                    Err(error) => Err(error),
+                    Err(error) => {
+                        *state = State::New;
+                        Err(error)
+                    }
                 },
                 State::Open(consumer) => match consumer.next().await {
                     Ok(fetched) => return Ok(fetched.map(|fetched| std::mem::replace(fetched, self.pool.take()))),
@@ -208,15 +216,19 @@ impl Shared {
         consumer.offsets().all(|(partition, offset)| self.end_of(partition).is_some_and(|end| offset >= end))
     }
 
-    async fn begin(&self) -> Result<Consumer, ClientError> {
-        let Plan { config, starts, ends, .. } = &self.plan;
-        let start = match config.start {
+    fn begin(&self) -> impl Future<Output = Result<Consumer, ClientError>> + use<> {
+        let start = match self.plan.config.start {
             start @ Start::Offset(_) => start,
             _ if self.created_later.load(Ordering::Relaxed) => Start::Offset(0),
             start => start,
         };
-        let (client, config) = (self.client.clone(), ConsumerConfig { start, ..config.clone() });
-        let consumer = Consumer::new(client, &self.topic, config).await?;
+        let config = ConsumerConfig { start, ..self.plan.config.clone() };
+        Consumer::new(self.client.clone(), self.topic.clone(), config)
+    }
+
+    /// The consumer, at the offsets that are given for its partitions.
+    fn placed(&self, consumer: Consumer) -> Result<Consumer, ClientError> {
+        let Plan { starts, ends, .. } = &self.plan;
         if starts.is_empty() && ends.is_empty() {
             return Ok(consumer);
         }

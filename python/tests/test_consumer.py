@@ -1,10 +1,14 @@
 """A consumer that is interrupted, closed, left within a batch, or meets damage and restarts: nothing is lost."""
 
+import contextlib
 import json
 import os
 import signal
+import socket
+import socketserver
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
 from itertools import islice
 
@@ -156,3 +160,40 @@ def test_a_consumer_that_waits_for_its_topic_reads_it_from_its_first_record(
     broker.start()
     rawline.Client(broker.url).append("later", ["a", "b"])
     assert consumer.take(2, timeout=60).to_list() == [b"a", b"b"]
+
+
+@pytest.fixture
+def slow_url(broker: Broker) -> Iterator[str]:
+    """The broker on the other side of a network on which every response takes 0.1 s."""
+
+    class Relay(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            host, port = broker.url.removeprefix("http://").rsplit(":", 1)
+            with socket.create_connection((host, int(port))) as upstream:
+                threading.Thread(target=self.requests, args=(upstream,), daemon=True).start()
+                while received := upstream.recv(65536):
+                    time.sleep(0.1)
+                    self.request.sendall(received)
+
+        def requests(self, upstream: socket.socket) -> None:
+            with contextlib.suppress(OSError):
+                while received := self.request.recv(65536):
+                    upstream.sendall(received)
+                upstream.shutdown(socket.SHUT_RDWR)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Relay) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+def test_polls_that_are_shorter_than_a_round_trip_receive_records(
+    client: rawline.Client, topic: str, slow_url: str
+) -> None:
+    client.append(topic, ["a", "b"])
+    deadline = time.monotonic() + 60
+    with rawline.Client(slow_url).consumer(topic) as consumer:
+        while (received := consumer.poll(timeout=0.01)) is None:
+            assert time.monotonic() < deadline, "each poll begins again"
+    assert received.to_list() == [b"a", b"b"]
