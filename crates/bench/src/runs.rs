@@ -70,8 +70,10 @@ impl<'a> Stopwatch<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct Elapsed {
     seconds: f64,
-    client_cpu_seconds: f64,
-    broker_cpu_seconds: Option<f64>,
+    /// CPU time of this process without the proxy's.
+    pub client_cpu_seconds: f64,
+    /// CPU time of the broker, if it can be read.
+    pub broker_cpu_seconds: Option<f64>,
     proxy_cpu_seconds: Option<f64>,
     client_memory: Memory,
     broker_memory: Option<Memory>,

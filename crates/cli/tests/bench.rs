@@ -7,11 +7,11 @@ mod support;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use support::RAWLINE;
+use support::bench::bench;
 use tempfile::TempDir;
 
 fn rawline() -> Command {
@@ -20,21 +20,9 @@ fn rawline() -> Command {
     command
 }
 
-/// Runs a benchmark with its temporary files below `folder`.
-fn bench(folder: &Path, args: &[&str]) -> Output {
-    rawline().arg("bench").args(args).env("TMPDIR", folder).output().unwrap()
-}
-
-/// Runs a benchmark that must succeed; returns its JSON.
+/// Runs a benchmark that must succeed; returns its JSON, which says where it ran.
 fn figures(args: &[&str]) -> Value {
-    let folder = TempDir::new().unwrap();
-    let json = TempDir::new().unwrap();
-    let path = json.path().join("figures.json");
-    let args = [args, &["--json", path.to_str().unwrap()]].concat();
-    let output = bench(folder.path(), &args);
-    assert!(output.status.success(), "{output:?}");
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "the temporary folder is not empty");
-    let figures: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    let figures = support::bench::figures(args);
     for name in ["version", "commit", "rustc", "cpu_model", "kernel", "filesystem"] {
         assert!(figures["environment"][name].as_str().is_some_and(|text| !text.is_empty()), "{name}: {figures:#}");
     }

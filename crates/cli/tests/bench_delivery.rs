@@ -7,25 +7,18 @@ mod support;
 
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::process::{Command, Output};
+use std::process::Output;
 use std::sync::{Condvar, Mutex};
-use support::RAWLINE;
 use tempfile::TempDir;
 
+const SMALL: [&str; 4] = ["delivery", "--warmup-seconds=0", "--durability=page-cache", "--connections=3"];
+
 fn bench(folder: &TempDir, args: &[&str]) -> Output {
-    let mut command = Command::new(RAWLINE);
-    let small = ["bench", "delivery", "--warmup-seconds=0", "--durability=page-cache", "--connections=3"];
-    command.args(small).args(args).env("TMPDIR", folder.path()).env_remove("RAWLINE_API_KEY");
-    command.output().unwrap()
+    support::bench::bench(folder.path(), &[&SMALL, args].concat())
 }
 
 fn figures(args: &[&str]) -> Value {
-    let (folder, json) = (TempDir::new().unwrap(), TempDir::new().unwrap());
-    let path = json.path().join("figures.json");
-    let output = bench(&folder, &[args, &["--json", path.to_str().unwrap()]].concat());
-    assert!(output.status.success(), "{output:?}");
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "the temporary folder is not empty");
-    serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap()
+    support::bench::figures(&[&SMALL, args].concat())
 }
 
 /// A server that has streams, whose readers wait, and deliver `value` of an appended one.

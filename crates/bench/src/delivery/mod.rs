@@ -16,7 +16,6 @@ use super::requests::side::{Peer, Side, batch, resolve};
 use super::target::Target;
 use super::tasks::blocking;
 use super::topics::{self, topic_name};
-use super::usage::{Meter, own_cpu};
 use crate::error::BenchError;
 use figures::{Figures, SideFigures};
 use load::{Load, Plan};
@@ -237,12 +236,8 @@ impl Lane {
         let mut load = warmed_up.await?.map_err(failed)?;
 
         let plan = args.plan();
-        let server_before = side.meter().map(Meter::cpu);
-        let cpu_before = own_cpu();
-        let outcome = blocking(move || Ok(load.run(plan))).await?.map_err(failed)?;
-        let client_cpu = (own_cpu() - cpu_before).as_secs_f64();
-        let server_cpu = side.meter().zip(server_before).map(|(meter, before)| meter.cpu().saturating_sub(before));
-        figures.add(&outcome, client_cpu, server_cpu.map(|cpu| cpu.as_secs_f64()));
+        let (outcome, client_cpu, server_cpu) = side.measured(move || load.run(plan)).await?;
+        figures.add(&outcome.map_err(failed)?, client_cpu, server_cpu);
         side.remove(&topics).await
     }
 

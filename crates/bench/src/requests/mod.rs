@@ -19,7 +19,7 @@ use super::report::Report;
 use super::target::Target;
 use super::tasks::blocking;
 use super::topics::{self, topic_name};
-use super::usage::{Meter, own_cpu};
+use super::usage::own_cpu;
 use crate::error::BenchError;
 use bare::Bare;
 use figures::{Figures, SideFigures};
@@ -210,11 +210,8 @@ async fn run_side(
     refuse_errors(side, &before)?;
 
     let plan = args.plan();
-    let server_before = side.meter().map(Meter::cpu);
-    let cpu_before = own_cpu();
-    let outcome = blocking(move || Ok(load.run(plan))).await?.map_err(failed)?;
-    let client_cpu = own_cpu() - cpu_before;
-    let server_cpu = side.meter().zip(server_before).map(|(meter, before)| meter.cpu().saturating_sub(before));
+    let (outcome, client_cpu, server_cpu) = side.measured(move || load.run(plan)).await?;
+    let outcome = outcome.map_err(failed)?;
     refuse_errors(side, &outcome)?;
 
     // Of the warm-up and of the run, which have the same connections.
@@ -226,8 +223,7 @@ async fn run_side(
     }
     side.check(workload, &requests).await?;
     side.remove(&topics).await?;
-    let server_cpu = server_cpu.map(|cpu| cpu.as_secs_f64());
-    figures.add(&outcome, workload.records_per_batch(), client_cpu.as_secs_f64(), server_cpu);
+    figures.add(&outcome, workload.records_per_batch(), client_cpu, server_cpu);
     Ok(())
 }
 

@@ -8,6 +8,7 @@ use super::reply::Protocol;
 use crate::data::{Workload, check_value};
 use crate::error::BenchError;
 use crate::read_back::{Sent, read_back};
+use crate::runs::{Elapsed, Stopwatch};
 use crate::tasks::blocking;
 use crate::topics;
 use crate::usage::Meter;
@@ -118,6 +119,17 @@ impl Side {
     /// CPU time of the server's process, if that runs on this machine.
     pub fn meter(&self) -> Option<&Meter> {
         self.meter.as_ref()
+    }
+
+    /// Runs a load, and returns what it returns, with its CPU seconds and those of the server.
+    pub async fn measured<T: Send + 'static>(
+        &self,
+        load: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<(T, f64, Option<f64>), BenchError> {
+        let stopwatch = Stopwatch::start(self.meter(), None);
+        let outcome = blocking(move || Ok(load())).await?;
+        let Elapsed { client_cpu_seconds, broker_cpu_seconds, .. } = stopwatch.stop();
+        Ok((outcome, client_cpu_seconds, broker_cpu_seconds))
     }
 
     /// Creates the topics or streams of the requests.

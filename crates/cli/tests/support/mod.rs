@@ -2,6 +2,7 @@
 
 #![allow(dead_code, unused_imports)] // Each test binary uses a part of it.
 
+pub mod bench;
 pub mod redis;
 
 pub use rawline_testkit::process::{Broker, run};

@@ -5,6 +5,8 @@
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 mod cluster;
+#[macro_use]
+mod commit_thread;
 mod compaction;
 mod connections;
 mod failed_topic;

@@ -4,43 +4,17 @@
 
 use crate::support::connect;
 use rawline_batch::Codec;
-use rawline_broker::CommitThread;
-use rawline_server::http::HttpConfig;
 use rawline_testkit::batches::batch;
-use rawline_testkit::served::{PATIENT, Served};
-use rawline_testkit::stores::in_memory;
+use rawline_testkit::served::Served;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// Two tests of each of these functions: of a broker without a commit thread, and of one with it.
-macro_rules! tests {
-    ($($name:ident)*) => {$(
-        mod $name {
-            #[tokio::test]
-            async fn without_a_commit_thread() {
-                super::$name(super::server(false).await).await;
-            }
-
-            #[tokio::test]
-            async fn with_a_commit_thread() {
-                super::$name(super::server(true).await).await;
-            }
-        }
-    )*};
-}
-
-tests! {
+with_and_without_a_commit_thread! {
     a_read_that_waits_has_the_response_that_the_library_gives
     every_record_arrives_once_and_in_order
     reads_and_appends_take_turns_on_a_connection
     a_waiting_read_ends_with_its_topic_and_with_the_broker
-}
-
-async fn server(has_commit_thread: bool) -> Served {
-    let commit_thread = has_commit_thread.then(|| CommitThread::start().unwrap());
-    let config = HttpConfig { waits: PATIENT, commit_thread, ..HttpConfig::default() };
-    Served::on(in_memory(), config, 64 << 20).await
 }
 
 fn one(record: &[u8]) -> Vec<u8> {

@@ -1,46 +1,18 @@
 //! Small appends, which the HTTP library doesn't see, next to requests that it does.
 
+use crate::commit_thread::config;
 use crate::support::{append_head, connect, exchange, get, receive, wait_until};
-use rawline_broker::CommitThread;
 use rawline_broker::limits::BLOCK_BYTES;
-use rawline_server::http::HttpConfig;
 use rawline_testkit::batches::batch;
 use rawline_testkit::faulty::{Faulty, FaultyStore, OnCreate, has_records};
-use rawline_testkit::served::{PATIENT, Served};
-use rawline_testkit::stores::in_memory;
+use rawline_testkit::served::Served;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-async fn server(has_commit_thread: bool) -> Served {
-    Served::on(in_memory(), config(has_commit_thread), 64 << 20).await
-}
-
-fn config(has_commit_thread: bool) -> HttpConfig {
-    let commit_thread = has_commit_thread.then(|| CommitThread::start().unwrap());
-    HttpConfig { waits: PATIENT, commit_thread, ..HttpConfig::default() }
-}
-
-/// Two tests of each of these functions: of a broker without a commit thread, and of one with it.
-macro_rules! tests {
-    ($($name:ident)*) => {$(
-        mod $name {
-            #[tokio::test]
-            async fn without_a_commit_thread() {
-                super::$name(super::server(false).await).await;
-            }
-
-            #[tokio::test]
-            async fn with_a_commit_thread() {
-                super::$name(super::server(true).await).await;
-            }
-        }
-    )*};
-}
-
-tests! {
+with_and_without_a_commit_thread! {
     requests_that_arrive_together_are_answered_in_order
     an_error_is_the_response_to_its_request_only
     requests_are_cut_and_mixed_anywhere
