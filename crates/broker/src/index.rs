@@ -14,9 +14,10 @@ struct ObjectEntry {
     verified: bool,
 }
 
-/// The room for the objects of a partition grows by a quarter up to this many, and doubles from there. Most of very many
-/// partitions have one object, and each of 10,000 busy ones a few dozen: twice the room would be the memory of a broker.
-/// One partition at full speed has many thousands: moving them at each quarter costs its small appends 3 to 9 %.
+/// The room for the objects of a partition grows by a quarter up to this many, and doubles from there. Most of very
+/// many partitions have one object, and each of 10,000 busy ones a few dozen: twice the room would be the memory of a
+/// broker. One partition at full speed has many thousands: moving them at each quarter costs its small appends 3 to
+/// 9 %.
 const MANY_OBJECTS: usize = 64;
 
 // `docs/operating.md` says so.
