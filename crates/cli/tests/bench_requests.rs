@@ -81,11 +81,12 @@ fn connections_append_to_topics_in_turns() {
 fn requests_are_due_at_a_rate_and_appended_to_a_history() {
     let folder = TempDir::new().unwrap();
     let history = folder.path().join("history.jsonl");
-    let figures = figures(&["--requests=50", "--rate=1000", "--append", history.to_str().unwrap()]);
+    // So slow that a busy machine sends all requests in time.
+    let figures = figures(&["--requests=50", "--rate=20", "--append", history.to_str().unwrap()]);
     check_side(&figures["sides"][0], 1, 1);
     assert_eq!(figures["sides"][0]["lag_us"]["count"], 50);
     let line: Value = serde_json::from_str(&std::fs::read_to_string(&history).unwrap()).unwrap();
-    assert_eq!((&line["benchmark"], &line["settings"]["rate"]), (&"requests".into(), &1000.into()));
+    assert_eq!((&line["benchmark"], &line["settings"]["rate"]), (&"requests".into(), &20.into()));
     for name in ["records_per_second", "p50_ms", "p99_ms", "lag_p50_ms", "client_cpu_us_per_request"] {
         assert!(line["figures"][name].as_f64().is_some(), "{name}: {line}");
     }
