@@ -3,6 +3,8 @@
 CARGO ?= cargo
 PYTHON ?= python3
 MAVEN ?= mvn --batch-mode --no-transfer-progress --quiet
+# Maven runs for seconds: the optimizing compiler takes more CPU time than it saves.
+export MAVEN_OPTS ?= -XX:+UseSerialGC -XX:TieredStopAtLevel=1
 TOOLS := $(CURDIR)/.tools/bin
 VENV := $(CURDIR)/.tools/python
 PACKAGE := $(CURDIR)/target/test-python

@@ -37,7 +37,8 @@ class ProgramsTest {
 
     private String run(List<String> args) throws IOException, InterruptedException {
         Path java = Path.of(System.getProperty("java.home"), "bin", "java");
-        List<String> command = new ArrayList<>(List.of(java.toString(), "-XX:TieredStopAtLevel=1"));
+        List<String> command = new ArrayList<>(List.of(java.toString()));
+        command.addAll(List.of("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"));
         command.addAll(args);
         Path output = directory.resolve("output");
         Process process = new ProcessBuilder(command)
