@@ -203,6 +203,8 @@ codes! {
     MEMBERS_TOO_MANY = "members_too_many", Wait;
     /// Too many requests wait for records.
     WAITS_TOO_MANY = "waits_too_many", Wait;
+    /// As many searches run as may.
+    SEARCHES_TOO_MANY = "searches_too_many", Wait;
     /// As many queries of measurements run as may.
     QUERIES_TOO_MANY = "queries_too_many", Wait;
     /// All connections are busy.

@@ -44,6 +44,12 @@ pub struct GroupSummary {
     pub state: GroupState,
     /// Number of members.
     pub members: u64,
+    /// In a list with totals: the topics that it has committed offsets in or that its members read, by name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topics: Option<Vec<String>>,
+    /// In a list with totals: the number of records that it hasn't read yet, of all partitions with committed offsets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lag: Option<u64>,
 }
 
 /// A group.

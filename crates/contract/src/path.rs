@@ -14,6 +14,8 @@ pub const PRODUCER: &str = "/producer";
 pub const TOPICS: &str = "/topics";
 /// Find an offset by time.
 pub const OFFSET: &str = "/offset";
+/// Search records by their contents.
+pub const SEARCH: &str = "/search";
 /// All groups of consumers.
 pub const GROUPS: &str = "/groups";
 /// One group: its members and its offsets; commit offsets, and delete them.

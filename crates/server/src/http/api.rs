@@ -29,6 +29,9 @@ pub(crate) struct Api {
     pub unpacking: Semaphore,
     /// Responses in other forms than batches that may be made at once.
     pub selecting: Semaphore,
+    /// Searches that may run, and those that may scan at once.
+    pub searches: Arc<Semaphore>,
+    pub scans: Semaphore,
     /// Queries of measurements that may run.
     pub queries: Arc<Semaphore>,
     /// Requests that may wait for records at once, and WebSockets.

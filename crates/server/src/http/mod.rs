@@ -34,6 +34,7 @@ mod render;
 mod respond;
 mod response;
 mod routes;
+mod search;
 mod select;
 mod small;
 mod stats;
@@ -116,6 +117,8 @@ async fn run(
         large_reads: LargeReads::new(),
         unpacking: Semaphore::new(UNPACKING_MAX),
         selecting: Semaphore::new(select::SELECTING_MAX),
+        searches: Arc::new(Semaphore::new(search::SEARCHES_MAX)),
+        scans: Semaphore::new(search::SCANS_MAX),
         queries: Arc::new(Semaphore::new(measurements::QUERIES_MAX)),
         waits: Arc::new(Semaphore::new(waits_max)),
         waits_max,

@@ -22,6 +22,21 @@ const fn of(endpoint: Endpoint) -> &'static [&'static str] {
         Endpoint::Leave => &["group-name", "member", "instance"],
         Endpoint::Topics => &["prefix", "after", "limit", "totals"],
         Endpoint::Offset => &["topic-name", "partition", "time"],
+        Endpoint::Search => &[
+            "topic-name",
+            "partition",
+            "text",
+            "regex",
+            "where",
+            "key",
+            "from",
+            "to",
+            "newest-first",
+            "max-records",
+            "max-bytes",
+            "timeout",
+            "resume",
+        ],
         Endpoint::Zeek => &["ticket"],
         Endpoint::Subscribe => {
             &["topic-name", "topic-prefix", "partition", "from", "resume", "where", "slow", "max-lag", "ticket"]
@@ -30,8 +45,8 @@ const fn of(endpoint: Endpoint) -> &'static [&'static str] {
         Endpoint::MeasurementTags => &["topic-name", "selector"],
         Endpoint::MeasurementQuery => &["topic-name", "selector", "from", "to", "step", "agg", "by"],
         Endpoint::BrokerChanges => &["after"],
-        Endpoint::Groups
-        | Endpoint::CreateTicket
+        Endpoint::Groups => &["totals"],
+        Endpoint::CreateTicket
         | Endpoint::Stats
         | Endpoint::Measurements
         | Endpoint::Brokers

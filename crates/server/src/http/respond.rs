@@ -14,7 +14,7 @@ use crate::http::response::ApiResponse;
 use crate::http::routes::{Endpoint, LABEL_OTHER, Need, Route};
 use crate::http::{
     append, browser, cluster, console, cors, groups, measurements, parameters, producer, query, read, response, routes,
-    stats, subscribe, ticket, topics, zeek,
+    search, stats, subscribe, ticket, topics, zeek,
 };
 use crate::net::peer::Peer;
 use http::{HeaderValue, Method, Request, Uri, header};
@@ -267,6 +267,7 @@ async fn handle(
         Endpoint::Leave => groups::member::leave(api, request).await,
         Endpoint::Topics => topics::topics(api, peer, caller, &request).await,
         Endpoint::Subscribe => subscribe::subscribe(api, peer, caller, &request).await,
+        Endpoint::Search => Box::pin(search::search(api, peer, caller, &request)).await,
         Endpoint::Zeek => zeek::connect(api, caller, &request),
         Endpoint::CreateTicket => Ok(ticket::create(api, caller, request)),
         Endpoint::Offset => topics::offset(api, request).await,

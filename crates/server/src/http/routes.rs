@@ -90,6 +90,7 @@ pub(crate) enum Endpoint {
     Leave,
     Topics,
     Offset,
+    Search,
     Zeek,
     Subscribe,
     CreateTicket,
@@ -178,6 +179,7 @@ impl Endpoint {
             | Endpoint::Leave
             | Endpoint::Topics
             | Endpoint::Offset
+            | Endpoint::Search
             | Endpoint::Zeek
             | Endpoint::Subscribe
             | Endpoint::CreateTicket
@@ -225,7 +227,7 @@ const fn open(path: &'static str, endpoint: Endpoint) -> Route {
 }
 
 /// The busiest first.
-pub(crate) static ROUTES: [Route; 31] = [
+pub(crate) static ROUTES: [Route; 32] = [
     route(Method::POST, path::RECORDS, "topic-name=T", Endpoint::Append, LABEL_APPEND, Need::Topic(Operation::Write)),
     route(
         Method::GET,
@@ -263,6 +265,14 @@ pub(crate) static ROUTES: [Route; 31] = [
         "topic-name=T&time=2026-01-01T00:00:00Z",
         Endpoint::Offset,
         "topics",
+        Need::Topic(Operation::Read),
+    ),
+    route(
+        Method::GET,
+        path::SEARCH,
+        "topic-name=T&text=TEXT",
+        Endpoint::Search,
+        LABEL_OTHER,
         Need::Topic(Operation::Read),
     ),
     route(Method::GET, path::SUBSCRIBE, "topic-name=T", Endpoint::Subscribe, "subscribe", Need::Key),

@@ -85,6 +85,10 @@ async fn members_share_partitions() {
     let (_, groups) = send(&server, "GET", "/groups", &Value::Null).await;
     assert_eq!(groups, json!({"groups": [{"name": "readers", "state": "stable", "members": 2}]}));
 
+    let (_, groups) = send(&server, "GET", "/groups?totals=true", &Value::Null).await;
+    let expected = json!({"name": "readers", "state": "stable", "members": 2, "topics": ["t"], "lag": 1});
+    assert_eq!(groups, json!({"groups": [expected]}));
+
     // More partitions to divide: the leader learns it from its next heartbeat.
     assert_eq!(send(&server, "PUT", "/topic?topic-name=later", &json!({"partitions": 2})).await.0, 200);
     let (leader, other) = if one["divided"].is_u64() { (one, two) } else { (two, one) };

@@ -27,6 +27,7 @@ mod kafka_transactions;
 mod lost;
 mod memory;
 mod polls;
+mod search;
 mod slow;
 mod small;
 mod subscribe;

@@ -26,6 +26,7 @@ pub(crate) async fn groups_of_others(
     api: &Api,
     cluster: &Cluster,
     client: Client,
+    has_totals: bool,
 ) -> Result<Vec<GroupSummary>, ApiError> {
     let asker = Asker::Client(client);
     for _ in 0..ATTEMPTS_MAX {
@@ -34,7 +35,7 @@ pub(crate) async fn groups_of_others(
         let mut all = Vec::new();
         let mut is_complete = true;
         for owner in owners.values() {
-            match timeout(LIST_WAIT, ask(api, owner, &asker)).await {
+            match timeout(LIST_WAIT, ask(api, owner, &asker, has_totals)).await {
                 Ok(Ok(Ok(groups))) => all.extend(groups),
                 // It lives, and knows the client's key as another one's, or not.
                 Ok(Ok(Err(refused))) => return Err(refused),
@@ -59,9 +60,15 @@ pub(crate) async fn groups_of_others(
 }
 
 /// The groups of one owner, or its refusal of the client.
-async fn ask(api: &Api, owner: &Card, asker: &Asker) -> Result<Result<Vec<GroupSummary>, ApiError>, String> {
+async fn ask(
+    api: &Api,
+    owner: &Card,
+    asker: &Asker,
+    has_totals: bool,
+) -> Result<Result<Vec<GroupSummary>, ApiError>, String> {
     let mut request = Request::new(body(Bytes::new()));
-    *request.uri_mut() = Uri::from_static(path::GROUPS);
+    let target = format!("{}?totals={has_totals}", path::GROUPS);
+    *request.uri_mut() = Uri::try_from(target).map_err(|error| error.to_string())?;
     let Exchanged { response, connection } = match api.peers.send(owner, request, asker).await {
         Ok(exchanged) => exchanged,
         Err(SendError::NotSent(_, error)) => return Err(error.to_string()),

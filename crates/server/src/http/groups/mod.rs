@@ -22,7 +22,7 @@ use rawline_contract::{
 };
 use rawline_kafka::messages::{CONSUMER_PROTOCOL, ConsumerAssignment};
 use serde::de::DeserializeOwned;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Maximum size of a request's JSON in bytes.
@@ -54,14 +54,10 @@ pub(crate) async fn groups(
 ) -> Result<ApiResponse, ApiError> {
     // A body has no meaning and is not read.
     let (request, _body) = BodyReader::split(api, request);
-    let summary = |(name, status): (Arc<str>, GroupStatus)| GroupSummary {
-        name: name.to_string(),
-        state: shown(status.state),
-        members: status.members.len() as u64,
-    };
+    let has_totals = Query::of(&request).switch("totals")?;
     let own = |cluster: &Cluster, name: &str| !cluster.is_owned_by_other(api.broker.journal_of(name));
     let mut groups: Vec<GroupSummary> = match api.broker.cluster() {
-        None => api.broker.coordinator().groups().into_iter().map(summary).collect(),
+        None => Box::pin(summaries(api, caller, api.broker.coordinator().groups(), has_totals)).await,
         Some(cluster) => {
             for journal in 0..api.broker.journals() {
                 if !cluster.is_owned_by_other(journal) && !cluster.acts(journal).await {
@@ -74,10 +70,11 @@ pub(crate) async fn groups(
             } else {
                 let authorization = request.headers().get(header::AUTHORIZATION).cloned();
                 let client = Client { caller: caller.clone(), address: peer.address, authorization };
-                Box::pin(groups_of_others(api, cluster, client)).await?
+                Box::pin(groups_of_others(api, cluster, client, has_totals)).await?
             };
-            let own = api.broker.coordinator().groups().into_iter().filter(|(name, _)| own(cluster, name)).map(summary);
-            own.chain(others).collect()
+            let own = api.broker.coordinator().groups().into_iter().filter(|(name, _)| own(cluster, name));
+            let own = Box::pin(summaries(api, caller, own.collect(), has_totals)).await;
+            own.into_iter().chain(others).collect()
         }
     };
     groups.retain(|group| caller.grants().group(&group.name).is_ok());
@@ -85,6 +82,35 @@ pub(crate) async fn groups(
     // While a group moves, both may list it.
     groups.dedup_by(|one, other| one.name == other.name);
     render::value(api, peer, &GroupList { groups }).await
+}
+
+/// The groups that this broker coordinates, as far as the caller may use them.
+async fn summaries(
+    api: &Api,
+    caller: &Caller,
+    groups: Vec<(Arc<str>, GroupStatus)>,
+    has_totals: bool,
+) -> Vec<GroupSummary> {
+    let mut summaries = Vec::with_capacity(groups.len());
+    for (name, status) in groups {
+        if caller.grants().group(&name).is_err() {
+            continue;
+        }
+        let (topics, lag) = if has_totals { totals(api, caller, &name, &status).await } else { (None, None) };
+        let (state, members) = (shown(status.state), status.members.len() as u64);
+        summaries.push(GroupSummary { name: name.to_string(), state, members, topics, lag });
+    }
+    summaries
+}
+
+/// A group's topics that the caller may use, and its lag in them; `None` if one of them can't be opened.
+async fn totals(api: &Api, caller: &Caller, name: &str, status: &GroupStatus) -> (Option<Vec<String>>, Option<u64>) {
+    let Ok(offsets) = offsets(api, caller, name).await else { return (None, None) };
+    let lag = offsets.iter().map(|offset| offset.lag).sum();
+    let members = status.members.iter().map(|member| member_info(caller, &status.protocol_type, member));
+    let read = members.flat_map(|member| member.partitions).map(|partition| partition.topic);
+    let topics: BTreeSet<String> = offsets.into_iter().map(|offset| offset.topic).chain(read).collect();
+    (Some(topics.into_iter().collect()), Some(lag))
 }
 
 /// One group, with the topics that the caller may use.

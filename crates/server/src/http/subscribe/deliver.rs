@@ -150,7 +150,7 @@ pub(super) fn all(offset: u64, unpacked_bytes_max: u64) -> select::Wanted {
 }
 
 /// The error of a subscription that ends with the broker.
-pub(super) fn stopping() -> ApiError {
+pub(crate) fn stopping() -> ApiError {
     ApiError::new(code::SHUTTING_DOWN, "the broker is shutting down; resume from the cursor when it is running again")
 }
 
