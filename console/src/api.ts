@@ -26,6 +26,9 @@ export interface GroupSummary {
   name: string;
   state: string;
   members: number;
+  /** In a list with totals, unless one of its topics can't be opened. */
+  topics?: string[];
+  lag?: number;
 }
 
 export interface GroupInfo {

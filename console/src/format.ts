@@ -38,15 +38,6 @@ export function figure(value: number | string | null): string {
   return size >= 1e6 ? integer.format(value) : String(Number(value.toPrecision(6)));
 }
 
-/** The time of a step, with seconds only if steps are shorter than a minute. */
-export function stepTime(ms: number, stepMs: number): string {
-  const at = new Date(ms);
-  const two = (value: number): string => String(value).padStart(2, "0");
-  const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
-  const time = `${two(at.getHours())}:${two(at.getMinutes())}`;
-  return `${day} ${time}${stepMs % 60_000 === 0 ? "" : `:${two(at.getSeconds())}`}`;
-}
-
 export const perSecond = (value: number | undefined): string =>
   value === undefined ? "" : value === 0 ? "·" : `${short(value)}/s`;
 
@@ -74,14 +65,4 @@ export function retention(hours: number | null, limit: number | null): string {
   if (hours !== null) limits.push(hours >= 48 ? `${+(hours / 24).toFixed(1)} d` : `${hours} h`);
   if (limit !== null) limits.push(bytes(limit));
   return limits.length === 0 ? "all" : limits.join(", ");
-}
-
-/** A record's time, without the date if that is today. */
-export function clock(time: string): string {
-  const at = new Date(time);
-  if (Number.isNaN(at.getTime())) return time;
-  const two = (value: number, digits = 2): string => String(value).padStart(digits, "0");
-  const text = `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}.${two(at.getMilliseconds(), 3)}`;
-  const today = new Date().toDateString() === at.toDateString();
-  return today ? text : `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${text}`;
 }

@@ -3,16 +3,18 @@
 import { type JSX, render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { forgetKey, get, hasKey, keyNeeded, onKey, setKey, type Stats } from "./api";
+import { toggleClock, useClock } from "./clock";
 import { bytes, seconds } from "./format";
 import { usePoll } from "./poll";
 import { place, useRoute } from "./route";
 import "./style.css";
 import "uplot/dist/uPlot.min.css";
 import { Dialog, Field } from "./ui/dialog";
-import { Help, useShortcuts } from "./ui/shortcuts";
+import { focusContent, Help, useShortcuts } from "./ui/shortcuts";
 import { applyTheme, theme, toggleTheme, useTheme } from "./ui/theme";
 import { Broker } from "./views/broker";
-import { Group, Groups } from "./views/groups";
+import { Group } from "./views/group";
+import { Groups } from "./views/groups";
 import { Measurements, useAvailable } from "./views/measurements";
 import { Topic } from "./views/topic";
 import { Topics } from "./views/topics";
@@ -26,6 +28,7 @@ function App(): JSX.Element {
   useEffect(() => onKey(() => setNeedsKey(keyNeeded())), []);
   useShortcuts(() => setHelping(true));
   useTheme();
+  const clock = useClock();
   const stats = usePoll("stats", 10_000, (signal) => get<Stats>("/stats", { signal }));
   const hasMeasurements = useAvailable();
   const section = route.parts[0] ?? "";
@@ -52,6 +55,15 @@ function App(): JSX.Element {
             Change key
           </button>
         )}
+        <button
+          type="button"
+          class="plain"
+          aria-label={`Times: ${clock}`}
+          title={`Times: ${clock === "UTC" ? "UTC" : "of this browser's time zone"}   u`}
+          onClick={toggleClock}
+        >
+          {clock}
+        </button>
         <button
           type="button"
           class="plain"
@@ -91,8 +103,6 @@ function App(): JSX.Element {
     </>
   );
 }
-
-const focusContent = (): void => document.getElementById("content")?.focus();
 
 function Tab({ to, title, isCurrent }: { to: string; title: string; isCurrent: boolean }): JSX.Element {
   return (

@@ -7,6 +7,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
@@ -92,6 +93,11 @@ class Api:
     def lines(self, topic: str, lines: list[str]) -> None:
         body = "\n".join(lines).encode()
         self.send("POST", f"/records?topic-name={topic}", body, "application/x-ndjson")
+
+    def json(self, target: str) -> Any:
+        request = urllib.request.Request(self.url + target, headers={"Accept": "application/json"})
+        with urllib.request.urlopen(request) as response:
+            return json.load(response)
 
     def topic(self, topic: str) -> dict[str, object]:
         found: dict[str, object] = json.loads(self.send("GET", f"/topic?topic-name={topic}"))

@@ -1,5 +1,6 @@
 """Everything that a person would click in the console, clicked."""
 
+import datetime
 import http.client
 import re
 import subprocess
@@ -19,6 +20,10 @@ def rawline(api: Api, *arguments: str, given: str = "") -> None:
     """Runs a command of the binary."""
     command = [binary(), *arguments, "--broker", api.url]
     subprocess.run(command, input=given, text=True, check=True, capture_output=True)
+
+
+def without_spaces(text: str) -> str:
+    return "".join(text.split())
 
 
 def cells(page: Page, table: str, column: str) -> Locator:
@@ -191,9 +196,13 @@ def test_a_search_covers_more_than_the_newest_records(api: Api, open_page: Open)
     expect(records.locator("tbody tr[tabindex]")).to_have_count(1)
     page.get_by_role("searchbox").fill("missing")
     expect(page.get_by_text("None of the 301 records that are loaded matches")).to_be_visible()
+    page.get_by_role("searchbox").fill("the needle")
+    page.get_by_role("button", name="Search the topic").click()
+    expect(page.get_by_label("Text", exact=True)).to_have_value("the needle")
+    expect(page.get_by_role("status")).to_contain_text("1 found in 301 of 301 records")
 
 
-def test_records_are_found_by_offset_time_and_key(api: Api, open_page: Open) -> None:
+def test_records_are_found_by_offset_and_time(api: Api, open_page: Open) -> None:
     api.lines("t", [f"record {number}" for number in range(250)])
     page, _ = open_page(api, "#/topic/t")
     page.get_by_role("combobox", name="Which records").select_option("offset")
@@ -208,29 +217,28 @@ def test_records_are_found_by_offset_time_and_key(api: Api, open_page: Open) -> 
     page.get_by_label("Offset", exact=True).fill("240")
     page.get_by_label("Offset", exact=True).press("Enter")
     expect(page.get_by_role("status")).to_contain_text("240 to 249")
+    time_field = page.get_by_label("Time", exact=True)
     page.get_by_role("combobox", name="Which records").select_option("time")
-    page.get_by_label("Time").fill("2020-01-01T00:00:00")
+    time_field.fill("2020-01-01T00:00:00")
     page.get_by_role("button", name="Show").click()
     expect(page.get_by_role("status")).to_contain_text("0 to 99")
-    page.get_by_label("Time").fill("2099-01-01T00:00:00")
-    page.get_by_label("Time").press("Enter")
+    time_field.fill("2099-01-01T00:00:00")
+    time_field.press("Enter")
     expect(page.get_by_role("status")).to_contain_text("no records")
 
-    lines = "".join(f"k{number % 3} v{number}\n" for number in range(12_000))
-    rawline(api, "produce", "keyed", "--key", "k1", given=lines)
-    rawline(api, "produce", "keyed", "--key", "other", given="last\n")
-    page.goto(f"{api.url}/#/topic/keyed/records?from=key")
-    page.get_by_label("Key", exact=True).fill("other")
-    page.get_by_label("Key", exact=True).press("Enter")
-    expect(page.get_by_role("status")).to_contain_text("1 found in 12,001 of 12,001 records")
-    expect(cells(page, "Records", "preview")).to_have_text(["last"])
-    # Slowly, so that there is something to stop.
-    page.route("**/records?*", lambda route: (time.sleep(1), route.continue_()))
-    page.get_by_label("Key", exact=True).fill("none")
-    page.get_by_label("Key", exact=True).press("Enter")
-    page.get_by_role("button", name="Stop").click()
-    expect(page.get_by_role("status")).to_contain_text("stopped")
-    page.unroute_all()
+
+def test_an_offset_and_a_time_are_of_all_partitions(api: Api, open_page: Open) -> None:
+    api.create("t", partitions=2)
+    for number in range(12):
+        api.append("t", f"record {number}".encode(), number % 2)
+    page, _ = open_page(api, "#/topic/t/records?from=offset&at=4")
+    previews = cells(page, "Records", "preview")
+    expect(previews).to_have_text([f"record {number}" for number in range(8, 12)])
+    page.get_by_label("Partition").select_option("1")
+    expect(previews).to_have_text(["record 9", "record 11"])
+    page.goto(f"{api.url}/#/topic/t/records?from=time&at=2020-01-01T00:00:00Z")
+    expect(previews).to_have_text([f"record {number}" for number in range(12)])
+    expect(page.get_by_role("status")).to_contain_text("12 records of 2 partitions")
 
 
 def test_a_record_is_shown_in_every_form(api: Api, open_page: Open, tmp_path: Path) -> None:
@@ -239,9 +247,15 @@ def test_a_record_is_shown_in_every_form(api: Api, open_page: Open, tmp_path: Pa
     records = page.get_by_role("table", name="Records").locator("tbody tr[tabindex]")
     records.first.click()
     shown = page.get_by_label("Record 0 of partition 0")
-    expect(shown.get_by_label("JSON")).to_have_text(
-        '{\n  "big": 12345678901234567890,\n  "__proto__": {\n    "x": 1\n  },\n  "list": []\n}', use_inner_text=True
-    )
+    tree = shown.get_by_label("JSON")
+    assert without_spaces(tree.inner_text()) == '{"big":12345678901234567890,"__proto__":{"x":1},"list":[]}'
+    tree.get_by_text('"__proto__": {').click()
+    assert without_spaces(tree.inner_text()) == '{"big":12345678901234567890,"__proto__":{"list":[]}', "it is folded"
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    shown.get_by_role("button", name="Copy").click()
+    expect(shown.get_by_role("button", name="Copied")).to_be_visible()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == '{\n  "big": 12345678901234567890,\n  "__proto__": {\n    "x": 1\n  },\n  "list": []\n}'
     formats = page.get_by_label("Format")
     formats.select_option("hex")
     expect(shown.get_by_label("Hex")).to_contain_text("000000  7b 22 62 69 67")
@@ -299,25 +313,50 @@ def test_a_record_is_shown_in_every_form(api: Api, open_page: Open, tmp_path: Pa
     records.first.click()
     avro = page.get_by_label("Record 0 of partition 0").get_by_label("Avro")
     expect(avro).to_contain_text('"next": {')
-    text = avro.inner_text().replace(" ", "").replace("\n", "")
-    assert text == reading
+    assert without_spaces(avro.inner_text()) == reading
 
 
-def test_groups_are_shown_with_members_and_lag(api: Api, open_page: Open) -> None:
-    api.create("t", partitions=2)
-    api.lines("t", ["a"] * 5)
-    api.send("PUT", "/group?group-name=readers", b'{"offsets":[{"topic":"t","partition":0,"offset":2}]}')
-    api.send("POST", "/member?group-name=workers", b'{"topics":["t"],"client":"<b>worker</b>"}')
-    page, _ = open_page(api, "#/groups")
-    expect(page.get_by_role("table", name="Groups")).to_contain_text("workers")
-    page.get_by_role("row", name="readers").click()
-    expect(page.locator(".facts")).to_contain_text("3")
-    expect(page.get_by_role("img")).to_have_attribute("aria-label", "Lag: all partitions 3, highest 3")
-    page.get_by_role("table", name="Committed offsets").locator("tbody tr[tabindex]").click()
-    expect(page.get_by_role("status")).to_contain_text("2 to 4")
-    page.goto(f"{api.url}/#/group/workers")
-    expect(page.locator(".members")).to_contain_text("<b>worker</b>")
-    expect(page.locator(".members")).to_contain_text("2 partitions")
+def test_numbers_that_are_times_are_shown_as_times(api: Api, open_page: Open) -> None:
+    api.append("t", b'{"logtime": 1764000032300, "created_at": 1764000032, "count": 1764000032, "ts": 17}')
+    page, _ = open_page(api, "#/topic/t", timezone_id="Asia/Tokyo")
+    page.get_by_role("table", name="Records").locator("tbody tr[tabindex]").click()
+    times = page.get_by_label("JSON").locator("time")
+    expect(times).to_have_count(2)
+    shown = [times.nth(number).get_attribute("title") for number in range(times.count())]
+    assert shown == ["2025-11-25 01:00:32.300 UTC+09:00", "2025-11-25 01:00:32.000 UTC+09:00"]
+
+
+def test_keys_headers_and_times_are_produced(api: Api, open_page: Open) -> None:
+    api.create("compacted", partitions=3, cleanup_policy="compact")
+    page, _ = open_page(api, "#/topic/compacted")
+    expect(page.get_by_role("heading", name="compacted")).to_contain_text("compacted compacted")
+    page.keyboard.press("n")
+    dialog = page.get_by_role("dialog")
+    append = dialog.get_by_role("button", name="Append record")
+    expect(append).to_be_disabled()
+    dialog.get_by_role("textbox", name="Key").fill("customer-7")
+    dialog.get_by_label("Record", exact=True).fill("paid")
+    dialog.get_by_text("Headers and time").click()
+    dialog.get_by_role("textbox", name="Headers").fill("trace: 00-ab\n\nsource: a: b")
+    dialog.get_by_role("textbox", name="Time").fill("2025-11-24T16:00:32")
+    append.click()
+    expect(dialog.get_by_role("link")).to_have_text("offset 0")
+    dialog.get_by_label("Format").select_option("null")
+    append.click()
+    expect(dialog.get_by_role("link")).to_have_text("offset 1")
+    dialog.get_by_role("textbox", name="Headers").fill("no colon")
+    append.click()
+    expect(dialog.get_by_role("alert")).to_contain_text("name: value")
+    # The same partition as for all clients.
+    rawline(api, "produce", "compacted", "--key", "customer-7", given="by the command line\n")
+    offsets = api.json("/topic?topic-name=compacted")["offsets"]
+    [partition] = [number for number, extent in enumerate(offsets) if extent["next_offset"] > 0]
+    stored = api.json(f"/records?topic-name=compacted&partition={partition}&offset=0")
+    assert [record.get("key") for record in stored] == ["customer-7"] * 3
+    assert stored[0]["headers"] == [{"key": "trace", "value": "00-ab"}, {"key": "source", "value": "a: b"}]
+    assert (stored[0]["record"], stored[1]["record"]) == ("paid", None)
+    entered = time.mktime((2025, 11, 24, 16, 0, 32, 0, 0, -1))
+    assert datetime.datetime.fromisoformat(stored[0]["time"]).timestamp() == entered
 
 
 def test_the_broker_is_plotted(api: Api, open_page: Open) -> None:
@@ -332,6 +371,36 @@ def test_the_broker_is_plotted(api: Api, open_page: Open) -> None:
         "aria-label", re.compile(r"Commits: commits 0\.[1-9]"), timeout=30_000
     )
     expect(page.locator(".strip")).to_contain_text("commit p99")
+
+
+def test_one_clock_shows_all_times(api: Api, open_page: Open) -> None:
+    api.lines("t", ["a record"])
+    stored = datetime.datetime.fromisoformat(api.json("/records?topic-name=t&offset=0")[0]["time"])
+    tokyo = stored.astimezone(datetime.timezone(datetime.timedelta(hours=9)))
+    page, _ = open_page(api, "#/topic/t", timezone_id="Asia/Tokyo")
+    time_of_day = cells(page, "Records", "time").first
+    shown = page.get_by_label("Record 0 of partition 0")
+    page.get_by_role("table", name="Records").locator("tbody tr[tabindex]").click()
+    expect(time_of_day).to_have_text(f"{tokyo:%H:%M:%S.%f}"[:-3])
+    expect(shown).to_contain_text(f"{tokyo:%Y-%m-%d %H:%M:%S}")
+    expect(shown).to_contain_text("UTC+09:00")
+    page.get_by_role("button", name="Times: local").click()
+    expect(time_of_day).to_have_text(re.compile(f"{stored:%H:%M:%S.%f}"[:-3] + "$"))
+    expect(shown).to_contain_text(f"{stored:%Y-%m-%d %H:%M:%S}")
+    # A time that is entered is of the same clock, and the choice is remembered.
+    page.reload()
+    page.get_by_role("combobox", name="Which records").select_option("time")
+    for offset, status in ((-5, "0 to 0"), (5, "no records")):
+        entered = stored + datetime.timedelta(seconds=offset)
+        page.get_by_label("Time", exact=True).fill(f"{entered:%Y-%m-%dT%H:%M:%S}")
+        page.get_by_label("Time", exact=True).press("Enter")
+        expect(page.get_by_role("status")).to_contain_text(status)
+    page.keyboard.press("Escape")
+    page.keyboard.press("u")
+    expect(page.get_by_role("button", name="Times: local")).to_be_visible()
+    expect(page.get_by_label("Time", exact=True)).to_have_value(
+        f"{tokyo + datetime.timedelta(seconds=5):%Y-%m-%dT%H:%M:%S}"
+    )
 
 
 def test_the_theme_follows_the_system_and_the_choice(api: Api, open_page: Open) -> None:
@@ -369,8 +438,16 @@ def test_it_is_used_without_a_mouse(api: Api, open_page: Open) -> None:
         assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid", order
         if order[-1] == "alpha":
             break
-    header = ["Skip to the content", "Topics", "Groups", "Measurements", "Broker", "Theme: auto", "Keyboard shortcuts"]
-    assert order[:10] == [*header, "Search topics", "New topic", "Topic ↑"], order
+    header = ["Skip to the content", "Topics", "Groups", "Measurements", "Broker", "Times: local", "Theme: auto"]
+    assert order[:11] == [*header, "Keyboard shortcuts", "Search topics", "New topic", "Topic ↑"], order
+    # Without the tabs: the first key goes to the rows, as the link to the content does.
+    for first in ("j", "ArrowDown"):
+        page.evaluate("document.activeElement.blur()")
+        keys.press(first)
+        expect(page.get_by_role("row", name="alpha")).to_be_focused()
+    page.get_by_role("link", name="Skip to the content").focus()
+    keys.press("Enter")
+    expect(page.get_by_role("row", name="alpha")).to_be_focused()
     for key, row in (("ArrowDown", "beta"), ("j", "gamma"), ("k", "beta"), ("Home", "alpha"), ("End", "gamma")):
         keys.press(key)
         expect(page.get_by_role("row", name=row)).to_be_focused()

@@ -12,15 +12,20 @@ MARKUP = (
     b'<a href="javascript:alert(3)">x</a><style>*{display:none}</style>'
 )
 CONTROLS = bytes(range(32)) + b"\x7f\xc2\x85"
+EMOJI = "\U0001f469\u200d\U0001f469\u200d\U0001f467 \u2764\ufe0f \U0001f44d\U0001f3fd"
 MARKS = "user\u202egnp.exe \u2066isolate\u2069 \u200bzero\u200d \ufeffbom \u2028line \u0645\u0631\u062d\u0628\u0627"
 BROKEN = b"broken \xff\xfe\xc3\x28 utf-8 \xf0\x9f\x98"
 PROTO = b'{"__proto__": {"polluted": true}, "constructor": {"prototype": {"polluted": true}}, "toString": "x"}'
 LONE = b'"\\ud800 lone"'
 
 
+# A record in any form.
+SHOWN = ".record :is(pre, .json)"
+
+
 def open_record(page: Page, number: int) -> None:
     page.get_by_role("table", name="Records").locator("tbody tr[tabindex]").nth(number).click()
-    expect(page.locator(".record pre").first).to_be_visible()
+    expect(page.locator(SHOWN).first).to_be_visible()
 
 
 def test_hostile_records_are_text(api: Api, open_page: Open) -> None:
@@ -35,7 +40,7 @@ def test_hostile_records_are_text(api: Api, open_page: Open) -> None:
         open_record(page, number)
         for form in ("auto", "text", "json", "value", "avro", "hex"):
             formats.select_option(form)
-            expect(page.locator(".record pre").first).to_be_visible()
+            expect(page.locator(SHOWN).first).to_be_visible()
         formats.select_option("text")
     assert page.locator(".record script, .table script, .record img, .table img, .record a, .record style").count() == 0
 
@@ -55,7 +60,7 @@ def test_hostile_records_are_text(api: Api, open_page: Open) -> None:
     expect(page.locator(".record pre")).to_contain_text("ff fe c3 28")
     open_record(page, 4)
     formats.select_option("json")
-    expect(page.locator(".record pre")).to_contain_text('"__proto__": {')
+    expect(page.locator(".record .json")).to_contain_text('"__proto__": {')
     for search in ("__proto__.polluted=true", "toString=x"):
         page.get_by_role("searchbox").fill(search)
         expect(table.locator("tbody tr[tabindex]")).to_have_count(1)
@@ -63,6 +68,12 @@ def test_hostile_records_are_text(api: Api, open_page: Open) -> None:
     expect(table.locator("tbody tr[tabindex]")).to_have_count(0)
     assert page.evaluate("({}).polluted") is None
     assert not watched.faults
+
+
+def test_emoji_are_shown_whole(api: Api, open_page: Open) -> None:
+    api.append("t", f"{EMOJI} joined\u200dtext".encode())
+    page, _ = open_page(api, "#/topic/t")
+    expect(page.get_by_role("table", name="Records")).to_contain_text(f"{EMOJI} joined\\u{{200d}}text")
 
 
 def test_hostile_records_arrive_live(api: Api, open_page: Open) -> None:

@@ -31,6 +31,8 @@ interface Line {
   headers?: { key?: string; key_base64?: string; value?: string | null; value_base64?: string }[];
   record?: unknown;
   record_base64?: string;
+  /** Of a search's match that is too large to be delivered: its size. */
+  bytes?: number;
 }
 
 /** Reads one object. */
@@ -39,6 +41,8 @@ export function parseRow(line: string, topic: string, partition: number): Row {
   let kind: Row["kind"] = "value";
   let text = "";
   if (found.record_base64 !== undefined) [kind, text] = ["base64", found.record_base64];
+  else if (found.bytes !== undefined)
+    [kind, text] = ["text", `${sizeText(found.bytes)}: open the record to see it`];
   else if (typeof found.record === "string") [kind, text] = ["text", found.record];
   else if (found.record === null && found.key !== undefined) [kind, text] = ["null", ""];
   // A value: as the broker has written it, with all digits.
@@ -56,7 +60,7 @@ export function parseRow(line: string, topic: string, partition: number): Row {
     kind,
     // A copy: a slice would keep all of a long line.
     text: text.length > KEPT_MAX ? structuredClone(text.slice(0, KEPT_MAX)) : text,
-    isWhole: text.length <= KEPT_MAX,
+    isWhole: text.length <= KEPT_MAX && found.bytes === undefined,
   };
 }
 

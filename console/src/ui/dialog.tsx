@@ -2,7 +2,7 @@
 
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Safe } from "../escape";
+import { Safe, visible } from "../escape";
 
 interface Props {
   title: string;
@@ -84,6 +84,28 @@ export function Field({
       {children}
       {hint !== undefined && <small>{hint}</small>}
     </label>
+  );
+}
+
+/** A field into which a name is typed, so that nothing is deleted by a slip. */
+export function Confirmation({
+  name,
+  typed,
+  change,
+}: {
+  name: string;
+  typed: string;
+  change: (typed: string) => void;
+}): JSX.Element {
+  return (
+    <Field label={`Type ${visible(name)} to confirm`}>
+      <input
+        spellcheck={false}
+        autocomplete="off"
+        value={typed}
+        onInput={(event) => change(event.currentTarget.value)}
+      />
+    </Field>
   );
 }
 

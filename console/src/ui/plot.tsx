@@ -3,7 +3,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
-import { stepTime } from "../format";
+import { dateOf, stepTime, timeOf, useClock } from "../clock";
 import { useTheme } from "./theme";
 
 export interface Series {
@@ -40,6 +40,14 @@ interface Measured {
 /** Distances between the lines of a scale in bytes. */
 const BYTE_STEPS = Array.from({ length: 50 }, (_, exponent) => 2 ** exponent);
 
+/** Distances between the labels of times in seconds: none is below the labels' resolution, so none is repeated. */
+const TIME_STEPS = [
+  [1, 2, 5, 10, 15, 30],
+  [1, 2, 5, 10, 15, 30].map((minutes) => minutes * 60),
+  [1, 2, 3, 4, 6, 12].map((hours) => hours * 3600),
+  [1, 2, 7, 14, 30, 90, 365].map((days) => days * 86_400),
+].flat();
+
 const COLORS = [
   "#1098ad",
   "#e8590c",
@@ -60,11 +68,17 @@ export function Plot({ title, times, series, show, max, isBytes, measured }: Pro
   const frame = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
   const theme = useTheme();
+  const clock = useClock();
   const height = measured?.height ?? 170;
   // Later calls use the latest callback.
   const calls = useRef(measured);
   calls.current = measured;
-  const data = [times, ...series.map(({ values }) => values)] as uPlot.AlignedData;
+  // Around a single time, the library would show days.
+  const isSingle = times.length === 1 && measured === undefined;
+  const data = [
+    isSingle ? [(times[0] ?? 0) - SECONDS_MIN, ...times] : times,
+    ...series.map(({ values }) => (isSingle ? [null, ...values] : values)),
+  ] as uPlot.AlignedData;
   const latest = series.map(({ title, values }) => {
     const value = values.findLast((value) => value != null);
     return { title, text: value == null ? "–" : show(value) };
@@ -88,12 +102,24 @@ export function Plot({ title, times, series, show, max, isBytes, measured }: Pro
           drag: { setScale: false, x: measured !== undefined },
           points: { show: measured !== undefined },
         },
-        padding: [8, measured === undefined ? 4 : 24, 0, 0],
-        scales: { y: { range: measured === undefined ? zeroBased : aroundValues } },
+        // Labels of the axes aren't cut.
+        padding: [8, 24, 0, 0],
+        tzDate: (time) =>
+          clock === "UTC" ? uPlot.tzDate(new Date(time * 1000), "Etc/UTC") : new Date(time * 1000),
+        scales: {
+          x: { range: overSeconds },
+          y: { range: measured === undefined ? zeroBased : aroundValues },
+        },
         axes: [
           measured === undefined
-            ? { ...axis, space: 80, values: (_plot, ticks) => ticks.map(clockOf(ticks)), size: 28 }
-            : { ...axis, space: 90, size: 40, values: dated },
+            ? {
+                ...axis,
+                incrs: TIME_STEPS,
+                space: 80,
+                values: (_plot, ticks) => ticks.map(clockOf(ticks)),
+                size: 28,
+              }
+            : { ...axis, incrs: TIME_STEPS, space: 90, size: 40, values: dated },
           {
             ...axis,
             ...(isBytes ? { incrs: BYTE_STEPS } : {}),
@@ -109,7 +135,7 @@ export function Plot({ title, times, series, show, max, isBytes, measured }: Pro
             stroke: COLORS[index % COLORS.length] ?? "",
             fill: index === 0 && measured === undefined ? fade(COLORS[0] ?? "", 0.1) : "transparent",
             width: 1.5,
-            points: measured === undefined ? { show: false } : { size: 5, filter: alone },
+            points: { size: 5, filter: measured === undefined ? aloneAboveZero : alone },
           })),
         ],
         hooks: {
@@ -135,14 +161,14 @@ export function Plot({ title, times, series, show, max, isBytes, measured }: Pro
       made.destroy();
       plot.current = undefined;
     };
-  }, [theme, series.length]);
+  }, [theme, clock, series.length]);
   useEffect(() => plot.current?.setData(data), [times, series]);
   useEffect(() => {
     const { only } = measured ?? {};
     series.forEach((_, index) =>
       plot.current?.setSeries(index + 1, { show: only === undefined || only === index }),
     );
-  }, [theme, series.length, measured?.only]);
+  }, [theme, clock, series.length, measured?.only]);
   const texts = latest.map(({ title, text }) => `${title} ${text}`);
   return (
     <figure class="plot">
@@ -173,19 +199,32 @@ const aroundValues: uPlot.Range.Function = (_plot, low, high) => {
 };
 
 /** The values without neighbors, which no line shows; all of them if there is room for points. */
-const alone: uPlot.Series.Points.Filter = (plot, line, show) => {
-  if (show) return null;
-  const places = [...(plot.data[line] ?? []).entries()].filter(([, value]) => value !== undefined);
-  const isThere = (index: number): boolean => typeof places[index]?.[1] === "number";
+const alone: uPlot.Series.Points.Filter = (plot, line, show) =>
+  show ? null : withoutNeighbors(plot.data[line] ?? [], (value) => typeof value === "number");
+
+/** The same where a line at zero shows nothing: an hour of steps has less than a pixel for each. */
+const aloneAboveZero: uPlot.Series.Points.Filter = (plot, line) =>
+  withoutNeighbors(plot.data[line] ?? [], (value) => typeof value === "number" && value !== 0);
+
+function withoutNeighbors(
+  values: ArrayLike<number | null | undefined>,
+  isThere: (value: number | null | undefined) => boolean,
+): number[] {
+  const places = [...Array.from(values).entries()].filter(([, value]) => value !== undefined);
+  const has = (index: number): boolean => isThere(places[index]?.[1]);
   return [...places.keys()]
-    .filter((index) => isThere(index) && !isThere(index - 1) && !isThere(index + 1))
+    .filter((index) => has(index) && !has(index - 1) && !has(index + 1))
     .map((index) => places[index]?.[0] ?? 0);
-};
+}
+
+/** The least seconds on a scale, whose labels are whole seconds. */
+const SECONDS_MIN = 30;
+const overSeconds: uPlot.Range.Function = (_plot, from, to) => [Math.min(from, to - SECONDS_MIN), to];
 
 /** Times of day, with the date below the first one and where a day begins. */
 const dated: uPlot.Axis.DynamicValues = (_plot, ticks) => {
   const time = clockOf(ticks);
-  const dates = ticks.map((tick) => stepTime(tick * 1000, 60_000).slice(0, 10));
+  const dates = ticks.map((tick) => dateOf(tick * 1000));
   const isDays = ticks.every((tick) => stepTime(tick * 1000, 60_000).endsWith(" 00:00"));
   if (isDays) return dates;
   return ticks.map((tick, index) =>
@@ -196,7 +235,7 @@ const dated: uPlot.Axis.DynamicValues = (_plot, ticks) => {
 /** Times of day, with seconds if the ticks are close. */
 function clockOf(ticks: number[]): (time: number) => string {
   const isClose = (ticks[1] ?? 0) - (ticks[0] ?? 0) < 60;
-  return (time) => new Date(time * 1000).toTimeString().slice(0, isClose ? 8 : 5);
+  return (time) => timeOf(time * 1000, isClose);
 }
 
 /** The color with another opacity. */

@@ -6,6 +6,7 @@ import { bytes, bytesPerSecond, count, seconds, short } from "../format";
 import type { Polled } from "../poll";
 import { Failure } from "../ui/dialog";
 import { Plot } from "../ui/plot";
+import { Brokers } from "./brokers";
 import { Fact } from "./topic";
 
 /** List prices of requests to S3 Standard, in dollars per million: those of `rawline cost`. */
@@ -52,6 +53,7 @@ export function Broker({ stats }: { stats: Polled<Stats> }): JSX.Element {
         <Fact name="Buffer pool" text={bytes(value.pool_bytes)} />
         <Fact name="Connections at most" text={count(value.connections_max)} />
       </dl>
+      <Brokers />
       {times.length === 0 && <p class="quiet">The first step of the plots takes {value.step_seconds} seconds.</p>}
       <div class="plots">
         <Plot

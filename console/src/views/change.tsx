@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { send, sendJson, target, type TopicInfo } from "../api";
 import { count } from "../format";
-import { Dialog, Field } from "../ui/dialog";
+import { Confirmation, Dialog, Field } from "../ui/dialog";
 
 interface Settings {
   payload: string;
@@ -112,28 +112,6 @@ export function AlterTopic({ topic, onClose, onDone }: Props): JSX.Element {
     <Dialog title={`Settings of ${topic.name}`} action="Save" onConfirm={alter} onClose={onClose}>
       <Fields settings={settings} change={setSettings} />
     </Dialog>
-  );
-}
-
-/** A field into which the topic's name is typed, so that nothing is deleted by a slip. */
-function Confirmation({
-  name,
-  typed,
-  change,
-}: {
-  name: string;
-  typed: string;
-  change: (typed: string) => void;
-}): JSX.Element {
-  return (
-    <Field label={`Type ${name} to confirm`}>
-      <input
-        spellcheck={false}
-        autocomplete="off"
-        value={typed}
-        onInput={(event) => change(event.currentTarget.value)}
-      />
-    </Field>
   );
 }
 

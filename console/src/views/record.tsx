@@ -3,12 +3,15 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { recordBytes, send, target } from "../api";
+import { wholeTime } from "../clock";
 import { decodeAvro, fingerprintOf, schemaOf } from "../decode/avro";
 import { pretty } from "../decode/json";
 import { restText, type Row } from "../decode/row";
-import { decodeValue, type Value } from "../decode/value";
+import { decodeValue, plainText, type Value } from "../decode/value";
 import { Safe, utf8 } from "../escape";
 import { bytes as sizeText, count } from "../format";
+import { Copy } from "../ui/copy";
+import { jsonTree } from "../ui/json";
 
 export const FORMATS = ["auto", "text", "json", "value", "avro", "hex"] as const;
 export type Format = (typeof FORMATS)[number];
@@ -77,7 +80,7 @@ export function Record(props: { row: Row; payload: string; format: Format; onClo
       <dl class="facts">
         <div>
           <dt>Time</dt>
-          <dd>{row.time}</dd>
+          <dd>{wholeTime(row.time)}</dd>
         </div>
         {loaded !== undefined && (
           <div>
@@ -134,15 +137,11 @@ function Content({ loaded, payload, format }: { loaded: Loaded; payload: string;
     case "json": {
       const formatted = pretty(text);
       if (formatted === undefined) return <Mismatch format="JSON" text={text} size={size} />;
-      return <Text text={formatted} size={formatted.length} label="JSON" />;
+      return <Formatted text={formatted} label="JSON" />;
     }
     case "value":
       try {
-        return (
-          <div class="tree" aria-label="Structured value">
-            <Tree value={decodeValue(bytes)} budget={{ left: 2000 }} />
-          </div>
-        );
+        return <StructuredValue value={decodeValue(bytes)} />;
       } catch (error) {
         return <Mismatch format={`a structured value (${(error as Error).message})`} text={text} size={size} />;
       }
@@ -198,10 +197,25 @@ function Text({ text, size, label = "Text" }: { text: string; size: number; labe
   return (
     <>
       {size > SHOWN_MAX && <p class="quiet">{restText(SHOWN_MAX, size)} Download it to see all.</p>}
-      <pre tabIndex={0} aria-label={label}>
-        <Safe text={shown} isBlock />
-      </pre>
+      <div class="copied">
+        <Copy text={text} />
+        <pre tabIndex={0} role="group" aria-label={label}>
+          <Safe text={shown} isBlock />
+        </pre>
+      </div>
     </>
+  );
+}
+
+/** JSON as a tree, or as text if it is too large for one. */
+function Formatted({ text, label }: { text: string; label: string }): JSX.Element {
+  const tree = jsonTree(text, label);
+  if (tree === undefined) return <Text text={text} size={text.length} label={label} />;
+  return (
+    <div class="copied">
+      <Copy text={text} />
+      {tree}
+    </div>
   );
 }
 
@@ -230,7 +244,7 @@ function Avro({ bytes, text }: { bytes: Uint8Array; text: string }): JSX.Element
   }
   if (result.error !== undefined)
     return <Mismatch format={`shown as Avro: ${result.error}`} text={text} size={bytes.length} />;
-  return <Text text={result.text ?? ""} size={result.text?.length ?? 0} label="Avro" />;
+  return <Formatted text={result.text ?? ""} label="Avro" />;
 }
 
 function Hex({ loaded }: { loaded: Loaded }): JSX.Element {
@@ -245,10 +259,21 @@ function Hex({ loaded }: { loaded: Loaded }): JSX.Element {
   return (
     <>
       {loaded.size > shown.length && <p class="quiet">{restText(shown.length, loaded.size)}</p>}
-      <pre tabIndex={0} aria-label="Hex">
+      <pre tabIndex={0} role="group" aria-label="Hex">
         {lines.join("\n")}
       </pre>
     </>
+  );
+}
+
+function StructuredValue({ value }: { value: Value }): JSX.Element {
+  return (
+    <div class="copied">
+      <Copy text={plainText(value)} />
+      <div class="tree" role="group" aria-label="Structured value" tabIndex={0}>
+        <Tree value={value} budget={{ left: 2000 }} />
+      </div>
+    </div>
   );
 }
 

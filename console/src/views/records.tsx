@@ -1,79 +1,96 @@
-// Records of a topic: as they arrive, or from an offset, a time, or with a key.
+// Records of a topic: as they arrive, from an offset or a time, or those that a search finds.
 
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { get, isAborted, send, target, type TopicInfo } from "../api";
+import { isAborted, type TopicInfo } from "../api";
 import { decodeAvro, fingerprintOf, schemaOf, type Schema } from "../decode/avro";
-import { matcher, merged, parseRow, parseRows, type Row } from "../decode/row";
+import { matcher, type Row } from "../decode/row";
 import { decodeValue, plainText } from "../decode/value";
 import { Safe, utf8 } from "../escape";
-import { clock, count } from "../format";
+import { fromField, recordTime, toField } from "../clock";
+import { count } from "../format";
 import { go, place } from "../route";
-import { type Handler, subscribe } from "../subscribe";
+import { follow, fromOffset, fromTime, pageOf, ROWS_MAX, searched, type Shown } from "../sources";
 import { Failure } from "../ui/dialog";
 import { Search, useTyped } from "../ui/field";
 import { type Column, Table } from "../ui/table";
 import { type Format, FORMAT_NAMES, FORMATS, Record } from "./record";
 
-/** Records that the page keeps; the oldest make room. */
-const ROWS_MAX = 2000;
 /** Records before the end with which a live view begins, of all partitions together. */
 const HISTORY = 50;
 /** The same while a search is typed, which covers what the page has loaded. */
 const SEARCHED_HISTORY = ROWS_MAX;
-/** Records of a page from an offset. */
-const PAGE = 100;
-/** Records that a search by key reads at once, and that it finds at most. */
-const SEARCH_BATCH = 5000;
-const FOUND_MAX = 500;
-/** Interval at which the view shows new records, in milliseconds. */
-const SHOW_MS = 250;
 
-const MODES = { live: "Live", offset: "From offset", time: "From time", key: "By key" };
+const MODES = { live: "Live", offset: "From offset", time: "From time", search: "Search" };
 type Mode = keyof typeof MODES;
 
-interface Shown {
-  rows: Row[];
-  status: string;
-  error: Error | undefined;
-  /** The search, or the subscription, is running. */
-  isRunning: boolean;
-}
+const KINDS = { text: "Text", regex: "Regular expression", where: "Fields", key: "Key" };
+type Kind = keyof typeof KINDS;
+const EXAMPLES: Record<Kind, string> = {
+  text: "In the record, its key or its headers",
+  regex: "Such as time.?out|refused",
+  where: "Such as id.resp_p=53 and query=example.com",
+  key: "The whole key",
+};
 
-export function Records({ topic, query }: { topic: TopicInfo; query: URLSearchParams }): JSX.Element {
+export function Records(props: {
+  topic: TopicInfo;
+  query: URLSearchParams;
+  /** An error that is shown already. */
+  error: Error | undefined;
+}): JSX.Element {
+  const { topic, query } = props;
   const asked = query.get("from") ?? "live";
   const mode: Mode = asked in MODES ? (asked as Mode) : "live";
   const partition = query.get("partition") === null ? undefined : Number(query.get("partition"));
   const at = query.get("at") ?? "";
   const where = query.get("where") ?? "";
+  const asks = (name: string): string => query.get(name) ?? "";
+  const kind: Kind = asks("kind") in KINDS ? (asks("kind") as Kind) : "text";
+  const criteria = {
+    kind,
+    value: asks("for"),
+    from: asks("since"),
+    to: asks("until"),
+    isNewestFirst: asks("order") !== "oldest",
+  };
   const [search, setSearch] = useState("");
   const [format, setFormat] = useState<Format>("auto");
   const [opened, setOpened] = useState<Row>();
   const [isPaused, setPaused] = useState(false);
-  const [shown, setShown] = useState<Shown>({ rows: [], status: "", error: undefined, isRunning: true });
+  const [shown, setShown] = useState<Shown>({
+    rows: [],
+    status: "",
+    error: undefined,
+    isRunning: true,
+    more: undefined,
+  });
   const stop = useRef<AbortController | undefined>(undefined);
   // A live view begins again with more records at the first search.
   const [isSearching, setSearching] = useState(false);
   const offsets = topic.offsets?.[partition ?? 0] ?? topic;
+  const page = pageOf(topic, topic.partitions === 1 ? 0 : partition);
   // Where a page begins by default: not where it would begin when more records have arrived.
   const start = useMemo(
-    () => Number(at === "" ? Math.max(offsets.first_offset, offsets.next_offset - PAGE) : at),
+    () => Number(at === "" ? Math.max(offsets.first_offset, offsets.next_offset - page) : at),
     [topic.name, mode, partition, at],
   );
+  const isAll = partition === undefined && topic.partitions > 1;
   useEffect(() => {
     const abort = new AbortController();
     stop.current = abort;
     if (isPaused) return undefined;
-    const from = mode === "offset" ? String(start) : at;
+    const from = mode === "offset" && !isAll ? String(start) : at;
     const history = isSearching ? SEARCHED_HISTORY : HISTORY;
-    const source = { topic, partition, at: from, where, history, signal: abort.signal };
+    const number = mode === "live" || mode === "search" || isAll ? partition : (partition ?? 0);
+    const source = { topic, partition: number, at: from, where, history, criteria, signal: abort.signal };
     // Also after the search was stopped.
     let isCurrent = true;
     const show = (change: Partial<Shown>): void => {
       if (isCurrent) setShown((old) => ({ ...old, ...change }));
     };
-    show({ rows: [], status: "", isRunning: true, error: undefined });
-    const run = { live: follow, offset: fromOffset, time: fromTime, key: withKey }[mode];
+    show({ rows: [], status: "", isRunning: true, error: undefined, more: undefined });
+    const run = { live: follow, offset: fromOffset, time: fromTime, search: searched }[mode];
     run(source, show)
       .catch((error: Error) => isAborted(error) || show({ error }))
       .finally(() => show({ isRunning: false }));
@@ -81,10 +98,22 @@ export function Records({ topic, query }: { topic: TopicInfo; query: URLSearchPa
       isCurrent = false;
       abort.abort();
     };
-  }, [topic.name, topic.partitions, mode, partition, at, where, isPaused, isSearching]);
-  const set = (change: { [name: string]: string | number | undefined }): void =>
-    go(place(["topic", topic.name, "records"], { from: mode, partition, at, where, ...change }));
-  const matches = useMemo(() => matcher(search), [search]);
+  }, [topic.name, topic.partitions, mode, partition, at, where, isPaused, isSearching, JSON.stringify(criteria)]);
+  const set = (change: { [name: string]: string | number | undefined }): void => {
+    const { from, to, value, isNewestFirst } = criteria;
+    const searched = { kind, for: value, since: from, until: to, order: isNewestFirst ? undefined : "oldest" };
+    go(
+      place(["topic", topic.name, "records"], {
+        from: mode,
+        partition,
+        at,
+        where,
+        ...(mode === "search" ? searched : {}),
+        ...change,
+      }),
+    );
+  };
+  const matches = useMemo(() => matcher(mode === "search" ? "" : search), [search, mode]);
   const rows = useMemo(() => shown.rows.filter(matches), [shown.rows, matches]);
   const schemas = useSchemas(rows);
   const hasManyPartitions = topic.partitions > 1;
@@ -93,7 +122,7 @@ export function Records({ topic, query }: { topic: TopicInfo; query: URLSearchPa
       ? [{ id: "partition", title: "P", isNumber: true, cell: (row: Row) => row.partition }]
       : []),
     { id: "offset", title: "Offset", isNumber: true, cell: (row) => row.offset },
-    { id: "time", title: "Time", cell: (row) => clock(row.time) },
+    { id: "time", title: "Time", cell: (row) => recordTime(row.time) },
     ...(rows.some((row) => row.key !== undefined)
       ? [{ id: "key", title: "Key", cell: (row: Row) => <Safe text={(row.key ?? "").slice(0, 80)} /> }]
       : []),
@@ -116,12 +145,12 @@ export function Records({ topic, query }: { topic: TopicInfo; query: URLSearchPa
         {hasManyPartitions && (
           <select
             aria-label="Partition"
-            value={partition ?? (mode === "live" || mode === "key" ? "" : 0)}
+            value={partition ?? ""}
             onChange={(event) =>
               set({ partition: event.currentTarget.value === "" ? undefined : event.currentTarget.value })
             }
           >
-            {(mode === "live" || mode === "key") && <option value="">all partitions</option>}
+            <option value="">all partitions</option>
             {Array.from({ length: topic.partitions }, (_, number) => (
               <option key={number} value={number}>
                 partition {number}
@@ -136,40 +165,56 @@ export function Records({ topic, query }: { topic: TopicInfo; query: URLSearchPa
         )}
         {mode === "offset" && (
           <>
-            <Enter label="Offset" type="number" value={String(start)} onEnter={(value) => set({ at: value })} />
+            <Enter
+              label="Offset"
+              type="number"
+              value={isAll && at === "" ? "" : String(start)}
+              onEnter={(value) => set({ at: value })}
+            />
             <button
               type="button"
-              disabled={start <= offsets.first_offset}
-              onClick={() => set({ at: Math.max(offsets.first_offset, start - PAGE) })}
+              disabled={!isAll && start <= offsets.first_offset}
+              onClick={() => set({ at: Math.max(isAll ? 0 : offsets.first_offset, start - page) })}
             >
               Older
             </button>
-            <button type="button" onClick={() => set({ at: (shown.rows.at(-1)?.offset ?? start - 1) + 1 })}>
+            <button
+              type="button"
+              onClick={() => set({ at: isAll ? start + page : (shown.rows.at(-1)?.offset ?? start - 1) + 1 })}
+            >
               Newer
             </button>
           </>
         )}
         {mode === "time" && (
-          <Enter label="Time" type="datetime-local" value={at} onEnter={(value) => set({ at: value })} />
+          <Enter
+            label="Time"
+            type="datetime-local"
+            value={toField(at, 19)}
+            onEnter={(value) => set({ at: fromField(value) })}
+          />
         )}
-        {mode === "key" && (
-          <>
-            <Enter label="Key" type="text" value={at} onEnter={(value) => set({ at: value })} />
-            <button type="button" disabled={!shown.isRunning || at === ""} onClick={() => stop.current?.abort()}>
-              Stop
-            </button>
-          </>
+        {mode === "search" && (
+          <SearchFields
+            criteria={criteria}
+            isRunning={shown.isRunning && criteria.value !== ""}
+            onSearch={set}
+            onStop={() => stop.current?.abort()}
+            onMore={shown.more}
+          />
         )}
-        <Search
-          label="Search shown records"
-          placeholder="Search text, or field=value   /"
-          title="Text, or conditions such as id.resp_p=53 and query=example.com"
-          value={search}
-          onSearch={(value) => {
-            setSearch(value);
-            if (mode === "live" && value !== "") setSearching(true);
-          }}
-        />
+        {mode !== "search" && (
+          <Search
+            label="Filter shown records"
+            placeholder="Filter by text, or field=value   /"
+            title="Text, or conditions such as id.resp_p=53 and query=example.com"
+            value={search}
+            onSearch={(value) => {
+              setSearch(value);
+              if (mode === "live" && value !== "") setSearching(true);
+            }}
+          />
+        )}
         {mode === "live" && topic.payload === "value" && (
           <Enter
             label="Filter in the broker"
@@ -179,10 +224,21 @@ export function Records({ topic, query }: { topic: TopicInfo; query: URLSearchPa
             onEnter={(value) => set({ where: value })}
           />
         )}
+        {mode === "live" && search !== "" && (
+          <button
+            type="button"
+            onClick={() => {
+              setSearch("");
+              set({ from: "search", at: undefined, where: undefined, kind: kindOf(search), for: search });
+            }}
+          >
+            Search the topic
+          </button>
+        )}
         <span class="gap" />
         <span class="quiet" role="status">
           {shown.status}
-          {search !== "" && ` · ${count(rows.length)} match`}
+          {search !== "" && mode !== "search" && ` · ${count(rows.length)} match`}
         </span>
         <select
           aria-label="Format"
@@ -196,7 +252,7 @@ export function Records({ topic, query }: { topic: TopicInfo; query: URLSearchPa
           ))}
         </select>
       </div>
-      <Failure error={shown.error} />
+      <Failure error={shown.error?.message === props.error?.message ? undefined : shown.error} />
       <div class="panes">
         <Table
           label="Records"
@@ -225,7 +281,86 @@ export function Records({ topic, query }: { topic: TopicInfo; query: URLSearchPa
 
 /** The message of a search without results. */
 const noMatch = (searched: number): string =>
-  `None of the ${count(searched)} records that are loaded matches. Older ones are found by offset, time or key.`;
+  `None of the ${count(searched)} records that are loaded matches. Search the topic for older ones.`;
+
+/** Conditions on fields, or a text. */
+const kindOf = (search: string): Kind => (/^\s*[^\s=!<>]+\s*(=|!=|<=|>=|<|>)/.test(search) ? "where" : "text");
+
+/** What to search for in the broker, where, and in which order. */
+function SearchFields(props: {
+  criteria: { kind: Kind; value: string; from: string; to: string; isNewestFirst: boolean };
+  isRunning: boolean;
+  onSearch: (change: Record<string, string | undefined>) => void;
+  onStop: () => void;
+  onMore: (() => void) | undefined;
+}): JSX.Element {
+  const { criteria, isRunning, onSearch, onStop, onMore } = props;
+  const [value, setValue] = useTyped(criteria.value);
+  const [from, setFrom] = useTyped(criteria.from);
+  const [to, setTo] = useTyped(criteria.to);
+  const bound = (label: string, value: string, change: (value: string) => void): JSX.Element => (
+    <input
+      class="bound"
+      aria-label={label}
+      placeholder={label}
+      title="An offset of each partition, a time such as 2026-11-21T09:00:00Z (without Z also UTC), or -1h"
+      spellcheck={false}
+      value={value}
+      onInput={(event) => change(event.currentTarget.value)}
+    />
+  );
+  return (
+    <form
+      class="enter"
+      role="search"
+      aria-label="Search in the broker"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSearch({ for: value, since: from.trim(), until: to.trim() });
+      }}
+    >
+      <select
+        aria-label="Search for"
+        value={criteria.kind}
+        onChange={(event) => onSearch({ kind: event.currentTarget.value, for: undefined })}
+      >
+        {Object.entries(KINDS).map(([id, title]) => (
+          <option key={id} value={id}>
+            {title}
+          </option>
+        ))}
+      </select>
+      <input
+        class="wanted"
+        data-shortcut="/"
+        aria-label={KINDS[criteria.kind]}
+        placeholder={EXAMPLES[criteria.kind]}
+        spellcheck={false}
+        value={value}
+        onInput={(event) => setValue(event.currentTarget.value)}
+      />
+      {bound("From offset or time", from, setFrom)}
+      {bound("Before offset or time", to, setTo)}
+      <select
+        aria-label="Order"
+        value={criteria.isNewestFirst ? "" : "oldest"}
+        onChange={(event) => onSearch({ order: event.currentTarget.value })}
+      >
+        <option value="">newest first</option>
+        <option value="oldest">oldest first</option>
+      </select>
+      <button type="submit">Search</button>
+      <button type="button" disabled={!isRunning} onClick={onStop}>
+        Stop
+      </button>
+      {onMore !== undefined && (
+        <button type="button" onClick={onMore}>
+          Continue
+        </button>
+      )}
+    </form>
+  );
+}
 
 /** A field whose value counts when it is confirmed. */
 function Enter(props: {
@@ -256,146 +391,6 @@ function Enter(props: {
       <button type="submit">Show</button>
     </form>
   );
-}
-
-interface Source {
-  topic: TopicInfo;
-  partition: number | undefined;
-  at: string;
-  where: string;
-  /** Records before the end with which a live view begins. */
-  history: number;
-  signal: AbortSignal;
-}
-
-type Show = (change: Partial<Shown>) => void;
-
-/** Reads records from an offset, without waiting for them. */
-async function read(source: Source, partition: number, offset: number, most: number): Promise<Row[]> {
-  const name = source.topic.name;
-  const url = target("/records", {
-    "topic-name": name,
-    partition,
-    offset,
-    "max-records": most,
-    "max-bytes": 1 << 20,
-    timeout: "0s",
-  });
-  const response = await send(url, { signal: source.signal, headers: { Accept: "application/json" } });
-  return parseRows(await response.text(), name, partition);
-}
-
-/** The newest records, then those that arrive. */
-async function follow(source: Source, show: Show): Promise<void> {
-  const { topic, partition, where, history, signal } = source;
-  // The oldest first.
-  let kept: Row[] = [];
-  const positions = new Map<number, number>();
-  if (where === "") {
-    const { offsets = [] } = await get<TopicInfo>(target("/topic", { "topic-name": topic.name }), { signal });
-    const wanted = [...offsets.entries()].filter(([number]) => number === (partition ?? number));
-    const each = Math.max(1, Math.ceil(history / wanted.length));
-    for (const [number, { first_offset: first, next_offset: next }] of wanted) {
-      // Of many partitions some are enough to begin with.
-      const start = kept.length < history ? Math.max(first, next - each) : next;
-      const found = start < next ? await read(source, number, start, each) : [];
-      kept.push(...found);
-      positions.set(number, (found.at(-1)?.offset ?? start - 1) + 1);
-    }
-    kept = merged(kept);
-  }
-  let [state, received, skipped, timer] = ["connecting", 0, 0, 0];
-  const showNow = (change: Partial<Shown> = {}): void => {
-    const counts = [received > 0 && `${count(received)} received`, skipped > 0 && `${count(skipped)} skipped`];
-    const status = [state, ...counts.filter((part) => part !== false)].join(" · ");
-    show({ rows: kept.slice(-ROWS_MAX).reverse(), status, ...change });
-  };
-  const showSoon = (): void => {
-    if (timer !== 0) return;
-    timer = window.setTimeout(() => {
-      timer = 0;
-      showNow();
-    }, SHOW_MS);
-  };
-  showNow();
-  const handler: Handler = {
-    record: (line) => {
-      received += 1;
-      kept.push(parseRow(line, topic.name, partition ?? 0));
-      if (kept.length > 2 * ROWS_MAX) kept = kept.slice(-ROWS_MAX);
-      showSoon();
-    },
-    skipped: (records) => {
-      skipped += records;
-      showSoon();
-    },
-    deleted: () => showNow({ error: new Error("The topic was deleted.") }),
-    state: (isOpen, error) => {
-      state = isOpen ? "live" : "connecting again";
-      showNow({ error });
-    },
-  };
-  await subscribe({ topic: topic.name, partition, where, positions }, handler, signal);
-  clearTimeout(timer);
-}
-
-/** A page of records from an offset on. */
-async function fromOffset(source: Source, show: Show): Promise<void> {
-  const { partition = 0, at } = source;
-  const start = Number(at);
-  const rows = await read(source, partition, start, PAGE);
-  const last = rows.at(-1);
-  show({
-    rows,
-    status: last === undefined ? "no records from here on" : `${count(start)} to ${count(last.offset)}`,
-  });
-}
-
-/** A page of records from the first one that was appended at a time or later. */
-async function fromTime(source: Source, show: Show): Promise<void> {
-  const { topic, partition = 0, at, signal } = source;
-  if (at === "") return show({ rows: [], status: "choose a time" });
-  const time = new Date(at).toISOString();
-  const url = target("/offset", { "topic-name": topic.name, partition, time });
-  const { offset } = await get<{ offset: number }>(url, { signal });
-  await fromOffset({ ...source, at: String(offset) }, show);
-}
-
-/** The records with a key, the newest first. */
-async function withKey(source: Source, show: Show): Promise<void> {
-  const { topic, partition, at: key, signal } = source;
-  if (key === "") return show({ rows: [], status: "enter a key" });
-  const wanted = (topic.offsets ?? []).map((extent, number) => ({ ...extent, number }));
-  const partitions = wanted.filter(({ number }) => number === (partition ?? number));
-  const all = partitions.reduce((sum, extent) => sum + extent.next_offset - extent.first_offset, 0);
-  const rows: Row[] = [];
-  let looked = 0;
-  const status = (end: string): void =>
-    show({
-      rows: [...rows],
-      status: `${count(rows.length)} found in ${count(looked)} of ${count(all)} records${end}`,
-    });
-  signal.addEventListener("abort", () => status(", stopped"));
-  for (const { number, first_offset: first, next_offset: next } of partitions) {
-    for (let end = next; end > first && rows.length < FOUND_MAX;) {
-      const start = Math.max(first, end - SEARCH_BATCH);
-      const found: Row[] = [];
-      // A response may have fewer records than requested.
-      for (let from = start; from < end;) {
-        const part = await read(source, number, from, end - from);
-        const last = part.at(-1);
-        if (last === undefined) break;
-        found.push(...part.filter((row) => row.key === key && row.offset < end));
-        from = last.offset + 1;
-        status("");
-      }
-      rows.push(...found.reverse());
-      looked += end - start;
-      end = start;
-      status("");
-    }
-  }
-  status("");
 }
 
 /** The schemas of the Avro records among these, as they are loaded. */

@@ -4,7 +4,8 @@ import type { ComponentChildren, JSX } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { ApiError, get } from "../api";
 import { Safe, visible } from "../escape";
-import { count, figure, short, stepTime } from "../format";
+import { fromField, stepTime, toField } from "../clock";
+import { count, figure, short } from "../format";
 import {
   aligned,
   type Answer,
@@ -307,19 +308,14 @@ function Range(props: {
 }): JSX.Element {
   const { from, to, answer, onChoose } = props;
   const isOwn = to !== "" || !Object.hasOwn(RANGES, from);
-  const local = (time: string): string => {
-    const at = new Date(time);
-    if (Number.isNaN(at.getTime())) return "";
-    return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-  };
   const bound = (name: string, label: string, value: string): JSX.Element => (
     <label>
       {label}
       <Field
         type="datetime-local"
-        value={local(value)}
+        value={toField(value)}
         onChoose={(value) => {
-          if (value !== "") onChoose({ [name]: iso(Date.parse(value)) });
+          if (value !== "") onChoose({ [name]: fromField(value) });
         }}
       />
     </label>

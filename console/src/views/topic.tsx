@@ -44,7 +44,17 @@ export function Topic({ route }: { route: Route }): JSX.Element {
   const isGone = error instanceof ApiError && error.code === "topic_not_found";
   const tools = (
     <div class="tools">
-      <h1>{name}</h1>
+      <h1>
+        {name}
+        {topic?.cleanup_policy?.includes("compact") && (
+          <>
+            {" "}
+            <small class="tag" title="Keeps the newest record of each key">
+              compacted
+            </small>
+          </>
+        )}
+      </h1>
       {(topic !== undefined || error === undefined) && !isGone && (
         <>
           <nav class="tabs" aria-label="Topic">
@@ -110,7 +120,7 @@ export function Topic({ route }: { route: Route }): JSX.Element {
           empty=""
         />
       ) : (
-        <Records topic={topic} query={route.query} />
+        <Records topic={topic} query={route.query} error={error} />
       )}
       {Opened !== undefined && (
         <Opened
