@@ -11,11 +11,13 @@ mod delivery;
 mod environment;
 mod error;
 mod history;
+mod kafka;
 mod latency;
 mod limits;
 mod local_broker;
 mod loopback;
 mod memory;
+mod partitions;
 mod proxy;
 mod read;
 mod read_back;
@@ -47,6 +49,7 @@ Examples:
   rawline bench requests --runs 3               small requests, and the CPU time of each; Redis and NATS with --peer
   rawline bench delivery --runs 3               from an append to a waiting reader, by each protocol
   rawline bench subscribe --runs 3              subscriptions of one topic, and the time to a delivery
+  rawline bench partitions --topics 1000000     a broker with a million partitions: creation, starts, lists, appends
   rawline bench memory --svg memory.svg         the broker's memory while clients behave badly
   rawline bench proxy --store-delay s3          makes a test S3 server as slow as a bucket, for any broker
 
@@ -70,6 +73,7 @@ enum Command {
     Delivery(delivery::Args),
     Subscribe(subscribe::Args),
     Start(start::Args),
+    Partitions(partitions::Args),
     Limits(limits::Args),
     Memory(memory::Args),
     Proxy(proxy::Args),
@@ -94,6 +98,7 @@ async fn run_until_interrupted(args: Args) -> Result<(), BenchError> {
             Command::Delivery(args) => delivery::run(args).await,
             Command::Subscribe(args) => subscribe::run(args).await,
             Command::Start(args) => start::run(args).await,
+            Command::Partitions(args) => partitions::run(args).await,
             Command::Limits(args) => limits::run(args).await,
             Command::Memory(args) => memory::run(args).await,
             Command::Proxy(args) => proxy::run(args).await,

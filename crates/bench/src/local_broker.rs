@@ -6,6 +6,7 @@ use super::usage::Meter;
 use crate::error::BenchError;
 use rawline_broker::store::disk::Durability;
 use rawline_broker::store::s3::Service;
+use rustix::process::{Pid, Signal, kill_process};
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
@@ -100,6 +101,16 @@ impl LocalBroker {
             }
         };
         Ok(broker)
+    }
+
+    /// Stops it as an operator does, and waits until it has stored what it has and exited.
+    pub fn end(mut self) -> Result<(), BenchError> {
+        let id = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        id.and_then(|id| kill_process(id, Signal::TERM).ok());
+        match self.child.wait() {
+            Ok(status) if status.success() => Ok(()),
+            ended => Err(BenchError::Failed(format!("the broker didn't stop: {ended:?}\n{}", self.last_lines()))),
+        }
     }
 
     /// The last lines of its log, for a failure that it may have caused.

@@ -114,6 +114,21 @@ fn start_measures_until_the_broker_answers() {
 }
 
 #[test]
+fn partitions_measures_creation_starts_lists_and_appends() {
+    let figures = figures(&["partitions", "--topics=20", "--partitions=3", "--rate=100", "--seconds=1"]);
+    assert_eq!(figures["partitions"], 60);
+    for name in ["created_per_second", "filled_per_second", "stop_seconds"] {
+        positive(&figures[name]);
+    }
+    for start in [&figures["start"], &figures["killed_start"]] {
+        positive(&start["seconds"]);
+        positive(&start["peak_rss_bytes"]);
+    }
+    positive(&figures["lists"]["metadata_bytes"]);
+    assert_eq!(figures["appends"]["latency_us"]["count"], 100);
+}
+
+#[test]
 fn a_sequential_read_reads_each_record_once_in_a_pass() {
     let size = ["--batches=40", "-b", "3", "--record-size=50", "-w", "2", "-r", "2", "--warmup-runs=0"];
     let figures = figures(&[&["read", "--sequential", "--passes=3"], size.as_slice()].concat());

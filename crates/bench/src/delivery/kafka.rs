@@ -2,6 +2,7 @@
 
 use crate::data::Workload;
 use crate::error::BenchError;
+use crate::kafka::request;
 use crate::requests::connection::Script;
 use crate::requests::reply::{Protocol, kafka_response};
 use rawline_batch::Limits;
@@ -62,17 +63,6 @@ fn put_partition(body: &mut Vec<u8>, topic: &str) {
     body.extend(topic.as_bytes());
     body.extend(1_i32.to_be_bytes());
     body.extend(0_i32.to_be_bytes());
-}
-
-fn request((api, version): (i16, i16), body: &[u8]) -> Vec<u8> {
-    let client = b"rawline-bench";
-    let mut request = api.to_be_bytes().to_vec();
-    request.extend(version.to_be_bytes());
-    request.extend(1_i32.to_be_bytes());
-    request.extend((client.len() as i16).to_be_bytes());
-    request.extend(client);
-    request.extend(body);
-    [&(request.len() as u32).to_be_bytes()[..], &request].concat()
 }
 
 /// The first response to a Fetch: its length, the offset of its first batch, and how many batches it has. Fails on one

@@ -6,6 +6,7 @@ use crate::journal_config::JournalConfig;
 use crate::limits::{
     GARBAGE_PARTS, SNAPSHOT_ENTRIES_PER_INTERVAL, SNAPSHOT_ENTRIES_PER_OBJECT, SNAPSHOT_INLINE_ENTRIES_MAX,
 };
+use crate::metrics::METRICS;
 use crate::store::Store;
 use crate::store_error::StoreError;
 use crate::tasks;
@@ -76,6 +77,7 @@ impl Unstored {
         parts.map(put).buffer_unordered(config.snapshot_puts_max).try_for_each(|()| ready(Ok(()))).await?;
         let Some((taken, root)) = built.await else { return Ok(None) };
         store.create_snapshot(SnapshotName::root(taken.next), root).await?;
+        METRICS.snapshots.add(1);
         Ok(Some(taken))
     }
 

@@ -40,6 +40,7 @@ pub static METRICS: Metrics = Metrics {
     commits: CommitMetrics { bytes: Histogram::new(&SIZE_BOUNDS), seconds: Histogram::new(&TIME_BOUNDS) },
     stalls: StallMetrics::new(),
     trims: TrimMetrics { records: Counter::new(), bytes: Counter::new() },
+    snapshots: Counter::new(),
     merges: MergeMetrics {
         merges: Counter::new(),
         bytes: Counter::new(),
@@ -59,6 +60,8 @@ pub struct Metrics {
     pub commits: CommitMetrics,
     pub(crate) stalls: StallMetrics,
     pub(crate) trims: TrimMetrics,
+    /// Stored snapshots.
+    pub(crate) snapshots: Counter,
     pub(crate) merges: MergeMetrics,
     /// Requests to a bucket.
     pub bucket: BucketMetrics,
@@ -109,12 +112,13 @@ impl MergeMetrics {
 impl Metrics {
     /// Adds the broker's metrics.
     pub fn render(&self, text: &mut Text) {
-        let Metrics { failed_topics, commits, stalls, trims, merges, bucket, cache, zones } = self;
+        let Metrics { failed_topics, commits, stalls, trims, snapshots, merges, bucket, cache, zones } = self;
         text.gauge("rawline_topics_failed", "Topics that refuse appends until a restart", failed_topics.get());
         let help = "Records deleted from the fronts of topics";
         text.counter("rawline_deleted_records_total", help, trims.records.get());
         let help = "Bytes of objects deleted from the fronts of topics";
         text.counter("rawline_deleted_bytes_total", help, trims.bytes.get());
+        text.counter("rawline_journal_snapshots_total", "Stored snapshots of journals", snapshots.get());
         text.counter("rawline_journal_merges_total", "Merges of journal objects", merges.merges.get());
         let help = "Bytes of objects that merges have made";
         text.counter("rawline_journal_merged_bytes_total", help, merges.bytes.get());
