@@ -78,11 +78,6 @@ impl Journals {
         self.0.iter().map(Journal::topics_version).sum()
     }
 
-    /// All topics.
-    pub fn topics(&self) -> Vec<Arc<JournalTopic>> {
-        self.0.iter().map(Journal::topics).flat_map(|topics| topics.values().cloned().collect::<Vec<_>>()).collect()
-    }
-
     /// A partition of an existing topic. Another broker may have created the topic a moment ago.
     pub async fn partition(&self, topic: &str, number: u64) -> Result<(Arc<JournalTopic>, PartitionId), TopicError> {
         let found = self.named(topic).await?;

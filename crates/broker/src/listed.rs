@@ -6,6 +6,7 @@ use crate::journal::JournalTopic;
 use crate::journals::Journals;
 use crate::partition::Status;
 use crate::settings::Settings;
+use rawline_groups::consumer::{KnownTopic, KnownTopics};
 use rawline_journal::{SharedMap, TopicId};
 use std::ops::{Bound, Range};
 use std::sync::Arc;
@@ -116,6 +117,22 @@ impl TopicsByName {
         .filter(move |topic| excluded != Some(&*topic.name) && !topic.life.is_deleted())
         .map(|topic| ListedTopic(topic.clone()))
     }
+}
+
+/// As consumer groups look for them.
+impl KnownTopics for TopicsByName {
+    fn named(&self, name: &str) -> Option<KnownTopic> {
+        let found = self.0.iter().find_map(|topics| topics.get(name))?;
+        (!found.life.is_deleted()).then(|| known(found))
+    }
+
+    fn each(&self, prefix: &str, visit: &mut dyn FnMut(KnownTopic)) {
+        self.range(prefix, Bound::Unbounded).for_each(|topic| visit(known(&topic.0)));
+    }
+}
+
+fn known(topic: &JournalTopic) -> KnownTopic {
+    KnownTopic { name: topic.name.clone(), id: topic.topic_id, partitions: topic.partitions() }
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! A page of the list of topics and a subscription to a prefix cost the same however many topics there are, and lists
-//! make no handles.
+//! A page of the list of topics, a subscription to a prefix, a heartbeat of a consumer group, and the list of groups
+//! cost the same however many topics there are, and lists make no handles.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)] // A test.
 
@@ -7,12 +7,13 @@ use futures_util::FutureExt;
 use futures_util::future::join_all;
 use rawline_broker::store::Storage;
 use rawline_broker::subscriptions::{Slow, Subscribe};
-use rawline_broker::{Broker, Config, SystemClock};
+use rawline_broker::{Broker, Config, ConsumerHeartbeat, Identity, Partitions, SystemClock, Visible};
 use rawline_testkit::allocator::{Counting, allocations_of, live_bytes, peak_bytes, reset_peak};
 use serde_json::Map;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
+use std::time::Duration;
 
 #[global_allocator]
 static COUNTING: Counting = Counting;
@@ -29,9 +30,26 @@ async fn broker(topics: usize) -> Broker {
     broker
 }
 
+/// A member of a consumer group that wants two topics by name, and some by a regular expression.
+fn heartbeat() -> ConsumerHeartbeat {
+    ConsumerHeartbeat {
+        member: "member".into(),
+        instance: None,
+        rack: None,
+        identity: Identity { client: "client".into(), host: "host".into() },
+        epoch: 0,
+        rebalance: Some(Duration::from_secs(60)),
+        names: Some(["topic-000000", "topic-000999"].map(Arc::from).into()),
+        regex: Some("topic-0011.*".into()),
+        visible: Visible::all().into(),
+        assignor: None,
+        owned: Some(Partitions::default()),
+    }
+}
+
 #[tokio::test]
-async fn a_page_and_a_subscription_cost_the_same_however_many_topics_there_are() {
-    let (mut of_page, mut of_subscription) = (Vec::new(), Vec::new());
+async fn pages_subscriptions_and_groups_cost_the_same_however_many_topics_there_are() {
+    let (mut of_page, mut of_subscription, mut of_group) = (Vec::new(), Vec::new(), Vec::new());
     for topics in [2_000, 10_000] {
         let broker = broker(topics).await;
         let page = || broker.topics_page("topic-001", Bound::Excluded("topic-001099"), 10, |_| true);
@@ -59,10 +77,18 @@ async fn a_page_and_a_subscription_cost_the_same_however_many_topics_there_are()
         let subscription = broker.subscribe(request).now_or_never().unwrap().unwrap();
         of_subscription.push(peak_bytes() - before);
         drop(subscription);
+
+        reset_peak();
+        let before = live_bytes();
+        let kept = broker.coordinator().consumer_heartbeat(&"group".into(), &heartbeat()).await.unwrap();
+        assert_eq!(kept.assignment.unwrap().len(), 102, "of {topics} topics");
+        assert_eq!(broker.coordinator().groups().len(), 1);
+        of_group.push(peak_bytes() - before);
         broker.close().await;
     }
     assert_eq!(of_page[0], of_page[1], "allocations");
-    // A list of all topics has eight bytes for each.
-    let difference = of_subscription[0].abs_diff(of_subscription[1]);
-    assert!(difference < 20_000, "{of_subscription:?} bytes for 100 topics");
+    // A copied list of all topics has eight bytes for each.
+    for (what, bytes) in [("a subscription to 100 topics", of_subscription), ("a group with 102 topics", of_group)] {
+        assert!(bytes[0].abs_diff(bytes[1]) < 20_000, "{bytes:?} bytes for {what}");
+    }
 }

@@ -13,6 +13,7 @@ use crate::cluster::Cluster;
 use crate::journal::Journal;
 use crate::journals::{Journals, WeakJournals};
 use crate::limits::{CONFIRMED_WITHIN, GROUPS_LOOK_INTERVAL};
+use crate::listed::TopicsByName;
 use crate::tasks;
 use bytes::Bytes;
 use keep::{Record, Stamps};
@@ -152,6 +153,7 @@ impl Shared {
         let journals = self.journals();
         let mut state = self.lock();
         let now = state.began.elapsed();
+        state.forget_topics(&journals);
         for journal in journals.all() {
             state.look_for_groups(journal, self.coordinates(journal.number()), now);
         }
@@ -224,7 +226,14 @@ impl State {
         let Some(journals) = self.me.upgrade().map(|shared| shared.journals()) else { return };
         let version = journals.topics_version();
         if self.groups.topics_version() != Some(version) {
-            self.groups.set_topics(topics(&journals, version));
+            self.groups.set_topics(TopicList::new(version, Arc::new(TopicsByName::new(&journals))));
+        }
+    }
+
+    /// Drops a list that isn't the newest: it would keep topics in memory that are deleted.
+    fn forget_topics(&mut self, journals: &Journals) {
+        if self.groups.topics_version().is_some_and(|known| known != journals.topics_version()) {
+            self.groups.set_topics(TopicList::default());
         }
     }
 }
@@ -311,10 +320,4 @@ impl Coordinator {
         self.with_group(group, |state, now| state.groups.may_commit(group, Some(member), now))??;
         self.shared.confirm(self.journals.of(group))
     }
-}
-
-/// The topics of the journals, as consumer groups look for them.
-fn topics(journals: &Journals, version: u64) -> TopicList {
-    let topics = journals.topics();
-    TopicList::new(version, topics.iter().map(|topic| (topic.name.clone(), topic.topic_id, topic.partitions())))
 }

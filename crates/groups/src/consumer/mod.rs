@@ -30,7 +30,7 @@ pub use heartbeat::{ConsumerHeartbeat, Kept, Leaving};
 pub use member::ConsumerMember;
 pub use partitions::Partitions;
 pub use visible::Visible;
-pub use wanted::TopicList;
+pub use wanted::{KnownTopic, KnownTopics, TopicList};
 
 use super::stored::StoredGroup;
 use super::{GroupError, GroupLimits, Groups, check_name};

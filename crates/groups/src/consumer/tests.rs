@@ -49,6 +49,24 @@ fn set(partitions: &[(u8, u32)]) -> Partitions {
     partitions.iter().map(|(of, number)| (topic(*of), *number)).collect()
 }
 
+/// Topics that were given.
+struct Given(Vec<KnownTopic>);
+
+impl KnownTopics for Given {
+    fn named(&self, name: &str) -> Option<KnownTopic> {
+        self.0.iter().find(|topic| *topic.name == *name).cloned()
+    }
+
+    fn each(&self, prefix: &str, visit: &mut dyn FnMut(KnownTopic)) {
+        self.0.iter().filter(|topic| topic.name.starts_with(prefix)).for_each(|topic| visit(topic.clone()));
+    }
+}
+
+fn list(version: u64, topics: impl IntoIterator<Item = (Arc<str>, TopicId, u32)>) -> TopicList {
+    let topics = topics.into_iter().map(|(name, id, partitions)| KnownTopic { name, id, partitions });
+    TopicList::new(version, Arc::new(Given(topics.collect())))
+}
+
 struct World {
     groups: Groups<u64>,
     now: Duration,
@@ -58,7 +76,7 @@ impl World {
     /// With the topics `a` of four partitions and `b` of two.
     fn new() -> World {
         let mut groups = Groups::new(GroupLimits::with_session(SESSION));
-        groups.set_topics(TopicList::new(1, [("a".into(), topic(1), 4), ("b".into(), topic(2), 2)]));
+        groups.set_topics(list(1, [("a".into(), topic(1), 4), ("b".into(), topic(2), 2)]));
         World { groups, now: Duration::ZERO }
     }
 
@@ -223,7 +241,7 @@ fn topics_that_are_created_extended_and_deleted_are_noticed() {
     assert_eq!(world.kept(&regex("[ab]")).1.unwrap().len(), 6);
     assert_eq!((world.group().wants("a"), world.group().wants("c"), world.group().wants("d")), (true, true, false));
     let topics = |version, topics: &[(&str, u8, u32)]| {
-        TopicList::new(version, topics.iter().map(|(name, id, count)| (Arc::from(*name), topic(*id), *count)))
+        list(version, topics.iter().map(|(name, id, count)| (Arc::from(*name), topic(*id), *count)))
     };
     world.groups.set_topics(topics(2, &[("a", 1, 4), ("aa", 9, 1), ("b", 2, 3), ("c", 3, 1)]));
     let (epoch, share) = world.kept(&sign("x", 1));
@@ -279,7 +297,7 @@ fn the_strategy_that_most_prefer_is_used() {
 fn what_groups_take_in_memory_is_limited() {
     let limits = GroupLimits { members_max: 2, regexes_max: 1, pairs_max: 4, groups_max: 2, ..GroupLimits::default() };
     let mut groups: Groups<u64> = Groups::new(GroupLimits { bytes_max: 8 << 10, ..limits });
-    groups.set_topics(TopicList::new(1, ["a", "b", "c"].map(|name| (name.into(), topic(name.as_bytes()[0]), 1))));
+    groups.set_topics(list(1, ["a", "b", "c"].map(|name| (name.into(), topic(name.as_bytes()[0]), 1))));
     let mut beat = |group: &str, beat: &ConsumerHeartbeat| groups.beat(&group.into(), beat, Duration::ZERO).map(drop);
     assert_eq!(beat("g", &joining("x", &["a"])), Ok(()));
     assert_eq!(beat("g", &joining("y", &["a", "b", "c"])), Err(GroupError::Pairs { limit: 4 }));
@@ -349,7 +367,7 @@ fn members_continue_with_what_the_journal_keeps() {
     world.restart();
     assert_eq!(world.kept(&sign("y", 2)).1.map(|share| share.len()), Some(2));
     // Topics that have changed are divided, and an empty group keeps its epoch.
-    world.groups.set_topics(TopicList::new(2, [("a".into(), topic(1), 5)]));
+    world.groups.set_topics(list(2, [("a".into(), topic(1), 5)]));
     world.restart();
     assert!(world.beat(&sign("x", 2)).unwrap().epoch == 3);
     for member in ["x", "y"] {
@@ -457,7 +475,7 @@ fn no_partition_has_two_owners_and_in_the_end_each_has_one() {
                 3 if !is_calm && partitions < 12 => {
                     partitions += 1;
                     let topics = [("a".into(), topic(1), 4), ("b".into(), topic(2), partitions - 4)];
-                    world.groups.set_topics(TopicList::new(u64::from(partitions), topics));
+                    world.groups.set_topics(list(u64::from(partitions), topics));
                 }
                 5 if !is_calm => world.restart(),
                 4 if actor.is_silent => {

@@ -4,29 +4,64 @@ use super::member::ConsumerMember;
 use super::visible::Visible;
 use crate::error::GroupError;
 use crate::limits::GroupLimits;
-use crate::name_pattern::compile;
+use crate::name_pattern::{compile, prefix};
 use rawline_batch::Crc32c;
 use rawline_journal::TopicId;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::Arc;
 
+/// A topic that exists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownTopic {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its id.
+    pub id: TopicId,
+    /// Its number of partitions.
+    pub partitions: u32,
+}
+
+/// Where topics are looked up: there may be a million of them, so that the driver's own are used and not copied.
+pub trait KnownTopics: Send + Sync {
+    /// The topic with this name.
+    fn named(&self, name: &str) -> Option<KnownTopic>;
+
+    /// Visits the topics whose names begin with a prefix.
+    fn each(&self, prefix: &str, visit: &mut dyn FnMut(KnownTopic));
+}
+
 /// The topics that exist, as far as the driver has seen.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct TopicList {
-    version: Option<u64>,
-    by_name: BTreeMap<Arc<str>, (TopicId, u32)>,
+    known: Option<(u64, Arc<dyn KnownTopics>)>,
 }
 
 impl TopicList {
-    /// Names, ids and numbers of partitions. Another list has another version.
-    pub fn new(version: u64, topics: impl IntoIterator<Item = (Arc<str>, TopicId, u32)>) -> TopicList {
-        let by_name = topics.into_iter().map(|(name, id, partitions)| (name, (id, partitions))).collect();
-        TopicList { version: Some(version), by_name }
+    /// Another list has another version.
+    pub fn new(version: u64, topics: Arc<dyn KnownTopics>) -> TopicList {
+        TopicList { known: Some((version, topics)) }
     }
 
     /// Its version; `None` if it was never seen.
     pub fn version(&self) -> Option<u64> {
-        self.version
+        self.known.as_ref().map(|(version, _)| *version)
+    }
+
+    fn named(&self, name: &str) -> Option<KnownTopic> {
+        self.known.as_ref()?.1.named(name)
+    }
+
+    fn each(&self, prefix: &str, visit: &mut dyn FnMut(KnownTopic)) {
+        if let Some((_, topics)) = &self.known {
+            topics.each(prefix, visit);
+        }
+    }
+}
+
+impl fmt::Debug for TopicList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TopicList").field("version", &self.version()).finish_non_exhaustive()
     }
 }
 
@@ -62,7 +97,7 @@ impl Wanted {
         let (mut wanted, mut count) = (Wanted::default(), 0);
         for member in members {
             count += 1;
-            member.names.iter().for_each(|name| wanted.add(name, topics));
+            member.names.iter().filter_map(|name| topics.named(name)).for_each(|topic| wanted.add(&topic));
             if let Some(pattern) = member.pattern().filter(|pattern| !wanted.matches.contains_key(pattern)) {
                 if wanted.matches.len() >= limits.regexes_max {
                     return Err(GroupError::Regexes { limit: limits.regexes_max });
@@ -70,10 +105,13 @@ impl Wanted {
                 let (regex, visible) = &pattern;
                 let compiled =
                     compile(regex).map_err(|error| GroupError::Regex { reason: error.to_string().into() })?;
-                let is_match = |name: &&Arc<str>| visible.has(name) && compiled.is_match(name);
-                let names: Vec<&Arc<str>> = topics.by_name.keys().filter(is_match).collect();
-                names.iter().for_each(|name| wanted.add(name, topics));
-                let ids = names.iter().filter_map(|name| wanted.ids.get(*name).copied()).collect();
+                let mut ids = BTreeSet::new();
+                topics.each(prefix(regex), &mut |topic| {
+                    if visible.has(&topic.name) && compiled.is_match(&topic.name) {
+                        wanted.add(&topic);
+                        ids.insert(topic.id);
+                    }
+                });
                 wanted.matches.insert(pattern, ids);
             }
         }
@@ -84,11 +122,9 @@ impl Wanted {
         Ok(wanted)
     }
 
-    fn add(&mut self, name: &Arc<str>, topics: &TopicList) {
-        if let Some((name, (id, partitions))) = topics.by_name.get_key_value(name) {
-            self.topics.insert(*id, WantedTopic { name: name.clone(), partitions: *partitions });
-            self.ids.insert(name.clone(), *id);
-        }
+    fn add(&mut self, KnownTopic { name, id, partitions }: &KnownTopic) {
+        self.topics.insert(*id, WantedTopic { name: name.clone(), partitions: *partitions });
+        self.ids.insert(name.clone(), *id);
     }
 
     /// The topics that one of the members wants.
