@@ -6,10 +6,8 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::index::TopicIndex;
 use crate::journal::{Extent, Journal, JournalTopic};
-use crate::life::Life;
 use crate::listed::{ListedTopic, of_index};
 use crate::metrics::TopicMetrics;
-use crate::notify::Subject;
 use crate::readers::Readers;
 use crate::settings::Settings;
 use crate::store::{Storage, Store};
@@ -42,8 +40,6 @@ pub(crate) struct Common {
     /// The topic as its journal knows it.
     pub stored: Arc<JournalTopic>,
     pub name: String,
-    pub life: Arc<Life>,
-    pub subject: Arc<Subject>,
     /// Held, so that they are shown as long as the topic exists.
     pub metrics: TopicMetrics,
     pub shared: Arc<Shared>,
@@ -181,7 +177,7 @@ impl Partition {
 
     /// Whether the topic takes appends. One that is deleted doesn't, and another may have its name.
     pub fn is_live(&self) -> bool {
-        !self.topic.life.is_deleted()
+        !self.topic.stored.life.is_deleted()
     }
 
     pub(crate) fn index(&self) -> RwLockReadGuard<'_, TopicIndex> {

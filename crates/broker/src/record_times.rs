@@ -61,7 +61,7 @@ impl Partition {
     /// The first batch with a record at `offset` or later whose newest record is of `time_us` or later, in microseconds
     /// since the Unix epoch.
     pub async fn batch_since(&self, time_us: u64, offset: u64) -> Result<Option<DatedBatch>, ReadError> {
-        if self.topic.life.is_deleted() {
+        if self.topic.stored.life.is_deleted() {
             return Err(self.deleted());
         }
         let numbers = self.index().numbers();
@@ -93,7 +93,7 @@ impl Partition {
     /// is no record. Of records of the same time, the first counts.
     pub async fn newest_batch(&self, from: u64) -> Result<Option<DatedBatch>, ReadError> {
         let end = self.index().next_offset();
-        if self.topic.life.is_deleted() {
+        if self.topic.stored.life.is_deleted() {
             return Err(self.deleted());
         }
         let mut newest: Option<(u64, u64)> = None;

@@ -11,7 +11,7 @@ impl Partition {
     /// The first offset whose record was appended at or after `time_us` (microseconds since the Unix epoch);
     /// `next_offset` if the record doesn't exist yet.
     pub async fn offset_at(&self, time_us: u64) -> Result<u64, ReadError> {
-        if self.topic.life.is_deleted() {
+        if self.topic.stored.life.is_deleted() {
             return Err(self.deleted());
         }
         let numbers = self.index().numbers();

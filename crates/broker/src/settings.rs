@@ -86,6 +86,9 @@ impl Settings {
         if stored.is_empty() {
             return Ok((None, DEFAULT.clone()));
         }
+        if let Some(topic_id) = only_id(stored) {
+            return Ok((Some(topic_id), DEFAULT.clone()));
+        }
         let mut members: Map<String, Value> = serde_json::from_slice(stored).map_err(|error| {
             StoreError::human(format!("the settings of topic {topic} are not a JSON object: {error}"))
         })?;
@@ -181,6 +184,12 @@ impl Settings {
         }
         Ok(encoded.into())
     }
+}
+
+/// The id, if nothing else is stored, as for most topics: a start with a million of them parses no JSON.
+fn only_id(stored: &[u8]) -> Option<TopicId> {
+    let id = stored.strip_prefix(br#"{"topic_id":""#)?.strip_suffix(br#""}"#)?;
+    TopicId::parse(str::from_utf8(id).ok()?)
 }
 
 /// A number of partitions, if it is one that a topic can have.

@@ -69,8 +69,8 @@ impl Topics {
         self.drop_dead(self.journals.all().first().map_or(0, Journal::topics_count));
         let mut found = Vec::new();
         for journal in self.journals.all().iter().filter(|journal| journal.tidies().load(Ordering::Relaxed)) {
-            let topics = journal.topics();
-            let limited = topics.values().filter(|topic| topic.has_limits() && !topic.life.is_deleted());
+            let tidied = journal.tidied_topics();
+            let limited = tidied.iter().filter(|topic| topic.has_limits() && !topic.life.is_deleted());
             found.extend(limited.map(|topic| self.handle(&mut self.write(), journal, topic)));
         }
         found
@@ -143,8 +143,6 @@ impl Topic {
         let common = Arc::new(Common {
             metrics: TopicMetrics::new(&topic.name),
             name: topic.name.to_string(),
-            life: topic.life.clone(),
-            subject: topic.subject.clone(),
             shared: shared.clone(),
             journal: journal.clone(),
             stored: topic.clone(),

@@ -16,7 +16,7 @@ use std::sync::Arc;
 static COUNTING: Counting = Counting;
 
 /// As `docs/operating.md` says.
-const TOPIC_BYTES_MAX: u64 = 1_200;
+const TOPIC_BYTES_MAX: u64 = 800;
 
 async fn open(dir: &Path) -> Broker {
     let options = Options { durability: Durability::PageCache, segment_bytes: 1 << 20 };

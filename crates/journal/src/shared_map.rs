@@ -44,8 +44,24 @@ fn child_of<K: Borrow<Q>, V, Q: Ord + ?Sized>(children: &[(K, Node<K, V>)], key:
     children.partition_point(|(from, _)| from.borrow() <= key).saturating_sub(1)
 }
 
+/// The same of a key that is put. Keys often ascend, so the last child is looked at first.
+fn child_for<K: Ord, V>(children: &[(K, Node<K, V>)], key: &K) -> usize {
+    match children.last() {
+        Some((from, _)) if from <= key => children.len() - 1,
+        _ => child_of(children, key),
+    }
+}
+
 fn find<K: Borrow<Q>, V, Q: Ord + ?Sized>(entries: &[(K, V)], key: &Q) -> Result<usize, usize> {
     entries.binary_search_by(|(found, _)| found.borrow().cmp(key))
+}
+
+/// The same of a key that is put.
+fn find_for<K: Ord, V>(entries: &[(K, V)], key: &K) -> Result<usize, usize> {
+    match entries.last() {
+        Some((last, _)) if last < key => Err(entries.len()),
+        _ => find(entries, key),
+    }
 }
 
 impl<K: Ord + Clone, V: Clone> Node<K, V> {
@@ -72,7 +88,7 @@ impl<K: Ord + Clone, V: Clone> Node<K, V> {
     /// Puts an entry. Returns the value before, or the node's new right part if it had no room.
     fn insert(&mut self, key: K, value: V) -> (Option<V>, Option<(K, Self)>) {
         match self {
-            Node::Leaf(entries) => match find(entries, &key) {
+            Node::Leaf(entries) => match find_for(entries, &key) {
                 Ok(at) => {
                     let before = Arc::make_mut(entries).get_mut(at);
                     (before.map(|(_, before)| std::mem::replace(before, value)), None)
@@ -83,7 +99,7 @@ impl<K: Ord + Clone, V: Clone> Node<K, V> {
                 }
             },
             Node::Inner(children) => {
-                let at = child_of(children, &key);
+                let at = child_for(children, &key);
                 let children = Arc::make_mut(children);
                 let Some((_, child)) = children.get_mut(at) else { unreachable!("an inner node without a child") };
                 let (before, right) = child.insert(key, value);

@@ -26,6 +26,7 @@ use crate::transactions::{
     TrimmedBefore,
 };
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
@@ -228,9 +229,13 @@ impl State {
         &self.groups
     }
 
-    /// The transactions of a partition, if it has had any.
-    pub fn transactions(&self, partition: PartitionId) -> Option<&PartitionTransactions> {
-        self.partitions.get(&partition).map(Partition::transactions).filter(|found| !found.is_empty())
+    /// The partitions that have had a record, in order, each with the offsets of its records and its transactions, if
+    /// it has had any.
+    pub fn partitions(&self) -> impl Iterator<Item = (PartitionId, Range<u64>, Option<&PartitionTransactions>)> {
+        self.partitions.iter().map(|(id, partition)| {
+            let transactions = Some(partition.transactions()).filter(|found| !found.is_empty());
+            (*id, partition.first_offset..partition.next_offset, transactions)
+        })
     }
 
     /// Whether a transaction is open.

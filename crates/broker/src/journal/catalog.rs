@@ -15,6 +15,7 @@ use rawline_journal::{
     Batch, Certain, Control, Groups, Index, MergedPiece, Offsets, PartitionId, PartitionTransactions, Piece, SharedMap,
     Snapshot, Source, Times, TopicId,
 };
+use smallvec::SmallVec;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
@@ -26,10 +27,12 @@ pub(crate) struct JournalTopic {
     /// As it is known outside the storage.
     pub topic_id: TopicId,
     pub name: Arc<str>,
-    pub life: Arc<Life>,
-    pub subject: Arc<Subject>,
+    pub life: Life,
+    /// Once a subscription or a handle has asked for it: most topics of many have neither.
+    subject: OnceLock<Arc<Subject>>,
+    subscriptions: Arc<Registry>,
     settings: RwLock<Arc<Settings>>,
-    partitions: RwLock<Vec<Extent>>,
+    partitions: RwLock<SmallVec<[Extent; 1]>>,
     checks_pieces: bool,
 }
 
@@ -49,7 +52,10 @@ struct Shared {
 pub(super) struct Catalog {
     topics: SharedMap<u64, Arc<JournalTopic>>,
     by_name: SharedMap<Arc<str>, Arc<JournalTopic>>,
-    by_topic_id: HashMap<TopicId, u64>,
+    /// A map without room to grow into: to move a million entries at once, appends would wait for 50 ms.
+    by_topic_id: SharedMap<TopicId, u64>,
+    /// The topics whose settings delete or compact records: few of many.
+    tidied: BTreeSet<u64>,
     /// The offsets that groups have committed.
     offsets: Offsets,
     /// The names of producers, by the ids that they have or had. Those that the rules have forgotten stay until a
@@ -84,26 +90,40 @@ impl JournalTopic {
         checks_pieces: bool,
     ) -> Self {
         assert!(!name.is_empty() && partitions > 0, "topic {id} {name:?} with {partitions} partitions");
-        let given = Settings::parse(name, settings).ok().and_then(|(topic_id, _)| topic_id);
-        let topic_id = given.unwrap_or_else(|| TopicId::derived(id, name));
-        let topic = JournalTopic {
+        let (given, settings) = settings_of(name, settings).unwrap_or_default();
+        let mut extents = SmallVec::new();
+        extents.reserve_exact(partitions as usize);
+        extents.resize_with(partitions as usize, || Extent::new(checks_pieces));
+        JournalTopic {
             id,
-            topic_id,
+            topic_id: given.unwrap_or_else(|| TopicId::derived(id, name)),
             name: name.clone(),
-            life: Arc::default(),
-            subject: subscriptions.subject(name.clone(), topic_id),
-            settings: RwLock::default(),
-            partitions: RwLock::default(),
+            life: Life::default(),
+            subject: OnceLock::new(),
+            subscriptions: subscriptions.clone(),
+            settings: RwLock::new(settings),
+            partitions: RwLock::new(extents),
             checks_pieces,
-        };
-        topic.alter(partitions, settings);
-        topic
+        }
     }
 
     /// One of a test.
     #[cfg(test)]
     pub fn of_test(name: &str) -> Self {
         JournalTopic::new(1, &name.into(), &Arc::default(), 1, b"", false)
+    }
+
+    /// The topic as its subscriptions see it.
+    pub fn subject(&self) -> &Arc<Subject> {
+        self.subject.get_or_init(|| self.subscriptions.subject(self.name.clone(), self.topic_id))
+    }
+
+    /// A partition has new records, from this offset on. They are in its index, and can be read.
+    fn committed(&self, partition: u32, first_offset: u64) {
+        // No barrier is needed, as in `Watchers::changed`: what asks for the subject reads the index afterwards.
+        if self.subject.get().is_some() || !self.subscriptions.is_empty() {
+            self.subject().committed(partition, first_offset);
+        }
     }
 
     /// Number of partitions.
@@ -147,6 +167,10 @@ impl JournalTopic {
         self.settings().expiry() != Retention::default()
     }
 
+    fn is_tidied(&self) -> bool {
+        self.has_limits() || self.settings().compaction().is_some()
+    }
+
     /// Looks at the partitions in order.
     pub fn for_each(&self, look: impl FnMut(&Extent)) {
         self.extents().iter().for_each(look);
@@ -157,14 +181,13 @@ impl JournalTopic {
         self.settings.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn extents(&self) -> RwLockReadGuard<'_, Vec<Extent>> {
+    fn extents(&self) -> RwLockReadGuard<'_, SmallVec<[Extent; 1]>> {
         self.partitions.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn alter(&self, partitions: u32, settings: &[u8]) {
-        match Settings::parse(&self.name, settings) {
-            Ok((_, settings)) => *self.settings.write().unwrap_or_else(PoisonError::into_inner) = settings,
-            Err(error) => tracing::error!(topic = &*self.name, %error, "this change of the settings has no effect"),
+        if let Some((_, settings)) = settings_of(&self.name, settings) {
+            *self.settings.write().unwrap_or_else(PoisonError::into_inner) = settings;
         }
         let mut extents = self.partitions.write().unwrap_or_else(PoisonError::into_inner);
         let least = extents.len() as u32;
@@ -172,6 +195,12 @@ impl JournalTopic {
         extents.reserve_exact((partitions - least) as usize);
         extents.resize_with(partitions as usize, || Extent::new(self.checks_pieces));
     }
+}
+
+/// Parses stored settings. Some that can't be parsed are logged, and have no effect.
+fn settings_of(name: &str, stored: &[u8]) -> Option<(Option<TopicId>, Arc<Settings>)> {
+    let parsed = Settings::parse(name, stored);
+    parsed.inspect_err(|error| tracing::error!(topic = name, %error, "these settings have no effect")).ok()
 }
 
 impl Extent {
@@ -253,7 +282,7 @@ impl Catalog {
     /// A snapshot replaces the state. Topics and partitions stay the same ones to their
     /// handles.
     pub fn restore(&mut self, snapshot: Snapshot) {
-        let Snapshot { state, mut pieces } = snapshot;
+        let Snapshot { state, pieces } = snapshot;
         self.walks.drain(..).filter_map(|walk| walk.upgrade()).for_each(|walk| walk.end());
         self.open_merge = state.merges().open();
         (self.offsets, self.times) = (state.offsets().clone(), state.times());
@@ -265,23 +294,29 @@ impl Catalog {
         for id in gone {
             self.delete(id);
         }
+        // All are in order of their ids. Pieces are dropped as they are copied: a million of them take 100 MB.
+        let (mut partitions, mut pieces) = (state.partitions().peekable(), pieces.into_iter().peekable());
         for (id, topic) in state.topics() {
-            match self.topics.get(&id) {
-                Some(_) => self.alter(id, topic.partitions, &topic.settings),
+            let stored = match self.topics.get(&id).cloned() {
+                Some(stored) => {
+                    self.alter(id, topic.partitions, &topic.settings);
+                    stored
+                }
                 None => self.create(id, &topic.name, topic.partitions, &topic.settings),
-            }
-            for number in 0..topic.partitions {
+            };
+            for (number, extent) in (0..).zip(&*stored.extents()) {
                 let id = PartitionId { topic: id, number };
-                let offsets = state.first_offset(id)..state.next_offset(id);
-                // Dropped as they are copied: of a million partitions they take 100 MB.
-                let pieces = pieces.remove(&id).unwrap_or_default();
+                let found = partitions.next_if(|(partition, ..)| *partition == id);
+                let (_, offsets, transactions) = found.unwrap_or((id, 0..0, None));
+                let pieces = pieces.next_if(|(partition, _)| *partition == id).map(|(_, pieces)| pieces);
                 let end = offsets.end;
-                let before = self.extent(id).restore(id, offsets, &pieces, state.transactions(id));
+                let before = extent.restore(id, offsets, pieces.as_deref().unwrap_or_default(), transactions);
                 if before < end {
-                    self.topic(id.topic).subject.committed(number, before);
+                    stored.committed(number, before);
                 }
             }
         }
+        assert!(partitions.next().is_none() && pieces.next().is_none(), "partitions or pieces without a topic");
     }
 
     /// Adds a certain object. Returns the size of the pieces that are not needed from now on.
@@ -294,7 +329,7 @@ impl Catalog {
             self.groups.follow(control, self.times.age_us());
             match control {
                 Control::Create { topic, name, partitions, settings } => {
-                    self.create(*topic, name, *partitions, settings);
+                    drop(self.create(*topic, name, *partitions, settings));
                 }
                 Control::Alter { topic, partitions, settings } => self.alter(*topic, *partitions, settings),
                 Control::Delete { topic } => freed += self.delete(*topic),
@@ -318,7 +353,7 @@ impl Catalog {
         }
         for ((id, piece, next_offset), (_, batches)) in index.pieces().zip(index.sections()) {
             let bytes = self.extent(id).push(id, &piece, next_offset, batches);
-            self.topic(id.topic).subject.committed(id.number, piece.first_offset);
+            self.topic(id.topic).committed(id.number, piece.first_offset);
             if bytes > 0 {
                 METRICS.trims.bytes.add(bytes);
                 freed += bytes;
@@ -402,25 +437,34 @@ impl Catalog {
     }
 
     fn alter(&mut self, id: u64, partitions: u32, settings: &[u8]) {
-        let topic = self.topic(id);
+        let topic = self.topic(id).clone();
         let before = topic.partitions();
         topic.alter(partitions, settings);
+        if topic.is_tidied() {
+            self.tidied.insert(id);
+        } else {
+            self.tidied.remove(&id);
+        }
         self.together.counts.add_partitions((partitions - before) as usize);
         self.changes += u64::from(partitions != before);
     }
 
-    fn create(&mut self, id: u64, name: &Arc<str>, partitions: u32, settings: &[u8]) {
+    fn create(&mut self, id: u64, name: &Arc<str>, partitions: u32, settings: &[u8]) -> Arc<JournalTopic> {
         self.together.counts.add_topic(partitions as usize);
         self.changes += 1;
         self.next_topic = id + 1;
         let topic = JournalTopic::new(id, name, &self.together.subscriptions, partitions, settings, self.checks_pieces);
         // The stored state decides. If a storage was damaged so that two topics have one id, the newer one has it.
         self.by_topic_id.insert(topic.topic_id, id);
+        if topic.is_tidied() {
+            self.tidied.insert(id);
+        }
         let topic = Arc::new(topic);
         let before = self.topics.insert(id, topic.clone());
         assert!(before.is_none(), "topic {id} was created twice");
-        let namesake = self.by_name.insert(name.clone(), topic).map(|topic| topic.id);
+        let namesake = self.by_name.insert(name.clone(), topic.clone()).map(|topic| topic.id);
         assert!(namesake.is_none(), "the topics {namesake:?} and {id} are named {name:?}");
+        topic
     }
 
     /// Returns the size of its pieces.
@@ -431,15 +475,16 @@ impl Catalog {
         if self.by_topic_id.get(&topic.topic_id) == Some(&id) {
             self.by_topic_id.remove(&topic.topic_id);
         }
+        self.tidied.remove(&id);
         self.together.counts.remove_topic(topic.partitions() as usize);
         self.changes += 1;
         topic.life.delete();
-        topic.subject.deleted();
+        topic.subject().deleted();
         topic.extents().iter().map(|extent| extent.index().bytes()).sum()
     }
 
     /// A topic that exists by the rules.
-    fn topic(&self, id: u64) -> &JournalTopic {
+    fn topic(&self, id: u64) -> &Arc<JournalTopic> {
         let Some(topic) = self.topics.get(&id) else { unreachable!("the rules know topic {id}, the catalog doesn't") };
         topic
     }
@@ -470,6 +515,11 @@ impl Catalog {
     /// All topics by id, as they are now. They are shared: this takes no time, and a look at them no lock.
     pub fn topics(&self) -> SharedMap<u64, Arc<JournalTopic>> {
         self.topics.clone()
+    }
+
+    /// Those whose settings delete or compact records.
+    pub fn tidied_topics(&self) -> Vec<Arc<JournalTopic>> {
+        self.tidied.iter().filter_map(|id| self.with_id(*id)).collect()
     }
 
     /// All topics by name, in the same way.
@@ -564,7 +614,7 @@ mod tests {
         for seed in 0..300 {
             let mut random = fastrand::Rng::with_seed(seed);
             let mut catalog = Catalog::default();
-            (1..6).for_each(|id: u64| catalog.create(id, &id.to_string().into(), 2, b""));
+            (1..6).for_each(|id: u64| drop(catalog.create(id, &id.to_string().into(), 2, b"")));
             (0..200).for_each(|number| change(&mut catalog, &mut random, number));
             let walk = catalog.walk();
             let all = catalog.topics();

@@ -238,6 +238,11 @@ impl Journal {
         self.catalog().topics()
     }
 
+    /// The topics whose settings delete or compact records.
+    pub(crate) fn tidied_topics(&self) -> Vec<Arc<JournalTopic>> {
+        self.catalog().tidied_topics()
+    }
+
     /// All topics by name, as they are now.
     pub(crate) fn topics_by_name(&self) -> SharedMap<Arc<str>, Arc<JournalTopic>> {
         self.catalog().topics_by_name()

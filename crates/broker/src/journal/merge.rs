@@ -245,8 +245,11 @@ impl Merger {
         let Some(mut merge) = self.begin().await? else { return Ok(None) };
         // Chosen once more: by now the last objects of the ended file are published.
         let (sources, _) = self.choose().await;
+        let mut from = 0;
         let is_whole = loop {
-            let planned = self.plan(&sources).await;
+            let planned = self.plan(&sources, from).await;
+            // The next object continues in this topic or a later one.
+            from = planned.joined.last().map_or(from, |joined| joined.partition.topic);
             let pieces = planned.joined.iter().flat_map(|joined| &joined.pieces);
             let pieces = pieces.filter(|piece| !piece.place.source.is_merged()).count() as u64;
             let stored = self.store_merged(merge, &planned.joined).await;
@@ -394,7 +397,7 @@ impl Merger {
                 candidates.insert(piece.place.source);
             }
         };
-        self.each_piece(look).await;
+        self.each_piece(0, look).await;
         self.pieces = pieces;
         let mut uses = Uses::default();
         let add = |partition, piece: Piece, _| {
@@ -402,7 +405,7 @@ impl Merger {
                 uses.add(partition, &piece);
             }
         };
-        self.each_piece(add).await;
+        self.each_piece(0, add).await;
         (choose(&uses, &sparse, &limits).into_iter().collect(), uses)
     }
 
@@ -425,8 +428,9 @@ impl Merger {
         ended.is_ok() && growing().is_none_or(|file| file.numbers.start != first)
     }
 
-    /// What the open merge makes of the rest of these objects. Nothing else replaces pieces meanwhile.
-    async fn plan(&self, sources: &BTreeSet<Source>) -> Planned {
+    /// What the open merge makes of the rest of these objects, in the topics from this id on. Nothing else replaces
+    /// pieces meanwhile.
+    async fn plan(&self, sources: &BTreeSet<Source>, from: u64) -> Planned {
         let limits = self.config.limits;
         let mut joining = Joining::new(&limits);
         let join = |partition, piece: Piece, next_offset| {
@@ -434,16 +438,16 @@ impl Merger {
                 joining.add(partition, &piece, next_offset);
             }
         };
-        self.each_piece(join).await;
+        self.each_piece(from, join).await;
         let (joined, is_whole) = joining.first_object();
         Planned { joined, is_whole }
     }
 
     /// Visits the readable pieces of all partitions, in order of partition and offset, each with the offset after its
-    /// last record. Readers and the journal's task are not held up.
-    async fn each_piece(&self, mut visit: impl FnMut(PartitionId, Piece, u64)) {
+    /// last record, of the topics from this id on. Readers and the journal's task are not held up.
+    async fn each_piece(&self, from: u64, mut visit: impl FnMut(PartitionId, Piece, u64)) {
         let topics = self.catalog().topics();
-        for (visited, topic) in topics.values().enumerate() {
+        for (visited, (_, topic)) in topics.range_from(&from).enumerate() {
             if visited % MERGE_TOPICS_PER_YIELD == MERGE_TOPICS_PER_YIELD - 1 {
                 tokio::task::yield_now().await;
             }

@@ -67,7 +67,7 @@ impl Registry {
     }
 
     /// Whether it has no subscription.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.count.load(Ordering::Relaxed) == 0
     }
 

@@ -43,7 +43,7 @@ impl Partition {
     /// As [`Partition::read`], of the records that belong to a view.
     pub async fn read_as(&self, request: &ReadRequest, view: View) -> Result<ReadAnswer, ReadError> {
         self.wait_as(request.offset, request.wait, view).await;
-        if self.topic.life.is_deleted() {
+        if self.topic.stored.life.is_deleted() {
             return Err(self.deleted());
         }
         let gather_until = Instant::now() + READ_GATHER_MAX;
@@ -195,7 +195,7 @@ impl Partition {
         // In each case the caller returns whatever is available.
         tokio::select! {
             _ = tokio::time::timeout(wait, arrived) => {}
-            () = self.topic.life.ended() => {}
+            () = self.topic.stored.life.ended() => {}
         }
     }
 
@@ -294,7 +294,7 @@ impl Partition {
         let bytes_wanted = range.end - range.start;
         match self.store().bytes(*place, range).await {
             // A topic that was deleted meanwhile isn't read any more.
-            _ if self.topic.life.is_deleted() => Err(self.deleted()),
+            _ if self.topic.stored.life.is_deleted() => Err(self.deleted()),
             Ok(bytes) => {
                 assert_eq!(bytes.len() as u64, bytes_wanted, "the store returned other bytes of {place:?}");
                 Ok(bytes)

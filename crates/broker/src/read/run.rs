@@ -52,7 +52,7 @@ impl Partition {
             _ => batches.len(),
         };
         // The read of the next object by itself reports it.
-        if self.topic.life.is_deleted() {
+        if self.topic.stored.life.is_deleted() {
             return 0;
         }
         for (found, bytes) in chosen.iter().zip(batches).take(intact) {

@@ -138,7 +138,7 @@ impl Broker {
             after_us,
             is_in_past: after_us <= newest_us,
             positions: Positions::new(request.slow, request.lag_max),
-            named: topics.iter().map(|topic| topic.topic.subject.number).collect(),
+            named: topics.iter().map(|topic| topic.topic.stored.subject().number).collect(),
             topics: BTreeMap::new(),
             introduced: BTreeSet::new(),
             partitions: BTreeMap::new(),
@@ -173,14 +173,14 @@ impl Broker {
         // A topic that was deleted meanwhile has lost its name to another.
         listed.filter_map(move |listed| {
             let found = self.known(listed.topic_name());
-            found.filter(|topic| Arc::ptr_eq(&topic.topic.subject, &listed.0.subject))
+            found.filter(|topic| Arc::ptr_eq(&topic.topic.stored, &listed.0))
         })
     }
 
     /// The partition of a topic, unless it is deleted.
     async fn partition_of(&self, subject: &Arc<Subject>, number: u32) -> Option<Arc<Partition>> {
         let topic = self.topic(&subject.name).await.ok()?;
-        if !Arc::ptr_eq(&topic.topic.subject, subject) {
+        if !Arc::ptr_eq(topic.topic.stored.subject(), subject) {
             return None;
         }
         topic.partition(number.into()).ok()
@@ -299,7 +299,7 @@ impl Subscription {
 
     /// Decides where to begin in the partitions of a topic that exists.
     fn begin(&mut self, topic: &Topic) -> Result<(), TopicError> {
-        let subject = topic.topic.subject.clone();
+        let subject = topic.topic.stored.subject().clone();
         for number in 0..topic.partitions() {
             let key = (subject.number, number);
             if self.request.partition.is_some_and(|wanted| wanted != number) || self.positions.knows(key) {
@@ -348,7 +348,8 @@ impl Subscription {
     /// Looks at all partitions, after more has happened than was noted.
     fn look(&mut self, broker: &Broker) {
         let gone: Vec<Arc<Subject>> = {
-            let is_deleted = |key: &Key| self.partitions.get(key).is_some_and(|known| known.topic.life.is_deleted());
+            let is_deleted =
+                |key: &Key| self.partitions.get(key).is_some_and(|known| known.topic.stored.life.is_deleted());
             let topics = self.positions.keys().filter(is_deleted).filter_map(|key| self.topics.get(&key.0));
             topics.cloned().collect()
         };
@@ -359,14 +360,14 @@ impl Subscription {
         }
         let (names, prefixes) = (self.request.names.clone(), self.request.prefixes.clone());
         let known = names.iter().filter_map(|name| broker.known(name));
-        let named: Vec<_> = known.filter(|topic| self.named.contains(&topic.topic.subject.number)).collect();
+        let named: Vec<_> = known.filter(|topic| self.named.contains(&topic.topic.stored.subject().number)).collect();
         named.iter().for_each(|topic| self.look_at(topic));
         broker.with_prefixes(&broker.list(), &prefixes).for_each(|topic| self.look_at(&topic));
         self.must_look = false;
     }
 
     fn look_at(&mut self, topic: &Topic) {
-        let subject = &topic.topic.subject;
+        let subject = topic.topic.stored.subject();
         for number in 0..topic.partitions() {
             let key = (subject.number, number);
             if self.request.partition.is_some_and(|wanted| wanted != number) {

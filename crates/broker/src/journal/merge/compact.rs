@@ -68,8 +68,8 @@ impl From<CopyError> for CompactError {
 impl Merger {
     /// Compacts the partitions of which enough is not compacted.
     pub(super) async fn compact(&mut self) -> Result<(), Failed> {
-        let topics = self.catalog().topics();
-        for topic in topics.values() {
+        let topics = self.catalog().tidied_topics();
+        for topic in &topics {
             let settings = topic.settings();
             let Some(compaction) = settings.compaction() else { continue };
             for number in 0..topic.partitions() {
