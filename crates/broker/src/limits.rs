@@ -264,13 +264,21 @@ pub const CLOCK_JUMP_HOLD: Duration = Duration::from_secs(300);
 /// Maximum number of partitions of a topic.
 pub const TOPIC_PARTITIONS_MAX: u32 = rawline_journal::PARTITIONS_MAX;
 
-/// Maximum number of topics of all journals: each takes about 900 bytes of memory, and another kilobyte once it is
-/// used.
+/// Maximum number of topics of all journals: each takes about 800 bytes of memory, and [`HANDLES_KEPT`] of them another
+/// kilobyte once they are used.
 pub const JOURNAL_TOPICS_MAX: usize = 1_000_000;
 
 /// Maximum number of partitions of all journals, the first of each topic included: each takes about 500 bytes of
 /// memory, and 300 more once it was asked for.
 pub const JOURNAL_PARTITIONS_MAX: usize = 1_250_000;
+
+/// Handles of topics that are kept whether or not they are used: each takes a kilobyte, and read-ahead begins again
+/// without it.
+pub const HANDLES_KEPT: usize = 65_536;
+
+/// How many handles are looked at for each one that is made beyond that: they become fewer while more than half of them
+/// aren't used.
+pub const HANDLES_LOOKED_AT: usize = 4;
 
 /// How long a start waits for the journal's next object, while the store may be unavailable.
 pub const JOURNAL_START_MAX: Duration = Duration::from_secs(60);

@@ -1,9 +1,9 @@
 //! The topics of a broker: a handle for each, with its partitions, opened when they are first asked for. Topics exist
-//! by what the journals say, and a handle costs nothing to make.
+//! by what the journals say, and a handle costs nothing to make: of very many, those that aren't used are dropped.
 
 use crate::journal::{Journal, JournalError, JournalTopic};
 use crate::journals::Journals;
-use crate::limits::JOURNAL_PARTITIONS_MAX;
+use crate::limits::{HANDLES_KEPT, HANDLES_LOOKED_AT, JOURNAL_PARTITIONS_MAX};
 use crate::listed::TopicsByName;
 use crate::metrics::{TOPICS_LABELLED_MAX, TopicMetrics};
 use crate::partition::{Common, Partition, Shared};
@@ -12,15 +12,42 @@ use crate::topic_error::{TopicError, check_partition};
 use rawline_journal::{Control, Refused, TopicId};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-use std::ops::Deref;
-use std::sync::atomic::Ordering;
+use std::ops::{Bound, Deref};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// The handles by name, as far as this broker has seen what the journals say.
 pub(crate) struct Topics {
-    handles: RwLock<BTreeMap<String, Arc<Topic>>>,
+    handles: RwLock<Handles>,
     journals: Journals,
     shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Handles {
+    by_name: BTreeMap<Arc<str>, Arc<Topic>>,
+    /// The last one that was looked at to see whether it is used.
+    looked_at: Option<Arc<str>>,
+}
+
+impl Handles {
+    /// Adds one. If there are many, looks at the next few, and drops those that weren't used since the last look.
+    fn add(&mut self, topic: Arc<Topic>, kept: usize) {
+        self.by_name.insert(topic.topic.stored.name.clone(), topic);
+        if self.by_name.len() <= kept {
+            return;
+        }
+        let from = self.looked_at.take().map_or(Bound::Unbounded, Bound::Excluded);
+        let next = self.by_name.range::<Arc<str>, _>((from, Bound::Unbounded)).take(HANDLES_LOOKED_AT);
+        let next: Vec<Arc<str>> = next.map(|(name, _)| name.clone()).collect();
+        for name in &next {
+            if self.by_name.get(name).is_some_and(|topic| !topic.is_used()) {
+                self.by_name.remove(name);
+            }
+        }
+        // After the last one, the first is next.
+        self.looked_at = next.into_iter().nth(HANDLES_LOOKED_AT - 1);
+    }
 }
 
 impl Topics {
@@ -37,7 +64,7 @@ impl Topics {
         let journal = self.journals.one(name);
         let found = journal.named(name).map(|topic| self.handle(&mut self.write(), journal, &topic));
         if found.is_none() {
-            self.write().remove(name);
+            self.write().by_name.remove(name);
         }
         found
     }
@@ -58,8 +85,8 @@ impl Topics {
 
     /// Drops the handles of topics that other brokers have deleted, if there are more than so many that aren't.
     fn drop_dead(&self, live: usize) {
-        if self.read().len() > live {
-            self.write().retain(|_, topic| topic.is_live());
+        if self.read().by_name.len() > live {
+            self.write().by_name.retain(|_, topic| topic.is_live());
         }
     }
 
@@ -89,35 +116,36 @@ impl Topics {
     /// Drops the handle of a topic that is deleted: its metrics end with it. A new topic may have the name by now.
     pub fn drop_deleted(&self, name: &str) {
         let mut handles = self.write();
-        if handles.get(name).is_some_and(|topic| !topic.is_live()) {
-            handles.remove(name);
+        if handles.by_name.get(name).is_some_and(|topic| !topic.is_live()) {
+            handles.by_name.remove(name);
         }
     }
 
     fn live(&self, name: &str) -> Option<Arc<Topic>> {
-        self.read().get(name).filter(|topic| topic.is_live()).cloned()
+        let handles = self.read();
+        let topic = handles.by_name.get(name).filter(|topic| topic.is_live())?;
+        // Most are noted already. A store each time would be shared by all processors.
+        if !topic.was_used.load(Ordering::Relaxed) {
+            topic.was_used.store(true, Ordering::Relaxed);
+        }
+        Some(topic.clone())
     }
 
     /// The handle of a topic; a new one unless there is one already.
-    fn handle(
-        &self,
-        handles: &mut BTreeMap<String, Arc<Topic>>,
-        journal: &Journal,
-        topic: &Arc<JournalTopic>,
-    ) -> Arc<Topic> {
-        if let Some(known) = handles.get(&*topic.name).filter(|topic| topic.is_live()) {
+    fn handle(&self, handles: &mut Handles, journal: &Journal, topic: &Arc<JournalTopic>) -> Arc<Topic> {
+        if let Some(known) = handles.by_name.get(&topic.name).filter(|topic| topic.is_live()) {
             return known.clone();
         }
         let opened = Topic::new(journal, topic, &self.shared);
-        handles.insert(topic.name.to_string(), opened.clone());
+        handles.add(opened.clone(), HANDLES_KEPT);
         opened
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, BTreeMap<String, Arc<Topic>>> {
+    fn read(&self) -> RwLockReadGuard<'_, Handles> {
         self.handles.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, BTreeMap<String, Arc<Topic>>> {
+    fn write(&self) -> RwLockWriteGuard<'_, Handles> {
         self.handles.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -127,6 +155,8 @@ pub struct Topic {
     first: Arc<Partition>,
     /// The other partitions that were asked for.
     others: RwLock<BTreeMap<u32, Arc<Partition>>>,
+    /// Whether it was asked for since it was last looked at.
+    was_used: AtomicBool,
 }
 
 impl Deref for Topic {
@@ -147,7 +177,18 @@ impl Topic {
             journal: journal.clone(),
             stored: topic.clone(),
         });
-        Arc::new(Topic { first: Partition::new(common, 0), others: RwLock::default() })
+        Arc::new(Topic { first: Partition::new(common, 0), others: RwLock::default(), was_used: AtomicBool::new(true) })
+    }
+
+    /// Whether the handle was asked for since the last such look, is held, or has separate counts. Otherwise another
+    /// one can take its place at any time.
+    fn is_used(self: &Arc<Self>) -> bool {
+        let are_held = || self.others().values().any(|partition| Arc::strong_count(partition) > 1);
+        self.was_used.swap(false, Ordering::Relaxed)
+            || self.topic.metrics.are_shown()
+            || Arc::strong_count(self) > 1
+            || Arc::strong_count(&self.first) > 1
+            || are_held()
     }
 
     /// Its id. A topic that gets the name of a deleted one has another.
@@ -255,4 +296,38 @@ pub(crate) fn check_partitions(journal: &Journal, added: u32) -> Result<(), Topi
         return Ok(());
     }
     Err(TopicError::TooMany { what: "partitions", limit: JOURNAL_PARTITIONS_MAX })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::broker::Broker;
+    use crate::clock::SystemClock;
+    use crate::config::Config;
+    use crate::store::Storage;
+
+    #[tokio::test]
+    async fn of_many_handles_those_stay_that_are_used_or_held() {
+        let broker = Broker::open(Storage::in_memory(1 << 20), Arc::new(SystemClock), Config::new(1)).await.unwrap();
+        let mut topics = Vec::new();
+        for number in 0..TOPICS_LABELLED_MAX + 200 {
+            topics.push(broker.create_topic(&format!("topic-{number:05}"), Map::new()).await.unwrap());
+        }
+        // The first ones have separate counts, which end with their handles.
+        let others = topics.split_off(TOPICS_LABELLED_MAX);
+        let mut handles = Handles::default();
+        let mut held = None;
+        for topic in &others {
+            let handle = Topic::new(&topic.topic.journal, &topic.topic.stored, &topic.topic.shared);
+            assert!(!handle.topic.metrics.are_shown());
+            held.get_or_insert_with(|| handle.partition(0).unwrap());
+            handles.add(handle, 10);
+            if let Some(used) = handles.by_name.get("topic-00201") {
+                used.was_used.store(true, Ordering::Relaxed);
+            }
+        }
+        let names: Vec<&str> = handles.by_name.keys().map(|name| &**name).collect();
+        assert!((10..14).contains(&names.len()), "{names:?}");
+        assert!(names.starts_with(&["topic-00200", "topic-00201"]), "{names:?}");
+    }
 }

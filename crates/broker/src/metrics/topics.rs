@@ -78,6 +78,11 @@ impl TopicMetrics {
     pub fn failed(&self) {
         self.0.failures.add(1);
     }
+
+    /// Whether the topic has its own series.
+    pub fn are_shown(&self) -> bool {
+        OTHER_TOPICS.get().is_none_or(|others| !Arc::ptr_eq(others, &self.0))
+    }
 }
 
 /// Adds the counters by topic.
