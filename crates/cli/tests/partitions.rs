@@ -119,6 +119,57 @@ fn partitions_are_shown_chosen_and_trimmed() {
 }
 
 #[test]
+fn a_tail_is_the_newest_records_of_all_partitions() {
+    let broker = broker(&[]);
+    broker.run(&["topic", "create", "t", "--partitions", "3"], b"");
+    for (partition, lines) in [("0", "a\nb\nc\nd\n"), ("1", "e\n"), ("2", "f\n"), ("0", "g\n"), ("1", "h\ni\n")] {
+        broker.run(&["produce", "t", "--partition", partition], lines.as_bytes());
+    }
+    let sorted = |args: &[&str]| {
+        let output = String::from_utf8(stdout(&broker, &[&["consume", "t"], args].concat())).unwrap();
+        let mut records: Vec<&str> = output.lines().collect();
+        records.sort_unstable();
+        records.concat()
+    };
+    for (args, records) in [
+        (&["--tail", "1"][..], "i"),
+        (&["--tail", "2"], "hi"),
+        (&["--tail", "4"], "fghi"),
+        (&["--tail", "5"], "efghi"),
+        (&["--tail", "6"], "defghi"),
+        (&["--tail", "100"], "abcdefghi"),
+        (&["--tail", "3", "--partition", "0", "--partition", "2"], "dfg"),
+        (&["--tail", "2", "--follow", "--max-records", "2"], "hi"),
+        (&["--offset", "-1"], "fgi"),
+        (&["--offset", "-2", "--partition", "0"], "dg"),
+        (&["--offset", "-99"], "abcdefghi"),
+        (&["--offset", "-0"], ""),
+    ] {
+        assert_eq!(sorted(args), records, "{args:?}");
+    }
+    // Of one partition, in order and byte for byte.
+    assert_eq!(stdout(&broker, &["consume", "t", "--partition", "0", "--tail", "3"]), b"c\nd\ng\n");
+    broker.run(&["topic", "trim", "t", "--before", "4"], b"");
+    assert_eq!(stdout(&broker, &["consume", "t", "--partition", "0", "--tail", "3"]), b"g\n");
+    assert_eq!(stdout(&broker, &["consume", "t", "--partition", "0", "--offset", "-3"]), b"g\n");
+    broker.run(&["group", "reset", "g", "t", "--offset", "-1"], b"");
+    assert_eq!(offsets(&broker, "g"), [(4, 1), (2, 1), (0, 1)]);
+    for (args, says) in [
+        (&["--tail", "0"][..], "--tail 0 writes nothing; add --follow"),
+        (&["--tail", "3", "--max-records", "1"], "give one of them, or add --follow"),
+        (&["--tail", "3", "--offset", "-1"], "cannot be used with"),
+        (&["--tail", "3", "--since", "-1h"], "cannot be used with"),
+        (&["--tail", "3", "--group", "g"], "cannot be used with"),
+        (&["--group", "g", "--offset", "-1"], "`rawline group reset GROUP TOPIC --offset -N`"),
+        (&["--tail", "-3"], "--tail"),
+    ] {
+        let output = run(broker.rawline(&[&["consume", "t"], args].concat()), b"");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && said.contains(says), "{args:?}: {said}");
+    }
+}
+
+#[test]
 fn wrong_partitions_are_refused_with_advice() {
     let broker = broker(&[]);
     broker.run(&["topic", "create", "t", "--partitions", "2"], b"");

@@ -1,7 +1,7 @@
 //! `rawline group`: lists, shows, resets and deletes groups of consumers.
 
 use super::confirm::{confirmed, needs_terminal};
-use super::start::parse_start;
+use super::start::{Begin, parse_begin};
 use super::table::{Align, table};
 use super::{BrokerArgs, CommandError, parse_time, print, print_json, print_list};
 use clap::{ArgGroup, Subcommand};
@@ -50,6 +50,9 @@ Examples:
 
   # Skip the existing records
   rawline group reset nightly dns --offset latest
+
+  # Begin with the newest 10 records of each partition
+  rawline group reset nightly dns --offset -10
 
   # Begin with the first record appended at or after a time
   rawline group reset nightly dns --since 2026-11-21T09:00:00Z
@@ -123,9 +126,10 @@ enum Command {
         #[arg(long = "partition", value_name = "N")]
         partitions: Vec<u32>,
 
-        /// Offset of the next record; earliest is the oldest record, latest the next one to be appended
-        #[arg(long, value_name = "N|earliest|latest", value_parser = parse_start, allow_hyphen_values = true)]
-        offset: Option<Start>,
+        /// Offset of the next record; -N counts from the end, earliest is the oldest record, latest the next one to be
+        /// appended
+        #[arg(long, value_name = "N|-N|earliest|latest", value_parser = parse_begin, allow_hyphen_values = true)]
+        offset: Option<Begin>,
 
         /// Begin at the first record appended at or after this time: 2026-11-21T09:00:00Z, 2026-11-21 (UTC), Unix
         /// seconds or milliseconds, or -1h
@@ -164,12 +168,12 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
             if json { print_json(&group) } else { print(&shown(&group)) }
         }
         Command::Reset { group, topic, partitions, offset, since, broker } => {
-            let start = match (offset, since) {
-                (Some(start), _) => start,
-                (None, Some(since)) => Start::Time(since.into()),
+            let begin = match (offset, since) {
+                (Some(begin), _) => begin,
+                (None, Some(since)) => Begin::At(Start::Time(since.into())),
                 (None, None) => unreachable!("clap requires an offset or a time"),
             };
-            reset(&broker.client_without_retries()?, &group, &topic, partitions, start).await
+            reset(&broker.client_without_retries()?, &group, &topic, partitions, begin).await
         }
         Command::Delete { group, topic, yes, broker } => {
             delete(&broker.client_without_retries()?, &group, topic.as_deref(), yes).await
@@ -260,13 +264,13 @@ async fn reset(
     group: &str,
     topic: &str,
     partitions: Vec<u32>,
-    start: Start,
+    begin: Begin,
 ) -> Result<(), CommandError> {
     let extents = client.topic(topic).await?.extents();
     let partitions = if partitions.is_empty() { (0..extents.len() as u32).collect() } else { partitions };
     let mut offsets = Vec::with_capacity(partitions.len());
     for partition in partitions {
-        let offset = start.offset(client, (topic, partition).into(), &extents).await?;
+        let offset = begin.offset(client, (topic, partition).into(), &extents).await?;
         offsets.push(CommitOffset::new(topic, partition, offset));
     }
     client.set_group_offsets(group, offsets).await?;

@@ -3,6 +3,7 @@
 use super::{Args, Output, Stop, failed};
 use crate::commands::CommandError;
 use crate::commands::interrupt::Interrupt;
+use crate::commands::start::Begin;
 use rawline_client::{Client, CommitOffset, Extent, GroupConfig, GroupConsumer, RetryPolicy, Start, TopicInfo};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,8 +21,13 @@ pub async fn run(
 ) -> Result<(), CommandError> {
     // Before it joins, so that every member can also leave.
     let mut interrupt = Interrupt::new()?;
+    let start = match (args.since, args.offset) {
+        (Some(since), _) => Start::Time(since.into()),
+        (None, Begin::At(start)) => start,
+        (None, Begin::BeforeEnd(_)) => unreachable!("a group's start was checked"),
+    };
     let config = GroupConfig {
-        start: args.since.map_or(args.offset, |since| Start::Time(since.into())),
+        start,
         instance: args.instance.clone(),
         client: "rawline-consume".to_owned(),
         bytes_max: args.read_bytes,

@@ -2,11 +2,12 @@
 
 mod framed;
 mod group;
+mod tail;
 
 use super::full::{self, DecodeArgs, Shower};
 use super::interrupt::Interrupt;
 use super::show::{BadRecord, Pipeline, Show, Skipped, bad_avro};
-use super::start::parse_start;
+use super::start::{Begin, parse_begin};
 use super::{BrokerArgs, CommandError, parse_bytes, parse_duration, parse_time, stdout_failed};
 use clap::ValueEnum;
 use framed::{append_length_prefixed, append_lines};
@@ -17,7 +18,7 @@ use rawline_client::{
     RetryPolicy, Start, TopicInfo, TopicPartition,
 };
 use rawline_contract::JsonRecord;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::AsFd;
@@ -28,7 +29,13 @@ Examples:
   # Write all records, one per line
   rawline consume dns
 
-  # Wait for new records, until ctrl-c
+  # Write the newest 10 records, then wait for new ones, until ctrl-c
+  rawline consume dns --tail 10 --follow
+
+  # Write the newest 10 records of each partition
+  rawline consume dns --offset -10
+
+  # Wait for new records only
   rawline consume dns --offset latest --follow
 
   # Write 10 records with their offsets, times, keys and headers
@@ -77,10 +84,16 @@ pub struct Args {
     #[arg(long = "partition", value_name = "N")]
     partitions: Vec<u32>,
 
-    /// Offset of the first record in each partition; earliest is the oldest record, latest the next one to be appended
-    #[arg(long, value_name = "N|earliest|latest", default_value = "earliest", value_parser = parse_start,
+    /// Offset of the first record in each partition; -N counts from the end, earliest is the oldest record, latest the
+    /// next one to be appended
+    #[arg(long, value_name = "N|-N|earliest|latest", default_value = "earliest", value_parser = parse_begin,
           allow_hyphen_values = true)]
-    offset: Start,
+    offset: Begin,
+
+    /// Start at the newest N records of all partitions together, by the time of their append. Deleted records between
+    /// them, in a compacted topic for example, are counted as well
+    #[arg(long, value_name = "N", conflicts_with_all = ["offset", "since", "group"], allow_negative_numbers = true)]
+    tail: Option<u64>,
 
     /// Start at the first record appended at or after this time: 2026-11-21T09:00:00Z, 2026-11-21 (UTC), Unix seconds
     /// or milliseconds, or -1h
@@ -146,6 +159,7 @@ pub enum OutputFormat {
 
 /// Writes the records to stdout.
 pub async fn run(args: Args) -> Result<(), CommandError> {
+    check(&args)?;
     let client = args.broker.client_without_retries()?;
     // A broker that isn't running, or a topic that doesn't exist, is an error at once, with --follow too.
     let topic = client.topic(&args.topic).await?;
@@ -184,6 +198,22 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     failed(copied.and(flushed))
 }
 
+/// Refuses combinations that have no meaning.
+fn check(args: &Args) -> Result<(), CommandError> {
+    let wrong = match args {
+        Args { tail: Some(0), follow: false, .. } => "--tail 0 writes nothing; add --follow to wait for new records",
+        Args { tail: Some(_), max_records: Some(_), follow: false, .. } => {
+            "--tail and --max-records both limit the records; give one of them, or add --follow"
+        }
+        Args { group: Some(_), offset: Begin::BeforeEnd(_), .. } => {
+            "members of a group can't count from the end; set the group's offsets first, with `rawline group reset \
+             GROUP TOPIC --offset -N`"
+        }
+        _ => return Ok(()),
+    };
+    Err(CommandError::Usage(wrong.to_owned()))
+}
+
 /// A closed stdout isn't a failure.
 pub fn failed(stopped: Result<(), Stop>) -> Result<(), CommandError> {
     match stopped {
@@ -195,20 +225,11 @@ pub fn failed(stopped: Result<(), Stop>) -> Result<(), CommandError> {
 
 /// The range to write of each partition.
 async fn ranges(args: &Args, client: &Client, topic: &TopicInfo) -> Result<Vec<PartitionRange>, CommandError> {
-    let extents = topic.extents();
-    let start = args.since.map_or(args.offset, |since| Start::Time(since.into()));
-    let all: Vec<u32> = (0..topic.partitions.get()).collect();
-    let selected = if args.partitions.is_empty() { &all } else { &args.partitions };
     let mut ranges: Vec<PartitionRange> = Vec::new();
-    for &partition in selected {
-        if ranges.iter().any(|range| range.partition == partition) {
-            continue;
-        }
-        let name = TopicPartition { topic: &args.topic, partition };
-        let next_offset = name.extent(&extents)?.next_offset;
-        let offset = start.offset(client, name, &extents).await?;
+    for (partition, offset, next_offset) in begins(args, client, topic).await? {
         if offset > next_offset && !args.follow {
-            let of_several = if all.len() == 1 { String::new() } else { format!(", partition {partition},") };
+            let is_one = topic.partitions.get() == 1;
+            let of_several = if is_one { String::new() } else { format!(", partition {partition},") };
             let name = &args.topic;
             eprintln!(
                 "rawline: {name}{of_several} has no records from offset {offset}; its next offset is {next_offset}"
@@ -221,6 +242,34 @@ async fn ranges(args: &Args, client: &Client, topic: &TopicInfo) -> Result<Vec<P
         ranges.push(PartitionRange { partition, offset, end_offset });
     }
     Ok(ranges)
+}
+
+/// The first offset to read and the next offset of each selected partition.
+async fn begins(args: &Args, client: &Client, topic: &TopicInfo) -> Result<Vec<(u32, u64, u64)>, CommandError> {
+    let extents = topic.extents();
+    let selected: BTreeSet<u32> = match args.partitions.as_slice() {
+        [] => (0..topic.partitions.get()).collect(),
+        some => some.iter().copied().collect(),
+    };
+    let mut selected_extents = Vec::with_capacity(selected.len());
+    for partition in selected {
+        let extent = TopicPartition { topic: &args.topic, partition }.extent(&extents)?;
+        selected_extents.push((partition, extent));
+    }
+    let offsets = match args.tail {
+        Some(records) => tail::offsets(client, &args.topic, &selected_extents, records).await?,
+        None => {
+            let begin = args.since.map_or(args.offset, |since| Begin::At(Start::Time(since.into())));
+            let mut offsets = Vec::with_capacity(selected_extents.len());
+            for &(partition, _) in &selected_extents {
+                let name = TopicPartition { topic: &args.topic, partition };
+                offsets.push((partition, begin.offset(client, name, &extents).await?));
+            }
+            offsets
+        }
+    };
+    let pairs = offsets.into_iter().zip(selected_extents);
+    Ok(pairs.map(|((partition, offset), (_, extent))| (partition, offset, extent.next_offset)).collect())
 }
 
 /// Why copying stops before the end of the topic.
