@@ -232,6 +232,42 @@ fn a_member_of_a_group_commits_and_leaves_at_a_signal() {
 }
 
 #[test]
+fn a_producer_appends_what_it_has_read_at_a_signal() {
+    for signal in SIGNALS {
+        let broker = support::broker(&[]);
+        // The first two records fill a batch; the third one waits for more.
+        let args = ["produce", "t", "--batch-bytes", "20", "--linger", "10m"];
+        let mut producer = broker.rawline(&args).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut input = producer.stdin.take().unwrap();
+        input.write_all(b"0123456789\n0123456789\nthird\n").unwrap();
+        while run(broker.rawline(&["consume", "t", "--max-records", "1"]), b"").stdout.is_empty() {
+            rawline_testkit::process::pause();
+        }
+        let (code, stderr) = end(producer, signal);
+        assert_eq!(code, Some(1), "{signal:?}: {stderr}");
+        assert!(stderr.contains("appended 3 records") && stderr.contains("rawline: interrupted"), "{stderr}");
+        assert_eq!(broker.run(&["consume", "t"], b"").stdout, b"0123456789\n0123456789\nthird\n");
+    }
+}
+
+#[test]
+fn a_subscription_saves_its_position_at_a_signal() {
+    for signal in SIGNALS {
+        let broker = support::broker(&[]);
+        broker.run(&["produce", "t"], b"a\nb\nc\n");
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("cursor");
+        let args = ["subscribe", "t", "--from", "first", "--cursor-file", file.to_str().unwrap()];
+        let mut reader = broker.rawline(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(reader.stdout.take().unwrap()).lines();
+        let read: Vec<String> = lines.by_ref().take(3).map(Result::unwrap).collect();
+        assert_eq!(read, ["a", "b", "c"]);
+        assert_eq!(end(reader, signal), (Some(0), String::new()), "{signal:?}");
+        assert!(std::fs::read_to_string(&file).unwrap().ends_with("/0=3\n"));
+    }
+}
+
+#[test]
 fn a_group_is_not_reset_to_an_offset_after_the_end() {
     let broker = support::broker(&[]);
     broker.run(&["produce", "t"], b"a\nb\n");
