@@ -271,12 +271,48 @@ fn a_subscription_saves_its_position_at_a_signal() {
 fn a_group_is_not_reset_to_an_offset_after_the_end() {
     let broker = support::broker(&[]);
     broker.run(&["produce", "t"], b"a\nb\n");
-    broker.run(&["group", "reset", "g", "t", "--offset", "2"], b"");
-    let output = run(broker.rawline(&["group", "reset", "g", "t", "--offset", "3"]), b"");
+    broker.run(&["group", "reset", "g", "t", "--offset", "2", "--yes"], b"");
+    let output = run(broker.rawline(&["group", "reset", "g", "t", "--offset", "3", "--yes"]), b"");
     assert_eq!(output.status.code(), Some(1));
     let stderr = said(&output);
-    assert!(stderr.contains("offset 3 is after the end of partition 0 of topic \"t\"; commit 2 at most"), "{stderr}");
+    assert!(stderr.contains("offset 3 is after the end of partition 0 of topic \"t\"; give 2 at most"), "{stderr}");
     assert_eq!(broker.run(&["consume", "t", "--group", "g"], b"").stdout, b"", "it continues after the last record");
+}
+
+#[test]
+fn records_are_deleted_and_offsets_set_after_a_confirmation_only() {
+    let broker = support::broker(&[]);
+    broker.run(&["produce", "t"], b"a\nb\nc\n");
+    let offsets = || {
+        let topic = broker.run(&["topic", "t", "--json"], b"").stdout;
+        let topic: serde_json::Value = serde_json::from_slice(&topic).unwrap();
+        let groups = broker.run(&["group", "list", "--json"], b"").stdout;
+        let groups: serde_json::Value = serde_json::from_slice(&groups).unwrap();
+        (topic["first_offset"].as_u64().unwrap(), groups.as_array().unwrap().len())
+    };
+    let trim = ["topic", "trim", "t", "--before", "2"];
+    let reset = ["group", "reset", "g", "t", "--offset", "1"];
+    for (args, change) in [(&trim[..], "the deletion of records of topic"), (&reset, "the reset of group \"g\"")] {
+        let output = run(broker.rawline(args), b"y\n");
+        let stderr = said(&output);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains(change) && stderr.contains("add --yes to confirm it"), "{stderr}");
+        let (code, shown) = support::terminal::on_terminal(&broker.url(), 80, args, "n\n");
+        assert!(code == Some(1) && shown.contains("[y/N]"), "{code:?}: {shown}");
+    }
+    assert_eq!(offsets(), (0, 0), "nothing was confirmed");
+    let (code, shown) = support::terminal::on_terminal(&broker.url(), 80, &trim, "y\n");
+    let question = "Delete the 2 records with the offsets 0..2 of topic t, partition 0, permanently? [y/N] ";
+    assert!(code == Some(0) && shown.contains(question) && shown.contains("first offset   2"), "{code:?}: {shown}");
+    let (code, shown) = support::terminal::on_terminal(&broker.url(), 80, &reset, "yes\n");
+    let question = "Set the offsets of group g in 1 partition(s) of topic t?";
+    assert!(code == Some(0) && shown.contains(question), "{code:?}: {shown}");
+    assert_eq!(offsets(), (2, 1));
+    // What is after the end is refused without a question.
+    for args in [["topic", "trim", "t", "--before", "4"], ["group", "reset", "g", "t", "--offset=4"]] {
+        let (code, shown) = support::terminal::on_terminal(&broker.url(), 80, &args, "y\n");
+        assert!(code == Some(1) && !shown.contains("[y/N]"), "{args:?}: {code:?}: {shown}");
+    }
 }
 
 #[test]

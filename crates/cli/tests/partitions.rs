@@ -106,7 +106,7 @@ fn partitions_are_shown_chosen_and_trimmed() {
     assert_eq!(text(&["consume", "t", "--max-records", "2"]).lines().count(), 2);
     assert_eq!(text(&["consume", "t"]).lines().count(), 4);
     assert_eq!(by_partition(text(&["consume", "t", "--format", "json"]).as_bytes())[&1], ["a", "b", "c"]);
-    let trimmed = text(&["topic", "trim", "t", "--partition", "1", "--before", "2"]);
+    let trimmed = text(&["topic", "trim", "t", "--partition", "1", "--before", "2", "--yes"]);
     assert!(trimmed.contains("records        2\n") && trimmed.contains("  1            offsets 2 to 3\n"), "{trimmed}");
     let listed = text(&["topics"]);
     assert!(listed.lines().nth(1).unwrap().split_whitespace().take(5).eq(["t", "2", "2", "-", "-"]), "{listed}");
@@ -149,10 +149,10 @@ fn a_tail_is_the_newest_records_of_all_partitions() {
     }
     // Of one partition, in order and byte for byte.
     assert_eq!(stdout(&broker, &["consume", "t", "--partition", "0", "--tail", "3"]), b"c\nd\ng\n");
-    broker.run(&["topic", "trim", "t", "--before", "4"], b"");
+    broker.run(&["topic", "trim", "t", "--before", "4", "--yes"], b"");
     assert_eq!(stdout(&broker, &["consume", "t", "--partition", "0", "--tail", "3"]), b"g\n");
     assert_eq!(stdout(&broker, &["consume", "t", "--partition", "0", "--offset", "-3"]), b"g\n");
-    broker.run(&["group", "reset", "g", "t", "--offset", "-1"], b"");
+    broker.run(&["group", "reset", "g", "t", "--offset", "-1", "--yes"], b"");
     assert_eq!(offsets(&broker, "g"), [(4, 1), (2, 1), (0, 1)]);
     for (args, says) in [
         (&["--tail", "0"][..], "--tail 0 writes nothing; add --follow"),
@@ -177,7 +177,7 @@ fn wrong_partitions_are_refused_with_advice() {
     for (args, code, word) in [
         (&["consume", "t", "--partition", "2"][..], 1, advice),
         (&["produce", "t", "--partition", "2"], 1, advice),
-        (&["topic", "trim", "t", "--partition", "2", "--before", "0"], 1, "no partition 2"),
+        (&["topic", "trim", "t", "--partition", "2", "--before", "0", "--yes"], 1, "no partition 2"),
         (&["topic", "set", "t", "--partitions", "1"], 1, "can only grow"),
         (&["topic", "set", "t", "--partitions", "1025"], 2, "from 1 to 1024"),
         (&["produce", "t", "--key-separator", ":", "--key", "x"], 2, "--key"),
@@ -221,18 +221,18 @@ fn a_group_reads_every_record_once_and_can_be_reset() {
     let table = String::from_utf8(stdout(&broker, &["group", "list"])).unwrap();
     assert_eq!(table, "GROUP    STATE  MEMBERS\nnightly  empty        0\n");
 
-    broker.run(&["group", "reset", "nightly", "dns", "--partition", "2", "--offset", "1"], b"");
+    broker.run(&["group", "reset", "nightly", "dns", "--partition", "2", "--offset", "1", "--yes"], b"");
     let again = by_partition(&stdout(&broker, &["consume", "dns", "--partition", "2", "--format", "json"]));
     let rest = stdout(&broker, &["consume", "dns", "--group", "nightly"]);
     assert_eq!(String::from_utf8(rest).unwrap().lines().collect::<Vec<_>>(), again[&2][1..]);
-    broker.run(&["group", "reset", "nightly", "dns", "--offset", "earliest"], b"");
+    broker.run(&["group", "reset", "nightly", "dns", "--offset", "earliest", "--yes"], b"");
     assert_eq!(offsets(&broker, "nightly").iter().map(|(_, lag)| lag).sum::<u64>(), 200);
 
     for (args, code, says) in [
         (&["group", "delete", "nightly"][..], 2, "--yes"),
         (&["group", "delete", "nightly", "--topic", "conn", "--yes"], 1, "don't exist"),
         (&["group", "show", "daily"], 1, "no group \"daily\""),
-        (&["group", "reset", "nightly", "dns", "--partition", "4", "--offset", "0"], 1, "no partition 4"),
+        (&["group", "reset", "nightly", "dns", "--partition", "4", "--offset", "0", "--yes"], 1, "no partition 4"),
         (&["consume", "dns", "--group", "nightly", "--partition", "1"], 2, "cannot be used with"),
     ] {
         let output = run(broker.rawline(args), b"");

@@ -1,25 +1,24 @@
-//! Asks for confirmation before a permanent deletion.
+//! Asks for confirmation before a permanent change.
 
 use super::CommandError;
 use std::io::{IsTerminal, Write};
 
-/// Fails without a terminal for the question. `deletion` names the deletion, such as
-/// `the deletion of topic "dns"`.
-pub fn needs_terminal(deletion: &str) -> Result<(), CommandError> {
+/// Fails without a terminal for the question. `change` names it, such as `the deletion of topic "dns"`.
+pub fn needs_terminal(change: &str) -> Result<(), CommandError> {
     if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
         return Ok(());
     }
-    Err(CommandError::Usage(format!("there is no terminal to confirm {deletion}; add --yes to delete it")))
+    Err(CommandError::Usage(format!("there is no terminal to confirm {change}; add --yes to confirm it")))
 }
 
-/// Whether the user confirms at the terminal.
-pub fn confirmed(question: &str) -> Result<bool, CommandError> {
+/// Fails unless the user confirms at the terminal. `refused` is the error without a confirmation.
+pub fn confirm(question: &str, refused: &str) -> Result<(), CommandError> {
     // The answer is read from a terminal; whether the question could be written is seen there.
     let _ = write!(std::io::stderr().lock(), "{question} [y/N] ");
     let mut answer = String::new();
     let read = std::io::stdin().read_line(&mut answer);
     read.map_err(|error| CommandError::Failed(format!("can't read the answer: {error}")))?;
-    Ok(is_yes(&answer))
+    if is_yes(&answer) { Ok(()) } else { Err(CommandError::Failed(refused.to_owned())) }
 }
 
 fn is_yes(answer: &str) -> bool {
@@ -31,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_yes_deletes() {
+    fn only_a_yes_confirms() {
         for yes in ["y\n", "Y\n", "yes\n", "YES"] {
             assert!(is_yes(yes), "{yes:?}");
         }

@@ -1,12 +1,15 @@
 //! `rawline group`: lists, shows, resets and deletes groups of consumers.
 
-use super::confirm::{confirmed, needs_terminal};
+use super::confirm::{confirm, needs_terminal};
 use super::start::{Begin, parse_begin};
 use super::table::{Align, table};
 use super::{BrokerArgs, CommandError, parse_time, print, print_json, print_list};
 use clap::{ArgGroup, Subcommand};
 use jiff::Timestamp;
-use rawline_client::{Client, CommitOffset, GroupInfo, GroupOffset, GroupPartition, GroupSummary, MemberInfo, Start};
+use rawline_client::{
+    Client, ClientError, CommitOffset, GroupInfo, GroupOffset, GroupPartition, GroupSummary, MemberInfo, Start,
+    TopicPartition,
+};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -21,10 +24,10 @@ Examples:
   # Print how many records a group has still to read
   rawline group show nightly --json | jq '[.offsets[].lag] | add'
 
-  # Let a group without members read a topic from its beginning again
+  # Let a group without members read a topic from its beginning again; asks first
   rawline group reset nightly dns --offset earliest
 
-  # Delete a group's offsets
+  # Delete a group's offsets; asks first
   rawline group delete nightly";
 
 const SHOW_EXAMPLES: &str = "\
@@ -45,11 +48,11 @@ Examples:
 
 const RESET_EXAMPLES: &str = "\
 Examples:
-  # Read a topic from its beginning again
+  # Read a topic from its beginning again; asks first
   rawline group reset nightly dns --offset earliest
 
-  # Skip the existing records
-  rawline group reset nightly dns --offset latest
+  # Skip the existing records, without a question
+  rawline group reset nightly dns --offset latest --yes
 
   # Begin with the newest 10 records of each partition
   rawline group reset nightly dns --offset -10
@@ -60,7 +63,9 @@ Examples:
   # Set the offset in partition 2
   rawline group reset nightly dns --partition 2 --offset 5000
 
-The members of the group have to be stopped first.";
+The members of the group have to be stopped first.
+
+Exit codes: 0 reset, 1 not reset, 2 --yes is missing and no terminal can be asked.";
 
 const DELETE_EXAMPLES: &str = "\
 Examples:
@@ -136,6 +141,10 @@ enum Command {
         #[arg(long, value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
         since: Option<Timestamp>,
 
+        /// Don't ask for confirmation
+        #[arg(long)]
+        yes: bool,
+
         #[command(flatten)]
         broker: BrokerArgs,
     },
@@ -167,13 +176,14 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
             let group = broker.client_without_retries()?.group(&group).await?;
             if json { print_json(&group) } else { print(&shown(&group)) }
         }
-        Command::Reset { group, topic, partitions, offset, since, broker } => {
+        Command::Reset { group, topic, partitions, offset, since, yes, broker } => {
             let begin = match (offset, since) {
                 (Some(begin), _) => begin,
                 (None, Some(since)) => Begin::At(Start::Time(since.into())),
                 (None, None) => unreachable!("clap requires an offset or a time"),
             };
-            reset(&broker.client_without_retries()?, &group, &topic, partitions, begin).await
+            let to = Reset { group: &group, topic: &topic, partitions, begin, yes };
+            to.run(&broker.client_without_retries()?).await
         }
         Command::Delete { group, topic, yes, broker } => {
             delete(&broker.client_without_retries()?, &group, topic.as_deref(), yes).await
@@ -259,22 +269,74 @@ fn readers(member: &MemberInfo) -> impl Iterator<Item = ((&str, u32), &str)> {
     member.partitions.iter().map(move |at| ((at.topic.as_str(), partition(at)), member.member.as_str()))
 }
 
-async fn reset(
-    client: &Client,
-    group: &str,
-    topic: &str,
+/// The offsets to set.
+struct Reset<'a> {
+    group: &'a str,
+    topic: &'a str,
+    /// Empty for all.
     partitions: Vec<u32>,
     begin: Begin,
-) -> Result<(), CommandError> {
-    let extents = client.topic(topic).await?.extents();
-    let partitions = if partitions.is_empty() { (0..extents.len() as u32).collect() } else { partitions };
-    let mut offsets = Vec::with_capacity(partitions.len());
-    for partition in partitions {
-        let offset = begin.offset(client, (topic, partition).into(), &extents).await?;
-        offsets.push(CommitOffset::new(topic, partition, offset));
+    yes: bool,
+}
+
+impl Reset<'_> {
+    /// Sets them, after confirmation where a person can give it.
+    async fn run(self, client: &Client) -> Result<(), CommandError> {
+        let Reset { group, topic, yes, .. } = self;
+        if !yes {
+            needs_terminal(&format!("the reset of group {group:?} in topic {topic:?}"))?;
+        }
+        let offsets = self.offsets(client).await?;
+        if !yes {
+            let before = match client.group(group).await {
+                Ok(group) => group.offsets,
+                // The reset creates it.
+                Err(ClientError::Refused { status: 404, .. }) => Vec::new(),
+                Err(error) => return Err(error.into()),
+            };
+            confirm(&reset_question(group, topic, &before, &offsets), &format!("group {group:?}: not reset"))?;
+        }
+        client.set_group_offsets(group, offsets).await?;
+        print(&shown(&client.group(group).await?))
     }
-    client.set_group_offsets(group, offsets).await?;
-    print(&shown(&client.group(group).await?))
+
+    /// The new offset of each partition. Fails for one after the end.
+    async fn offsets(&self, client: &Client) -> Result<Vec<CommitOffset>, CommandError> {
+        let Reset { topic, partitions, begin, .. } = self;
+        let extents = client.topic(topic).await?.extents();
+        let all: Vec<u32> = (0..extents.len() as u32).collect();
+        let mut offsets = Vec::new();
+        for &partition in if partitions.is_empty() { &all } else { partitions } {
+            let name = TopicPartition { topic, partition };
+            let next_offset = name.extent(&extents)?.next_offset;
+            let offset = begin.offset(client, name, &extents).await?;
+            if offset > next_offset {
+                return Err(CommandError::Failed(format!(
+                    "offset {offset} is after the end of partition {partition} of topic {topic:?}; give {next_offset} \
+                     at most"
+                )));
+            }
+            offsets.push(CommitOffset::new(*topic, partition, offset));
+        }
+        Ok(offsets)
+    }
+}
+
+/// Says what a reset changes.
+fn reset_question(group: &str, topic: &str, before: &[GroupOffset], after: &[CommitOffset]) -> String {
+    let old: BTreeMap<u32, u64> =
+        before.iter().filter(|at| at.topic == topic).map(|at| (at.partition, at.offset)).collect();
+    let (mut again, mut skipped) = (0, 0);
+    for at in after {
+        let old = old.get(&at.partition).copied().unwrap_or(at.offset);
+        again += old.saturating_sub(at.offset);
+        skipped += at.offset.saturating_sub(old);
+    }
+    let (group, topic, count) = (escaped(group), escaped(topic), after.len());
+    format!(
+        "Set the offsets of group {group} in {count} partition(s) of topic {topic}? {again} records will be read again, \
+         {skipped} skipped."
+    )
 }
 
 async fn delete(client: &Client, group: &str, topic: Option<&str>, yes: bool) -> Result<(), CommandError> {
@@ -291,9 +353,8 @@ async fn delete(client: &Client, group: &str, topic: Option<&str>, yes: bool) ->
     if !yes {
         needs_terminal(&format!("the deletion of {what}"))?;
         let count = partitions.len();
-        if !confirmed(&format!("Delete {what}, with offsets in {count} partitions, permanently?"))? {
-            return Err(CommandError::Failed(format!("{what}: not deleted")));
-        }
+        let question = format!("Delete {what}, with offsets in {count} partitions, permanently?");
+        confirm(&question, &format!("{what}: not deleted"))?;
     }
     match topic {
         None => client.delete_group(group).await?,
@@ -309,6 +370,22 @@ async fn delete(client: &Client, group: &str, topic: Option<&str>, yes: bool) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reset_says_how_many_records_are_read_again_and_skipped() {
+        let at = |topic: &str, partition, offset| GroupOffset {
+            topic: topic.to_owned(),
+            partition,
+            offset,
+            ..serde_json::from_str(r#"{"topic":"","partition":0,"offset":0,"next_offset":0,"lag":0}"#).unwrap()
+        };
+        let before = [at("dns", 0, 7), at("dns", 1, 5), at("http", 2, 9)];
+        let after = [(0, 0), (1, 8), (2, 4)].map(|(partition, offset)| CommitOffset::new("dns", partition, offset));
+        assert_eq!(
+            reset_question("nightly", "dns", &before, &after),
+            "Set the offsets of group nightly in 3 partition(s) of topic dns? 7 records will be read again, 3 skipped."
+        );
+    }
 
     #[test]
     fn a_group_is_shown_with_who_reads_what() {

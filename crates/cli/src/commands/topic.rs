@@ -1,11 +1,13 @@
 //! `rawline topic`: shows a topic, creates or deletes it, changes its settings, or deletes its oldest records.
 
-use super::confirm::{confirmed, needs_terminal};
+use super::confirm::{confirm, needs_terminal};
 use super::{BrokerArgs, CommandError, parse_bytes, print, print_json};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, Subcommand};
 use indicatif::BinaryBytes;
-use rawline_client::{CleanupPolicy, Client, ClientError, Hours, Partitions, Payload, Settings, TopicInfo};
+use rawline_client::{
+    CleanupPolicy, Client, ClientError, Extent, Hours, Partitions, Payload, Settings, TopicInfo, TopicPartition,
+};
 use rawline_contract::code;
 use std::fmt::Write as _;
 use std::num::NonZeroU64;
@@ -27,10 +29,10 @@ Examples:
   # Keep records of any age again
   rawline topic set dns --retain-hours none
 
-  # Delete the records before offset 5000
+  # Delete the records before offset 5000; asks first
   rawline topic trim dns --before 5000
 
-  # Delete the topic with all its records
+  # Delete the topic with all its records; asks first
   rawline topic delete dns";
 
 const CREATE_EXAMPLES: &str = "\
@@ -74,14 +76,16 @@ const CHANGES: [&str; 6] =
 
 const TRIM_EXAMPLES: &str = "\
 Examples:
-  # Delete the records before offset 5000, which becomes the first offset
+  # Delete the records before offset 5000, which becomes the first offset; asks first
   rawline topic trim dns --before 5000
 
-  # Delete all records of a topic with one partition
-  rawline topic trim dns --before $(rawline topic dns --json | jq .next_offset)
+  # Delete all records of a topic with one partition, without a question
+  rawline topic trim dns --before $(rawline topic dns --json | jq .next_offset) --yes
 
   # Delete the records before offset 700 of partition 2
-  rawline topic trim dns --partition 2 --before 700";
+  rawline topic trim dns --partition 2 --before 700
+
+Exit codes: 0 deleted, 1 not deleted, 2 --yes is missing and no terminal can be asked.";
 
 /// Show a topic, create or delete it, change its settings, or delete its oldest records
 #[derive(Debug, clap::Args)]
@@ -171,6 +175,10 @@ enum Command {
         /// Partition to trim
         #[arg(long, value_name = "N", default_value_t = 0)]
         partition: u32,
+
+        /// Don't ask for confirmation
+        #[arg(long)]
+        yes: bool,
 
         #[command(flatten)]
         broker: BrokerArgs,
@@ -276,12 +284,36 @@ async fn delete(client: &Client, topic: &str, yes: bool) -> Result<(), CommandEr
             }
             Err(error) => return Err(error.into()),
         };
-        if !confirmed(&question)? {
-            return Err(CommandError::Failed(format!("topic {topic:?} was not deleted")));
-        }
+        confirm(&question, &format!("topic {topic:?} was not deleted"))?;
     }
     client.delete_topic(topic).await?;
     print(&format!("deleted topic {}\n", topic.escape_debug()))
+}
+
+/// Deletes the records before an offset, after confirmation where a person can give it.
+async fn trim(
+    client: &Client,
+    partition: TopicPartition<'_>,
+    before: u64,
+    yes: bool,
+) -> Result<TopicInfo, CommandError> {
+    let TopicPartition { topic, partition: number } = partition;
+    if !yes {
+        needs_terminal(&format!("the deletion of records of topic {topic:?}"))?;
+        let Extent { first_offset, next_offset } = partition.extent(&client.topic(topic).await?.extents())?;
+        // An offset after the end is refused by the broker, and one before the first record changes nothing.
+        if before > first_offset && before <= next_offset {
+            let records = before - first_offset;
+            let name = topic.escape_debug();
+            let question = format!(
+                "Delete the {records} records with the offsets {first_offset}..{before} of topic {name}, partition \
+                 {number}, permanently?"
+            );
+            confirm(&question, &format!("topic {topic:?}: nothing was deleted"))?;
+        }
+    }
+    client.trim(partition, before).await?;
+    Ok(client.topic(topic).await?)
 }
 
 fn question(topic: &TopicInfo) -> String {
@@ -305,10 +337,8 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         Some(Command::Set { topic, values, broker }) => {
             broker.client_without_retries()?.set_topic(&topic, &values.settings()).await?
         }
-        Some(Command::Trim { topic, before, partition, broker }) => {
-            let client = broker.client_without_retries()?;
-            client.trim((topic.as_str(), partition), before).await?;
-            client.topic(&topic).await?
+        Some(Command::Trim { topic, before, partition, yes, broker }) => {
+            trim(&broker.client_without_retries()?, (topic.as_str(), partition).into(), before, yes).await?
         }
         None => {
             let Some(topic) = args.topic else { unreachable!("clap requires the name of a topic") };

@@ -180,10 +180,10 @@ fn commands_set_limits_and_trim() {
     assert_eq!(code, 0, "{text}");
     assert!(text.contains("payload        value\nretain hours   no limit\nretain bytes   1073741"), "{text}");
     append(&broker, 0..9);
-    let (code, text) = run(&["topic", "trim", "t", "--before", "4"]);
+    let (code, text) = run(&["topic", "trim", "t", "--before", "4", "--yes"]);
     assert_eq!(code, 0, "{text}");
     assert!(text.contains("records        5\nfirst offset   4\nnext offset    9\n"), "{text}");
-    let (code, text) = run(&["topic", "trim", "t", "--before", "10"]);
+    let (code, text) = run(&["topic", "trim", "t", "--before", "10", "--yes"]);
     assert!(code != 0 && text.contains("next offset is 9"), "{code}: {text}");
     let (code, text) = run(&["consume", "t", "--offset", "3", "--max-records", "1"]);
     assert!(code != 0 && text.contains("first offset 4"), "{code}: {text}");

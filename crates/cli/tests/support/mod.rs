@@ -4,6 +4,7 @@
 
 pub mod bench;
 pub mod redis;
+pub mod terminal;
 
 pub use rawline_testkit::process::{Broker, run};
 use rawline_testkit::s3_server::Bucket;
