@@ -448,6 +448,68 @@ fn topics_are_listed_as_text_and_as_json() {
 }
 
 #[test]
+fn lists_are_filtered_sorted_and_cut_to_the_terminal() {
+    let broker = support::broker(&[]);
+    let long = format!("dns-{}", "x".repeat(150));
+    for (topic, records) in [("dns", "a\n"), ("http", "a\nb\nc\n"), (&long, "a\nb\n")] {
+        broker.run(&["produce", topic], records.as_bytes());
+    }
+    let names = |args: &[&str]| -> Vec<String> {
+        let output = broker.run(&[args, &["--format", "json"]].concat(), b"").stdout;
+        let topics: serde_json::Value = serde_json::from_slice(&output).unwrap();
+        topics.as_array().unwrap().iter().map(|topic| topic["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(&["topics"]), ["dns", &long, "http"]);
+    assert_eq!(names(&["topic", "list"]), ["dns", &long, "http"]);
+    assert_eq!(names(&["topics", "--contains", "t"]), ["http"]);
+    assert_eq!(names(&["topics", "--contains", "s-x"]), [&*long]);
+    assert_eq!(names(&["topics", "--contains", "none"]), [""; 0]);
+    assert_eq!(names(&["topics", "--prefix", "dns", "--sort", "records"]), [&*long, "dns"]);
+    assert_eq!(names(&["topics", "--sort", "records"]), ["http", &long, "dns"]);
+    let empty = broker.run(&["topics", "--contains", "none"], b"");
+    assert!(empty.stdout.is_empty() && said(&empty).contains("no topic has such a name"), "{}", said(&empty));
+    // A script gets all of the names.
+    let table = String::from_utf8(broker.run(&["topics"], b"").stdout).unwrap();
+    assert!(table.contains(&long), "{table}");
+    let (code, table) = support::terminal::on_terminal(&broker.url(), 100, &["topics"], "");
+    assert_eq!((code, table.lines().map(|line| line.chars().count()).max()), (Some(0), Some(100)), "{table}");
+    assert!(table.contains("dns-xxxx") && table.contains("x…  ") && !table.contains(&long), "{table}");
+    // A topic with the name of a command.
+    broker.run(&["produce", "list"], b"a\n");
+    let shown = String::from_utf8(broker.run(&["topic", "show", "list"], b"").stdout).unwrap();
+    assert!(shown.starts_with("name           list\n"), "{shown}");
+    let output = run(broker.rawline(&["topics", "--json", "--format", "table"]), b"");
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+}
+
+#[test]
+fn every_list_can_be_json() {
+    let broker = support::broker(&[]);
+    let directory = tempfile::tempdir().unwrap();
+    let keys = directory.path().join("keys.toml");
+    let keys = keys.to_str().unwrap();
+    broker.run(&["key", "add", "reader", "--read", "dns", "web.*", "--connections", "5", "--keys", keys], b"");
+    broker.run(&["produce", "t"], b"a\nb\n");
+    broker.run(&["group", "reset", "g", "t", "--offset", "1", "--yes"], b"");
+    let json = |args: &[&str]| -> serde_json::Value {
+        let [short, long] =
+            [&["--json"][..], &["--format", "json"]].map(|format| broker.run(&[args, format].concat(), b"").stdout);
+        if args[0] != "cost" {
+            assert_eq!(short, long, "{args:?}");
+        }
+        serde_json::from_slice(&long).unwrap()
+    };
+    assert_eq!(json(&["group", "list"])[0], serde_json::json!({"name": "g", "state": "empty", "members": 0}));
+    assert_eq!(json(&["group", "show", "g"])["offsets"][0]["lag"], 1);
+    assert_eq!(json(&["topic", "t"]), json(&["topic", "show", "t"]));
+    assert_eq!(json(&["brokers"]), serde_json::json!([]));
+    assert_eq!(json(&["cost"])["requests"]["put"], 0);
+    let key = &json(&["key", "list", "--keys", keys])[0];
+    assert_eq!((&key["name"], &key["read"][1], &key["connections"]), (&"reader".into(), &"web.*".into(), &5.into()));
+    assert!(!key.to_string().contains("sha"), "hashes stay in the file: {key}");
+}
+
+#[test]
 fn failures_have_their_exit_code_and_say_what_to_do() {
     let broker = support::broker(&["--api-key", "right"]);
     let url = broker.url();
@@ -586,6 +648,7 @@ fn every_help_has_examples_and_reads_as_text() {
         &["subscribe"],
         &["topics"],
         &["topic"],
+        &["topic", "trim"],
         &["group"],
         &["group", "list"],
         &["group", "show"],

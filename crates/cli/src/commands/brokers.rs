@@ -1,7 +1,8 @@
 //! `rawline brokers`: lists the brokers on the storage.
 
+use super::list::FormatArgs;
 use super::table::{Align, table};
-use super::{BrokerArgs, CommandError, print_list};
+use super::{BrokerArgs, CommandError};
 use rawline_client::BrokerInfo;
 
 const EXAMPLES: &str = "\
@@ -19,23 +20,22 @@ pub struct Args {
     #[command(flatten)]
     broker: BrokerArgs,
 
-    /// Print a JSON array
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: FormatArgs,
 }
 
 /// Prints the address and the state of every broker.
 pub async fn run(args: Args) -> Result<(), CommandError> {
     let brokers = args.broker.client_without_retries()?.brokers().await?;
     let none = "this broker shares its storage with no other: only a bucket can have several";
-    print_list(&brokers, args.json, none, brokers_table)
+    args.output.print_list(&brokers, none, brokers_table)
 }
 
-fn brokers_table(brokers: &[BrokerInfo]) -> String {
+fn brokers_table(brokers: &[BrokerInfo], width: Option<usize>) -> String {
     let head = [
         ("BROKER", Align::Left),
-        ("URL", Align::Left),
-        ("KAFKA", Align::Left),
+        ("URL", Align::Name),
+        ("KAFKA", Align::Name),
         ("ZONE", Align::Left),
         ("STATE", Align::Left),
         ("OWNER", Align::Left),
@@ -45,7 +45,7 @@ fn brokers_table(brokers: &[BrokerInfo]) -> String {
     ];
     // Journals have numbers where there are several.
     let are_several = brokers.iter().flat_map(|broker| &broker.journals).any(|journal| *journal > 0);
-    table(head, brokers.iter().map(|broker| row(broker, are_several)).collect())
+    table(head, brokers.iter().map(|broker| row(broker, are_several)).collect(), width)
 }
 
 fn row(broker: &BrokerInfo, are_several: bool) -> [String; 9] {
@@ -91,11 +91,12 @@ mod tests {
             objects_lag: 2,
             version: "0.1.0".to_owned(),
         };
-        let text = brokers_table(&[
+        let brokers = [
             broker("00000000000000ab", true, true),
             broker("00000000000000cd", false, false),
             broker("00000000000000ef", false, false),
-        ]);
+        ];
+        let text = brokers_table(&brokers, None);
         let want = "\
 BROKER              URL                    KAFKA  ZONE  STATE  OWNER  SILENT  LAG  VERSION
 00000000000000ab *  http://10.0.0.7:51313  -      a     live   yes     1.2 s    2  0.1.0
@@ -107,7 +108,7 @@ BROKER              URL                    KAFKA  ZONE  STATE  OWNER  SILENT  LA
             journals: journals.to_vec(),
             ..broker("00000000000000cd", !journals.is_empty(), false)
         };
-        let text = brokers_table(&[owning(&[0, 2]), owning(&[1]), owning(&[])]);
+        let text = brokers_table(&[owning(&[0, 2]), owning(&[1]), owning(&[])], None);
         let owners: Vec<&str> = text.lines().filter_map(|line| line.split_whitespace().nth(5)).collect();
         assert_eq!(owners, ["OWNER", "0,2", "1", "-"]);
     }

@@ -1,5 +1,6 @@
 //! `rawline cost`: the price of a broker's requests to its bucket, and of what crosses zones.
 
+use super::list::FormatArgs;
 use super::{BrokerArgs, CommandError, parse_duration, print};
 use clap::ValueEnum;
 use indicatif::BinaryBytes;
@@ -46,9 +47,8 @@ pub struct Args {
     #[arg(long, value_name = "SERVICE", value_enum, default_value_t)]
     prices: Prices,
 
-    /// Print a JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: FormatArgs,
 
     #[command(flatten)]
     broker: BrokerArgs,
@@ -141,7 +141,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     let stored_bytes = client.topics().await?.iter().map(|topic| topic.bytes).sum();
     let is_long = args.duration.is_some() || seconds >= SINCE_START_SECONDS_MIN;
     let usage = Usage { seconds: seconds.max(1.0), counted, stored_bytes, prices: args.prices, is_long };
-    if usage.counted.requests() == 0 && usage.counted.other_zone_bytes == 0 && !args.json {
+    if usage.counted.requests() == 0 && usage.counted.other_zone_bytes == 0 && !args.output.is_json() {
         eprintln!("rawline: the broker has sent no requests to a bucket; a directory costs nothing but its disk");
         return Ok(());
     }
@@ -151,7 +151,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
              day are estimated; run `rawline cost --for 1m`, or wait until it has run for 10 minutes"
         );
     }
-    if args.json {
+    if args.output.is_json() {
         return print(&format!("{:#}\n", usage.json()));
     }
     print(&usage.table())

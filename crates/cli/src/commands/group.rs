@@ -1,15 +1,17 @@
 //! `rawline group`: lists, shows, resets and deletes groups of consumers.
 
 use super::confirm::{confirm, needs_terminal};
+use super::list::FormatArgs;
 use super::start::{Begin, parse_begin};
-use super::table::{Align, table};
-use super::{BrokerArgs, CommandError, parse_time, print, print_json, print_list};
-use clap::{ArgGroup, Subcommand};
+use super::table::{Align, table, terminal_width};
+use super::{BrokerArgs, CommandError, parse_time, print};
+use clap::{ArgGroup, Subcommand, ValueEnum};
 use jiff::Timestamp;
 use rawline_client::{
     Client, ClientError, CommitOffset, GroupInfo, GroupOffset, GroupPartition, GroupSummary, MemberInfo, Start,
     TopicPartition,
 };
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -34,6 +36,9 @@ const SHOW_EXAMPLES: &str = "\
 Examples:
   # Show the members of a group, its offsets and its lag
   rawline group show nightly
+
+  # Show the partitions with the largest lag first
+  rawline group show nightly --sort lag
 
   # Print the members' names
   rawline group show nightly --json | jq -r '.members[].member'";
@@ -90,9 +95,8 @@ enum Command {
     /// List the groups
     #[command(after_help = LIST_EXAMPLES)]
     List {
-        /// Print a JSON array
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        output: FormatArgs,
 
         #[command(flatten)]
         broker: BrokerArgs,
@@ -105,9 +109,12 @@ enum Command {
         #[arg(value_name = "GROUP")]
         group: String,
 
-        /// Print a JSON object
-        #[arg(long)]
-        json: bool,
+        /// Order of the partitions
+        #[arg(long, value_enum, value_name = "COLUMN", default_value_t)]
+        sort: Sort,
+
+        #[command(flatten)]
+        output: FormatArgs,
 
         #[command(flatten)]
         broker: BrokerArgs,
@@ -169,12 +176,26 @@ enum Command {
     },
 }
 
+/// Orders of a group's partitions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum Sort {
+    /// By topic and partition
+    #[default]
+    Topic,
+    /// By lag, the largest first
+    Lag,
+}
+
 pub async fn run(args: Args) -> Result<(), CommandError> {
     match args.command {
-        Command::List { json, broker } => list(&broker.client_without_retries()?, json).await,
-        Command::Show { group, json, broker } => {
-            let group = broker.client_without_retries()?.group(&group).await?;
-            if json { print_json(&group) } else { print(&shown(&group)) }
+        Command::List { output, broker } => list(&broker.client_without_retries()?, output).await,
+        Command::Show { group, sort, output, broker } => {
+            let mut group = broker.client_without_retries()?.group(&group).await?;
+            if sort == Sort::Lag {
+                // Partitions of the same lag stay in their order.
+                group.offsets.sort_by_key(|at| Reverse(at.lag));
+            }
+            output.print_item(&group, |group, width| shown(group, sort, width))
         }
         Command::Reset { group, topic, partitions, offset, since, yes, broker } => {
             let begin = match (offset, since) {
@@ -191,13 +212,13 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     }
 }
 
-async fn list(client: &Client, json: bool) -> Result<(), CommandError> {
+async fn list(client: &Client, output: FormatArgs) -> Result<(), CommandError> {
     let groups = client.groups().await?;
-    print_list(&groups, json, "no groups yet; `rawline consume TOPIC --group GROUP` creates one", |groups| {
+    output.print_list(&groups, "no groups yet; `rawline consume TOPIC --group GROUP` creates one", |groups, width| {
         let row =
             |group: &GroupSummary| [escaped(&group.name), group.state.name().to_owned(), group.members.to_string()];
-        let head = [("GROUP", Align::Left), ("STATE", Align::Left), ("MEMBERS", Align::Right)];
-        table(head, groups.iter().map(row).collect())
+        let head = [("GROUP", Align::Name), ("STATE", Align::Left), ("MEMBERS", Align::Right)];
+        table(head, groups.iter().map(row).collect(), width)
     })
 }
 
@@ -207,7 +228,7 @@ fn escaped(name: &str) -> String {
 }
 
 /// A group's state, members and offsets.
-fn shown(group: &GroupInfo) -> String {
+fn shown(group: &GroupInfo, sort: Sort, width: Option<usize>) -> String {
     let lag: u64 = group.offsets.iter().map(|offset| offset.lag).sum();
     let mut text = format!("name      {}\nstate     {}\n", escaped(&group.name), group.state.name());
     // Writing to a string can't fail.
@@ -217,38 +238,42 @@ fn shown(group: &GroupInfo) -> String {
     let _ = writeln!(text, "lag       {lag}");
     if !group.members.is_empty() {
         let head = [
-            ("MEMBER", Align::Left),
-            ("INSTANCE", Align::Left),
-            ("CLIENT", Align::Left),
+            ("MEMBER", Align::Name),
+            ("INSTANCE", Align::Name),
+            ("CLIENT", Align::Name),
             ("ADDRESS", Align::Left),
             ("PARTITIONS", Align::Right),
         ];
         text.push('\n');
-        text.push_str(&table(head, group.members.iter().map(member).collect()));
+        text.push_str(&table(head, group.members.iter().map(member).collect(), width));
     }
     let readers: BTreeMap<(&str, u32), &str> = group.members.iter().flat_map(readers).collect();
     let offsets = group.offsets.iter().map(|at| ((at.topic.as_str(), at.partition), Some(at)));
     // Before the group commits, a partition that a member reads has no offset.
     let unread = readers.keys().map(|at| (*at, None));
     let rows: BTreeMap<(&str, u32), Option<&GroupOffset>> = unread.chain(offsets).collect();
+    let mut rows: Vec<_> = rows.into_iter().collect();
+    if sort == Sort::Lag {
+        rows.sort_by_key(|(_, at)| Reverse(at.map_or(0, |at| at.lag)));
+    }
     if !rows.is_empty() {
         let head = [
-            ("TOPIC", Align::Left),
+            ("TOPIC", Align::Name),
             ("PARTITION", Align::Right),
             ("OFFSET", Align::Right),
             ("NEXT OFFSET", Align::Right),
             ("LAG", Align::Right),
-            ("MEMBER", Align::Left),
+            ("MEMBER", Align::Name),
         ];
         let or_dash = |number: Option<u64>| number.map_or("-".to_owned(), |number| number.to_string());
-        let row = |((topic, partition), offset): (&(&str, u32), &Option<&GroupOffset>)| {
+        let row = |((topic, partition), offset): &((&str, u32), Option<&GroupOffset>)| {
             let [offset, next_offset, lag] =
                 [offset.map(|at| at.offset), offset.map(|at| at.next_offset), offset.map(|at| at.lag)].map(or_dash);
             let reader = readers.get(&(*topic, *partition)).copied();
             [escaped(topic), partition.to_string(), offset, next_offset, lag, reader.map_or("-".into(), escaped)]
         };
         text.push('\n');
-        text.push_str(&table(head, rows.iter().map(row).collect()));
+        text.push_str(&table(head, rows.iter().map(row).collect(), width));
     }
     text
 }
@@ -297,7 +322,7 @@ impl Reset<'_> {
             confirm(&reset_question(group, topic, &before, &offsets), &format!("group {group:?}: not reset"))?;
         }
         client.set_group_offsets(group, offsets).await?;
-        print(&shown(&client.group(group).await?))
+        print(&shown(&client.group(group).await?, Sort::Topic, terminal_width()))
     }
 
     /// The new offset of each partition. Fails for one after the end.
@@ -334,8 +359,8 @@ fn reset_question(group: &str, topic: &str, before: &[GroupOffset], after: &[Com
     }
     let (group, topic, count) = (escaped(group), escaped(topic), after.len());
     format!(
-        "Set the offsets of group {group} in {count} partition(s) of topic {topic}? {again} records will be read again, \
-         {skipped} skipped."
+        "Set the offsets of group {group} in {count} partition(s) of topic {topic}? {again} records will be read \
+         again, {skipped} skipped."
     )
 }
 
@@ -411,6 +436,9 @@ dns            0       5           12    7  shell-1
 dns            1       0          100  100  -
 dns            2       -            -    -  shell-1
 ";
-        assert_eq!(shown(&group), want);
+        assert_eq!(shown(&group, Sort::Topic, None), want);
+        let by_lag = shown(&group, Sort::Lag, None);
+        let lags: Vec<&str> = by_lag.lines().skip(7).filter_map(|line| line.split_whitespace().nth(4)).collect();
+        assert_eq!(lags, ["OFFSET", "100", "7", "-"], "{by_lag}");
     }
 }

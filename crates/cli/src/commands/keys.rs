@@ -1,10 +1,12 @@
 //! `rawline key`: makes, lists and removes the keys of a broker's keys file.
 
-use super::table::{Align, table};
-use super::{CommandError, parse_bytes, print};
+use super::list::FormatArgs;
+use super::table::{Align, table, terminal_width};
+use super::{CommandError, parse_bytes, print, print_json};
 use clap::Subcommand;
 use indicatif::BinaryBytes;
 use rawline_server::access::{FileError, Grants, KeyEntry, KeyFile, Patterns, QuotaLimits, change_keys, read_keys};
+use serde::Serialize;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 
@@ -42,6 +44,9 @@ enum Command {
     Add(Box<Add>),
     /// List the keys and their grants
     List {
+        #[command(flatten)]
+        output: FormatArgs,
+
         #[command(flatten)]
         file: FileArgs,
     },
@@ -122,7 +127,7 @@ fn parse_rate(text: &str) -> Result<NonZeroU64, String> {
 pub fn run(args: Args) -> Result<(), CommandError> {
     match args.command {
         Command::Add(add) => self::add(*add),
-        Command::List { file } => list(&file),
+        Command::List { output, file } => list(output, &file),
         Command::Remove { name, file } => {
             change_keys(&file.path, |text| KeyFile::remove(text, &name)).map_err(failed)?;
             eprintln!("rawline: removed key {name} from {}", file.path.display());
@@ -164,10 +169,47 @@ fn grants(add: &Add) -> Result<Grants, CommandError> {
     })
 }
 
-fn list(file: &FileArgs) -> Result<(), CommandError> {
+/// A key as JSON. Its hashes stay in the file.
+#[derive(Debug, Serialize)]
+struct Shown<'a> {
+    name: &'a str,
+    read: Vec<String>,
+    write: Vec<String>,
+    admin: Vec<String>,
+    groups: Vec<String>,
+    producers: Vec<String>,
+    monitor: bool,
+    bytes_in_per_second: Option<NonZeroU64>,
+    bytes_out_per_second: Option<NonZeroU64>,
+    connections: Option<u32>,
+}
+
+impl<'a> Shown<'a> {
+    fn new(key: &'a KeyEntry) -> Shown<'a> {
+        let Grants { read, write, admin, groups, producers, monitor } = &key.grants;
+        let QuotaLimits { bytes_in_per_second, bytes_out_per_second, connections } = key.quota;
+        Shown {
+            name: &key.name,
+            read: read.texts().collect(),
+            write: write.texts().collect(),
+            admin: admin.texts().collect(),
+            groups: groups.texts().collect(),
+            producers: producers.texts().collect(),
+            monitor: *monitor,
+            bytes_in_per_second,
+            bytes_out_per_second,
+            connections,
+        }
+    }
+}
+
+fn list(output: FormatArgs, file: &FileArgs) -> Result<(), CommandError> {
     let keys = read_keys(&file.path).map_err(failed)?.keys;
+    if output.is_json() {
+        return print_json(&keys.iter().map(Shown::new).collect::<Vec<_>>());
+    }
     let head = ["KEY", "READ", "WRITE", "ADMIN", "GROUPS", "PRODUCERS", "MONITOR", "QUOTA"];
-    print(&table(head.map(|name| (name, Align::Left)), keys.iter().map(row).collect()))
+    print(&table(head.map(|name| (name, Align::Name)), keys.iter().map(row).collect(), terminal_width()))
 }
 
 fn row(key: &KeyEntry) -> [String; 8] {

@@ -14,6 +14,7 @@ pub mod group;
 mod interrupt;
 mod key;
 pub mod keys;
+mod list;
 mod listen;
 mod log;
 #[cfg(feature = "full")]
@@ -160,23 +161,6 @@ fn print(text: &str) -> Result<(), CommandError> {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(stdout_failed(&error)),
         _ => Ok(()),
     }
-}
-
-/// Prints a list to stdout: as JSON, or as a table; says `none` on stderr if a table would be empty.
-fn print_list<T: serde::Serialize>(
-    found: &[T],
-    as_json: bool,
-    none: &str,
-    table: impl FnOnce(&[T]) -> String,
-) -> Result<(), CommandError> {
-    if as_json {
-        return print_json(&found);
-    }
-    if found.is_empty() {
-        eprintln!("rawline: {none}");
-        return Ok(());
-    }
-    print(&table(found))
 }
 
 /// Prints JSON to stdout.

@@ -1,7 +1,8 @@
-//! `rawline topic`: shows a topic, creates or deletes it, changes its settings, or deletes its oldest records.
+//! `rawline topic`: lists topics, shows, creates, deletes and trims them, changes their settings.
 
 use super::confirm::{confirm, needs_terminal};
-use super::{BrokerArgs, CommandError, parse_bytes, print, print_json};
+use super::list::FormatArgs;
+use super::{BrokerArgs, CommandError, parse_bytes, print, topics};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, Subcommand};
 use indicatif::BinaryBytes;
@@ -19,6 +20,9 @@ Examples:
 
   # Print the next offset
   rawline topic dns --json | jq .next_offset
+
+  # Show a topic that has the name of one of these commands
+  rawline topic show list
 
   # Declare that the records are structured values: GET /records shows them as JSON
   rawline topic set dns --payload value
@@ -99,15 +103,30 @@ pub struct Args {
     topic: Option<String>,
 
     #[command(flatten)]
-    broker: BrokerArgs,
+    output: FormatArgs,
 
-    /// Print a JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    broker: BrokerArgs,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// List topics; the same as `rawline topics`
+    List(topics::Args),
+
+    /// Show a topic, whatever its name
+    Show {
+        /// Topic to show
+        #[arg(value_name = "TOPIC")]
+        topic: String,
+
+        #[command(flatten)]
+        output: FormatArgs,
+
+        #[command(flatten)]
+        broker: BrokerArgs,
+    },
+
     /// Create a topic; fails if it exists
     ///
     /// Works also if the broker was started with --no-create-topics.
@@ -325,9 +344,11 @@ fn question(topic: &TopicInfo) -> String {
     )
 }
 
-/// Prints the topic's offsets, size, time and settings.
+/// Runs the command. Of a topic that was changed, it prints the description.
 pub async fn run(args: Args) -> Result<(), CommandError> {
     let topic = match args.command {
+        Some(Command::List(args)) => return topics::run(args).await,
+        Some(Command::Show { topic, output, broker }) => return show(&topic, output, &broker).await,
         Some(Command::Create { topic, values, broker }) => {
             broker.client_without_retries()?.create_topic(&topic, &values.settings()).await?
         }
@@ -342,17 +363,24 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
         }
         None => {
             let Some(topic) = args.topic else { unreachable!("clap requires the name of a topic") };
-            args.broker.client_without_retries()?.topic(&topic).await?
+            return show(&topic, args.output, &args.broker).await;
         }
     };
-    if args.json {
-        return print_json(&topic);
-    }
+    print(&description(&topic))
+}
+
+async fn show(topic: &str, output: FormatArgs, broker: &BrokerArgs) -> Result<(), CommandError> {
+    let topic = broker.client_without_retries()?.topic(topic).await?;
+    output.print_item(&topic, |topic, _| description(topic))
+}
+
+/// The topic's offsets, size, time and settings.
+fn description(topic: &TopicInfo) -> String {
     let no_limit = || "no limit".to_owned();
     let retain_hours = topic.retain_hours.map_or_else(no_limit, |hours| hours.to_string());
     let retain_bytes = topic.retain_bytes.map_or_else(no_limit, |bytes| format!("{bytes} ({})", BinaryBytes(bytes)));
     let time = topic.latest_commit_at.map_or("-".to_owned(), |time| time.to_string());
-    print(&format!(
+    format!(
         "name           {}\n\
          records        {}\n\
          {}\
@@ -365,13 +393,13 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
          {}",
         topic.name.escape_debug(),
         topic.records(),
-        offsets(&topic),
+        offsets(topic),
         topic.bytes,
         BinaryBytes(topic.bytes),
         topic.objects,
         topic.payload,
-        compaction(&topic),
-    ))
+        compaction(topic),
+    )
 }
 
 /// The lines about a topic's offsets: those of each partition if there are several.
