@@ -6,9 +6,10 @@ mod commands;
 mod environment;
 mod machine;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use commands::{
-    CommandError, brokers, consume, cost, full, group, keys, produce, serve, subscribe, topic, topics, value,
+    CommandError, brokers, completions, consume, cost, full, group, keys, man, produce, serve, subscribe, topic,
+    topics, value,
 };
 use futures_util::future::LocalBoxFuture;
 use rawline_broker::limit_arenas;
@@ -60,6 +61,8 @@ enum Command {
     Value(value::Args),
     #[command(flatten)]
     Full(full::Command),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 fn main() -> ExitCode {
@@ -88,6 +91,8 @@ fn main() -> ExitCode {
         Command::Cost(args) => Box::pin(cost::run(args)),
         Command::Value(args) => Box::pin(value::run(args)),
         Command::Full(command) => Box::pin(command.run()),
+        Command::Completions(args) => Box::pin(async move { completions::run(&args, Cli::command()) }),
+        Command::Man(args) => Box::pin(async move { man::run(&args, Cli::command()) }),
     };
     let done = runtime.block_on(command);
     // A pending read of stdin must not keep the process alive.

@@ -641,6 +641,55 @@ fn the_broker_raises_its_limit_on_open_files() {
 }
 
 #[test]
+fn bash_completes_commands_flags_and_values() {
+    let complete = |words: &[&str]| -> Vec<String> {
+        let words: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
+        let script = format!(
+            "source <(\"$RAWLINE\" completions bash); COMP_WORDS=({}); COMP_CWORD={}; \
+             _rawline rawline \"${{COMP_WORDS[COMP_CWORD]}}\" \"${{COMP_WORDS[COMP_CWORD-1]}}\"; \
+             printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+            words.join(" "),
+            words.len() - 1,
+        );
+        let mut bash = std::process::Command::new("bash");
+        bash.args(["--norc", "-c", &script]).env("RAWLINE", support::RAWLINE);
+        let output = run(bash, b"");
+        assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+    };
+    assert_eq!(complete(&["rawline", "subs"]), ["subscribe"]);
+    assert_eq!(complete(&["rawline", "group", "re"]), ["reset"]);
+    assert_eq!(complete(&["rawline", "consume", "dns", "--ta"]), ["--tail"]);
+    assert_eq!(complete(&["rawline", "topics", "--sort", "pa"]), ["partitions"]);
+    for shell in ["zsh", "fish", "elvish", "powershell"] {
+        let script = run(rawline("http://x", &["completions", shell]), b"").stdout;
+        let script = String::from_utf8(script).unwrap();
+        assert!(script.contains("subscribe") && script.contains("tail"), "{shell}");
+    }
+}
+
+#[test]
+fn every_command_has_a_manual_page() {
+    let directory = tempfile::tempdir().unwrap();
+    let pages = directory.path().join("share/man1");
+    let output = run(rawline("http://x", &["man", pages.to_str().unwrap()]), b"");
+    assert!(output.status.success(), "{}", said(&output));
+    let page = |name: &str| std::fs::read_to_string(pages.join(name)).unwrap();
+    for (name, part) in [
+        ("rawline.1", "rawline\\-subscribe(1)"),
+        ("rawline-consume.1", "\\-\\-tail"),
+        ("rawline-group-reset.1", "rawline group reset nightly dns"),
+    ] {
+        assert!(page(name).starts_with(".ie \\n(.g") && page(name).contains(part), "{name}: {}", page(name));
+    }
+    let refused = run(rawline("http://x", &["man", "/dev/null/man1"]), b"");
+    assert!(
+        refused.status.code() == Some(1) && said(&refused).contains("can't write to /dev/null/man1"),
+        "{refused:?}"
+    );
+}
+
+#[test]
 fn every_help_has_examples_and_reads_as_text() {
     let mut commands = vec![
         &["produce"][..],
@@ -658,6 +707,8 @@ fn every_help_has_examples_and_reads_as_text() {
         &["value"],
         &["value", "encode"],
         &["value", "decode"],
+        &["completions"],
+        &["man"],
     ];
     if cfg!(feature = "full") {
         commands.extend([

@@ -3,6 +3,7 @@
 #[cfg(feature = "full")]
 pub mod avro;
 pub mod brokers;
+pub mod completions;
 mod confirm;
 pub mod consume;
 mod convert;
@@ -17,6 +18,7 @@ pub mod keys;
 mod list;
 mod listen;
 mod log;
+pub mod man;
 #[cfg(feature = "full")]
 pub mod measure;
 #[cfg(feature = "full")]
