@@ -8,8 +8,8 @@ mod machine;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use commands::{
-    CommandError, brokers, completions, consume, cost, full, group, keys, man, produce, serve, subscribe, topic,
-    topics, value,
+    CommandError, brokers, completions, consume, cost, full, group, keys, man, produce, profile, serve, subscribe,
+    topic, topics, value,
 };
 use futures_util::future::LocalBoxFuture;
 use rawline_broker::limit_arenas;
@@ -57,6 +57,7 @@ enum Command {
     Brokers(brokers::Args),
     Group(group::Args),
     Key(keys::Args),
+    Profile(profile::Args),
     Cost(cost::Args),
     Value(value::Args),
     #[command(flatten)]
@@ -65,8 +66,23 @@ enum Command {
     Man(man::Args),
 }
 
+/// The same error of the command line as if no variables were set, if it is one then too: its usage line shows flags
+/// that have a variable as if they were required.
+fn without_variables(error: clap::Error) -> clap::Error {
+    fn clear(command: clap::Command) -> clap::Command {
+        command.mut_args(|arg| arg.env(None::<&'static str>)).mut_subcommands(clear)
+    }
+    if !error.use_stderr() {
+        return error;
+    }
+    match clear(Cli::command()).try_get_matches() {
+        Err(same) if same.kind() == error.kind() => same,
+        _ => error,
+    }
+}
+
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::try_parse().unwrap_or_else(|error| without_variables(error).exit());
     if let Command::Serve(_) = cli.command {
         limit_arenas();
     }
@@ -88,6 +104,7 @@ fn main() -> ExitCode {
         Command::Brokers(args) => Box::pin(brokers::run(args)),
         Command::Group(args) => Box::pin(group::run(args)),
         Command::Key(args) => Box::pin(async { keys::run(args) }),
+        Command::Profile(args) => Box::pin(async { profile::run(args) }),
         Command::Cost(args) => Box::pin(cost::run(args)),
         Command::Value(args) => Box::pin(value::run(args)),
         Command::Full(command) => Box::pin(command.run()),

@@ -552,6 +552,90 @@ fn failures_have_their_exit_code_and_say_what_to_do() {
 }
 
 #[test]
+fn usage_shows_no_flag_as_required_because_its_variable_is_set() {
+    let usage = |args: &[&str]| {
+        let output = run(
+            {
+                let mut command = rawline("http://x", args);
+                command.env("RAWLINE_API_KEY", "k");
+                command
+            },
+            b"",
+        );
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        said(&output).lines().find_map(|line| line.strip_prefix("Usage: ").map(str::to_owned)).unwrap()
+    };
+    assert_eq!(usage(&["produce"]), "rawline produce <TOPIC> [FILE]");
+    assert_eq!(usage(&["produce", "--broker", "http://y"]), "rawline produce --broker <URL> <TOPIC> [FILE]");
+}
+
+#[test]
+fn a_profile_names_a_broker_with_its_key() {
+    use std::os::unix::fs::PermissionsExt;
+    let broker = support::broker(&["--api-key", "secret-of-prod"]);
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join(".config/rawline/config.toml");
+    let key = home.path().join("prod.key");
+    std::fs::write(&key, "secret-of-prod\n").unwrap();
+    std::fs::set_permissions(&key, PermissionsExt::from_mode(0o644)).unwrap();
+    let command = |args: &[&str], variables: &[(&str, &str)], input: &[u8]| {
+        let mut command = std::process::Command::new(support::RAWLINE);
+        command.args(args).env_clear().env("HOME", home.path()).envs(variables.iter().copied());
+        let output = run(command, input);
+        assert!(!said(&output).contains("secret") && !String::from_utf8_lossy(&output.stdout).contains("secret"));
+        (output.status.code().unwrap(), String::from_utf8_lossy(&output.stdout).into_owned() + &said(&output))
+    };
+    let (url, key_file) = (broker.url(), key.to_str().unwrap());
+    let add = ["profile", "add", "prod", "--broker", &url, "--api-key-file", key_file, "--use"];
+    let (code, text) = command(&add, &[], b"");
+    assert!(code == 1 && text.contains("chmod 600"), "{text}");
+    std::fs::set_permissions(&key, PermissionsExt::from_mode(0o600)).unwrap();
+    assert_eq!(command(&add, &[], b"").0, 0);
+    assert_eq!(command(&["profile", "add", "copy", "--broker", &url, "--api-key-stdin"], &[], b"secret-of-prod").0, 0);
+    assert_eq!(command(&["profile", "add", "dead", "--broker", "http://127.0.0.1:1"], &[], b"").0, 0);
+    let mode = std::fs::metadata(&file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "the file has a key");
+    // The current one, one by flag, one by variable.
+    assert_eq!(command(&["produce", "t"], &[], b"a\n").0, 0);
+    assert_eq!(command(&["consume", "t", "--profile", "copy"], &[], b""), (0, "a\n".to_owned()));
+    assert_eq!(command(&["consume", "t"], &[("RAWLINE_PROFILE", "copy")], b""), (0, "a\n".to_owned()));
+    // Errors say which address and which key were used.
+    for (args, variables, part) in [
+        (&["topics", "--profile", "dead"][..], &[][..], "(this one is from profile \"dead\")"),
+        (&["topics"], &[("RAWLINE_BROKER", "http://127.0.0.1:1")], "(this one is from RAWLINE_BROKER)"),
+        (&["topics", "--broker", "http://127.0.0.1:1"], &[], "(this one is from --broker)"),
+        (&["topics", "--profile", ""], &[("RAWLINE_BROKER", &url)], "401, unauthorized"),
+        (&["topics", "--profile", ""], &[("RAWLINE_BROKER", &url)], "(none was given)"),
+        (&["topics"], &[("RAWLINE_API_KEY", "wrong")], "(this one is from RAWLINE_API_KEY)"),
+        (&["topics", "--profile", "typo"], &[], "no profile \"typo\"; the profiles are prod, copy, dead"),
+    ] {
+        let (code, text) = command(args, variables, b"");
+        assert!(code != 0 && text.contains(part), "{args:?} {variables:?}: {text}");
+    }
+    // The key isn't sent to another broker.
+    let other = support::broker(&["--api-key", "secret-of-prod"]);
+    let (code, text) = command(&["topics", "--broker", &other.url()], &[], b"");
+    assert!(code == 1 && text.contains("401"), "{text}");
+    assert_eq!(command(&["topics", "--profile", "prod", "--broker", &other.url()], &[], b"").0, 0);
+    let (_, table) = command(&["profile", "list"], &[], b"");
+    assert!(table.contains("prod *") && table.contains(key_file) && table.contains("stored"), "{table}");
+    let (_, json) = command(&["profile", "list", "--json"], &[], b"");
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(
+        (&json[1]["name"], &json[1]["has_key"], &json[2]["has_key"]),
+        (&"copy".into(), &true.into(), &false.into())
+    );
+    assert_eq!(command(&["profile", "use", "dead"], &[], b"").0, 0);
+    assert_eq!(command(&["topics"], &[], b"").0, 1);
+    assert_eq!(command(&["profile", "remove", "dead"], &[], b"").0, 0);
+    assert_eq!(command(&["profile", "use", "dead"], &[], b"").0, 2);
+    // A stored key that others can read is refused.
+    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o640)).unwrap();
+    let (code, text) = command(&["topics"], &[], b"");
+    assert!(code == 1 && text.contains("chmod 600"), "{text}");
+}
+
+#[test]
 fn what_was_read_before_a_bad_record_is_appended() {
     let broker = support::broker(&[]);
     let mut input = Vec::new();
@@ -709,6 +793,7 @@ fn every_help_has_examples_and_reads_as_text() {
         &["value", "decode"],
         &["completions"],
         &["man"],
+        &["profile"],
     ];
     if cfg!(feature = "full") {
         commands.extend([

@@ -1,21 +1,44 @@
 //! Errors of the libraries as messages of the command line: a library gives the reason, this names the flag.
 
 use super::CommandError;
+use super::broker::Origins;
 use rawline_broker::store::{Setting, StoreError};
 use rawline_client::ClientError;
 
 impl From<ClientError> for CommandError {
     fn from(error: ClientError) -> Self {
+        let origins = Origins::current();
         let advice = match &error {
             ClientError::Config { .. } => return CommandError::Usage(error.to_string()),
-            ClientError::Connect { .. } => "or give another address with --broker or RAWLINE_BROKER",
-            ClientError::Refused { status: 401, .. } => "give the key with --api-key or RAWLINE_API_KEY",
-            ClientError::Refused { code, .. } if code == "grant_missing" => "or give another key with --api-key",
-            ClientError::Refused { code, .. } if code == "topic_not_found" => "`rawline topics` lists the topics",
-            ClientError::Tls { .. } => "the flags of these files are --ca, --client-cert and --client-key",
+            ClientError::Connect { .. } => {
+                format!("or give another address with --broker, RAWLINE_BROKER or --profile{}", address(origins))
+            }
+            ClientError::Refused { status: 401, .. } => {
+                format!("give the key with --api-key, RAWLINE_API_KEY or a profile ({})", key(origins))
+            }
+            ClientError::Refused { code, .. } if code == "grant_missing" => {
+                format!("or give another key with --api-key ({})", key(origins))
+            }
+            ClientError::Refused { code, .. } if code == "topic_not_found" => {
+                "`rawline topics` lists the topics".to_owned()
+            }
+            ClientError::Tls { .. } => "the flags of these files are --ca, --client-cert and --client-key".to_owned(),
             _ => return CommandError::Failed(error.to_string()),
         };
         CommandError::Failed(format!("{error}; {advice}"))
+    }
+}
+
+/// Where the address comes from.
+fn address(origins: Option<&Origins>) -> String {
+    origins.map_or(String::new(), |origins| format!(" (this one is {})", origins.address))
+}
+
+/// Where the key comes from.
+fn key(origins: Option<&Origins>) -> String {
+    match origins.and_then(|origins| origins.key.as_ref()) {
+        Some(origin) => format!("this one is {origin}"),
+        None => "none was given".to_owned(),
     }
 }
 

@@ -1,7 +1,8 @@
-//! The commands of `rawline`, one file each, and their common parts: the broker's address, errors, units.
+//! The commands of `rawline`, one file each, and their common parts: errors, units, output.
 
 #[cfg(feature = "full")]
 pub mod avro;
+mod broker;
 pub mod brokers;
 pub mod completions;
 mod confirm;
@@ -27,6 +28,7 @@ mod measurements;
 pub mod not_built;
 mod ordered;
 pub mod produce;
+pub mod profile;
 #[cfg(feature = "full")]
 pub mod query;
 #[cfg(feature = "full")]
@@ -47,59 +49,10 @@ pub mod value;
 #[cfg(not(feature = "full"))]
 pub use not_built as full;
 
-use clap::Args;
+pub use broker::BrokerArgs;
+
 use jiff::Timestamp;
 use rawline_broker::{Clock, SystemClock};
-use rawline_client::{Client, ClientConfig, RetryPolicy, TlsConfig};
-use std::path::PathBuf;
-
-/// The broker's address and key; the same for every command that talks to a broker.
-#[derive(Debug, Clone, Args)]
-pub struct BrokerArgs {
-    /// URL of the broker; several, separated by commas, if they share a storage: the first reachable one is used
-    #[arg(long, value_name = "URL", env = "RAWLINE_BROKER", default_value = "http://127.0.0.1:51313")]
-    pub broker: String,
-
-    /// API key of the broker, if it has one
-    #[arg(long, value_name = "KEY", env = "RAWLINE_API_KEY", hide_env_values = true)]
-    pub api_key: Option<String>,
-
-    /// Zone that this command runs in: reads go to a broker of this zone, and brokers count bytes across zones
-    #[arg(long, value_name = "NAME", env = "RAWLINE_ZONE")]
-    pub zone: Option<String>,
-
-    /// Authorities' certificates (PEM) to trust for https:// instead of the system's
-    #[arg(long, value_name = "FILE", env = "RAWLINE_CA")]
-    pub ca: Option<PathBuf>,
-
-    /// Client's certificate (PEM), for a broker that requires one
-    #[arg(long, value_name = "FILE", env = "RAWLINE_CLIENT_CERT", requires = "client_key")]
-    pub client_cert: Option<PathBuf>,
-
-    /// Private key of --client-cert (PEM)
-    #[arg(long, value_name = "FILE", env = "RAWLINE_CLIENT_KEY", requires = "client_cert")]
-    pub client_key: Option<PathBuf>,
-}
-
-impl BrokerArgs {
-    /// A client for this broker. Nothing is sent yet.
-    pub fn client(&self) -> Result<Client, CommandError> {
-        let mut config = ClientConfig::new(self.broker.as_str());
-        config.api_key = self.api_key.clone().filter(|key| !key.is_empty());
-        config.zone = self.zone.clone().filter(|zone| !zone.is_empty());
-        config.tls = TlsConfig {
-            ca_file: self.ca.clone(),
-            certificate_file: self.client_cert.clone(),
-            key_file: self.client_key.clone(),
-        };
-        Ok(Client::new(config)?)
-    }
-
-    /// As [`BrokerArgs::client`], for interactive commands: a failure is reported without retries.
-    pub fn client_without_retries(&self) -> Result<Client, CommandError> {
-        Ok(self.client()?.with_retries(RetryPolicy::NONE))
-    }
-}
 
 /// Why a command failed: the message for stderr, and the exit code.
 #[derive(Debug, thiserror::Error)]
