@@ -1,4 +1,5 @@
-# The broker and the command line: `docker build --tag rawline .`
+# The broker and the command line: `docker build --tag rawline .`, with
+# `--build-arg COMMIT=$(git rev-parse --short=12 HEAD)` for `rawline --version`.
 # Versions are pinned; whoever needs more certainty adds digests.
 
 FROM node:24.11.0-bookworm-slim AS console
@@ -15,6 +16,8 @@ COPY crates crates
 # A member of the workspace, which is not built here.
 COPY python python
 COPY --from=console /src/console/dist console/dist
+ARG COMMIT=unknown
+ENV RAWLINE_COMMIT=$COMMIT
 RUN --mount=type=cache,target=/usr/local/cargo/registry --mount=type=cache,target=/src/target \
     cargo build --release --locked --package rawline-cli && cp target/release/rawline /usr/local/bin/rawline
 RUN install --directory --owner=65532 --group=65532 --mode=0700 /new/var/lib/rawline /new/var/cache/rawline

@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 pub struct Environment {
     /// Version of Rawline.
     pub version: &'static str,
-    /// Git commit of the binary, with `+dirty` if files were changed; `unknown` outside a repository.
+    /// Git commit of the binary, with `+dirty` if files were changed; `unknown` in a debug build or outside a
+    /// repository.
     pub commit: &'static str,
     /// Compiler, and Cargo's name of the build profile.
     pub rustc: String,
@@ -48,7 +49,7 @@ impl Environment {
         let kernel = rustix::system::uname();
         Environment {
             version: env!("CARGO_PKG_VERSION"),
-            commit: env!("RAWLINE_GIT_COMMIT"),
+            commit: rawline_version::COMMIT,
             rustc: format!("{} ({})", env!("RAWLINE_RUSTC"), env!("RAWLINE_PROFILE")),
             cpu_model: CpuInfo::current()
                 .ok()

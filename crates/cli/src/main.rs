@@ -5,6 +5,7 @@
 mod commands;
 mod environment;
 mod machine;
+mod version;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use commands::{
@@ -37,7 +38,7 @@ Exit codes: 0 success, 1 a request, file or broker failed, 2 wrong usage.";
 #[derive(Debug, Parser)]
 #[command(
     name = "rawline",
-    version,
+    version = version::text(),
     about = "An event broker on object storage whose bytes are never re-serialized",
     after_help = EXAMPLES
 )]

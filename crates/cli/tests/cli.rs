@@ -774,6 +774,18 @@ fn every_command_has_a_manual_page() {
 }
 
 #[test]
+fn the_version_names_commit_and_features() {
+    let output = run(rawline("http://x", &["--version"]), b"").stdout;
+    let line = String::from_utf8(output).unwrap();
+    let (version, built) = line.trim_end().trim_end_matches(')').split_once(" (commit ").unwrap();
+    assert_eq!(version, concat!("rawline ", env!("CARGO_PKG_VERSION")));
+    let mut parts = built.splitn(2, ", ");
+    let (commit, features) = (parts.next().unwrap(), parts.next().unwrap());
+    assert!(commit == "unknown" || commit.len() >= 12, "{line}");
+    assert_eq!(features.starts_with("full"), cfg!(feature = "full"), "{line}");
+}
+
+#[test]
 fn every_help_has_examples_and_reads_as_text() {
     let mut commands = vec![
         &["produce"][..],
