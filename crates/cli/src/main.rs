@@ -9,7 +9,7 @@ mod version;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use commands::{
-    CommandError, brokers, completions, consume, cost, full, group, keys, man, produce, profile, serve, subscribe,
+    CommandError, brokers, completions, consume, cost, full, group, keys, man, produce, profile, serve, subscribe, top,
     topic, topics, value,
 };
 use futures_util::future::LocalBoxFuture;
@@ -30,8 +30,9 @@ Examples:
   # Receive the records of all topics as they are stored
   rawline subscribe --prefix ''
 
-  # List topics
+  # List topics; watch them
   rawline topics
+  rawline top
 
 Exit codes: 0 success, 1 a request, file or broker failed, 2 wrong usage.";
 
@@ -55,6 +56,7 @@ enum Command {
     Subscribe(subscribe::Args),
     Topics(topics::Args),
     Topic(topic::Args),
+    Top(top::Args),
     Brokers(brokers::Args),
     Group(group::Args),
     Key(keys::Args),
@@ -102,6 +104,7 @@ fn main() -> ExitCode {
         Command::Subscribe(args) => Box::pin(subscribe::run(args)),
         Command::Topics(args) => Box::pin(topics::run(args)),
         Command::Topic(args) => Box::pin(topic::run(args)),
+        Command::Top(args) => Box::pin(top::run(args)),
         Command::Brokers(args) => Box::pin(brokers::run(args)),
         Command::Group(args) => Box::pin(group::run(args)),
         Command::Key(args) => Box::pin(async { keys::run(args) }),

@@ -42,6 +42,7 @@ mod start;
 mod storage;
 pub mod subscribe;
 mod table;
+pub mod top;
 pub mod topic;
 pub mod topics;
 pub mod value;

@@ -9,7 +9,7 @@ use super::value::FieldTypes;
 use super::{BrokerArgs, CommandError, parse_bytes, parse_duration};
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{DecimalBytes, ProgressBar, ProgressStyle};
 use rawline_client::{Client, ClientError, Codec, Payload, Producer, ProducerConfig, Receipt, RetryPolicy, Settings};
 use rawline_value::FieldHint;
 use std::io::IsTerminal;
@@ -430,13 +430,12 @@ async fn summary(topic: &str, sent: &Sent, is_one: bool, took: Duration) -> Resu
         (true, partition) => format!(", partition {partition}, offsets {}..{}", first.offset, last.offset + 1),
     };
     let seconds = took.as_secs_f64();
-    let mb = sent.bytes as f64 / 1e6;
+    let rate = DecimalBytes((sent.bytes as f64 / seconds.max(1e-9)) as u64);
     Ok(format!(
-        "appended {} {} ({} bytes) to {topic}{place}, in {seconds:.3} s ({:.1} MB/s)",
+        "appended {} {} ({} bytes) to {topic}{place}, in {seconds:.3} s ({rate}/s)",
         sent.records,
         if sent.records == 1 { "record" } else { "records" },
         sent.bytes,
-        mb / seconds.max(1e-9),
     ))
 }
 

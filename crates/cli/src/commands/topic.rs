@@ -45,7 +45,7 @@ Examples:
   rawline topic create dns
 
   # Create one whose records are structured values, and are deleted after a week
-  rawline topic create dns --payload value --retain-hours 168
+  rawline topic create dns --payload value --retain-hours 7d
 
   # Create one with four partitions
   rawline topic create dns --partitions 4";
@@ -210,8 +210,8 @@ struct Values {
     #[arg(long, value_name = "TYPE", value_parser = payload())]
     payload: Option<Payload>,
 
-    /// Maximum age of records in hours, such as 24 or 0.5; none is unlimited
-    #[arg(long, value_name = "HOURS|none", value_parser = parse_hours)]
+    /// Maximum age of records in hours, such as 24 or 0.5, or with a unit, such as 90m or 7d; none is unlimited
+    #[arg(long, value_name = "HOURS|TIME|none", value_parser = parse_hours)]
     retain_hours: Option<Limit<Hours>>,
 
     /// Maximum size of the topic in bytes, such as 10GiB; none is unlimited
@@ -222,8 +222,8 @@ struct Values {
     #[arg(long, value_name = "POLICY", value_parser = cleanup_policy())]
     cleanup_policy: Option<CleanupPolicy>,
 
-    /// Time in hours to keep tombstones after they are compacted, such as 24; none is a day
-    #[arg(long, value_name = "HOURS|none", value_parser = parse_hours)]
+    /// Time in hours to keep tombstones after they are compacted, such as 24, or with a unit, such as 7d; none is a day
+    #[arg(long, value_name = "HOURS|TIME|none", value_parser = parse_hours)]
     tombstone_hours: Option<Limit<Hours>>,
 
     /// Number of partitions, from 1 to 1024; it can only grow
@@ -252,7 +252,10 @@ impl<T> Limit<T> {
 }
 
 fn parse_hours(text: &str) -> Result<Limit<Hours>, String> {
-    Limit::parse(text, |text| text.parse().map_err(|error| format!("{error}, or none")))
+    Limit::parse(text, |text| match rawline_time::parse_length(text) {
+        Ok(length_ms) => Hours::new(length_ms as f64 / 3.6e6).ok_or_else(|| format!("{text} is too short")),
+        Err(_) => text.parse().map_err(|error| format!("{error}, or with a unit, such as 90m or 7d; or none")),
+    })
 }
 
 fn parse_retain_bytes(text: &str) -> Result<Limit<NonZeroU64>, String> {
@@ -419,6 +422,19 @@ fn offsets(topic: &TopicInfo) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hours_may_have_another_unit() {
+        for (text, hours) in [("24", 24.0), ("0.5", 0.5), ("1d", 24.0), ("90m", 1.5), ("1d12h", 36.0)] {
+            let parsed = parse_hours(text).unwrap().value();
+            assert_eq!(parsed, Hours::new(hours), "{text}");
+        }
+        assert_eq!(parse_hours("none").unwrap().value(), None);
+        for wrong in ["0", "-1", "1x", "0h", "", "d"] {
+            let error = parse_hours(wrong).unwrap_err();
+            assert!(error.contains("7d") && error.contains("none"), "{wrong}: {error}");
+        }
+    }
 
     #[test]
     fn each_partition_has_its_offsets() {

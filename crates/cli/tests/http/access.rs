@@ -434,6 +434,22 @@ fn the_key_command_makes_lists_and_removes_keys() {
     }
 }
 
+/// Its first request describes the topic, for which any of three grants would do.
+#[test]
+fn a_producer_without_a_grant_is_shown_which_one_to_add() {
+    let keys = Keys::new();
+    let key = keys.add(&["reader", "--read", "t"]);
+    let broker = keys.broker(&[]);
+    for topic in ["t", "other"] {
+        let mut command = broker.rawline(&["produce", topic]);
+        command.env("RAWLINE_API_KEY", &key);
+        let output = process::run(command, b"a\n");
+        let error = String::from_utf8(output.stderr).unwrap();
+        let expected = format!("no grant to write to topic {topic}: add a pattern that matches it to \"write\" of");
+        assert!(output.status.code() == Some(1) && error.contains(&expected), "{error}");
+    }
+}
+
 /// Neither the log nor the audit log ever has a key or a record.
 #[test]
 fn changes_and_refusals_are_audited_without_keys_and_records() {

@@ -190,7 +190,7 @@ fn commands_set_limits_and_trim() {
     for args in [
         &["topic", "set", "t"][..],
         &["topic", "set", "t", "--retain-hours", "0"],
-        &["topic", "set", "t", "--retain-hours", "2h"],
+        &["topic", "set", "t", "--retain-hours", "2 weeks"],
         &["topic", "set", "t", "--retain-bytes", "0"],
         &["topic", "trim", "t"],
     ] {

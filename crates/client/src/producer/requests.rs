@@ -9,7 +9,7 @@ use crate::limits::REQUESTS_IN_FLIGHT_MAX;
 use crate::owners::Owner;
 use crate::retry::Attempts;
 use rawline_contract::Appended;
-use rawline_contract::code::{PARTITION_NOT_FOUND, TOPIC_NOT_FOUND};
+use rawline_contract::code::{GRANT_MISSING, PARTITION_NOT_FOUND, TOPIC_NOT_FOUND};
 use std::sync::Arc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -139,13 +139,16 @@ async fn open(client: &Client, shared: &Shared) -> Result<(), ClientError> {
     }
 }
 
-/// The number of the topic's partitions, with retries; none if it doesn't exist.
+/// The number of the topic's partitions, with retries; none if it doesn't exist, or if the key doesn't see it: then it
+/// can't append either, and the refusal of the append names the missing grant.
 async fn read_partitions(client: &Client, shared: &Shared) -> Result<Option<u32>, ClientError> {
     let mut attempts = attempts(client, shared);
     loop {
         match client.topic(&shared.topic).await {
             Ok(topic) => return Ok(Some(topic.partitions.get())),
-            Err(error) if error.code() == Some(TOPIC_NOT_FOUND.name) => return Ok(None),
+            Err(error) if [TOPIC_NOT_FOUND, GRANT_MISSING].iter().any(|code| error.code() == Some(code.name)) => {
+                return Ok(None);
+            }
             Err(error) => attempts.failed(error).await?,
         }
     }

@@ -14,13 +14,13 @@ use framed::{append_length_prefixed, append_lines};
 use jiff::Timestamp;
 use rawline_batch::U32;
 use rawline_client::{
-    Client, ClientError, Consumer, ConsumerConfig, Fetched, FetchedRecords, PartitionRange, Record, RecordRun,
+    Client, ClientError, Consumer, ConsumerConfig, Fetched, FetchedRecords, PartitionRange, Payload, Record, RecordRun,
     RetryPolicy, Start, TopicInfo, TopicPartition,
 };
 use rawline_contract::JsonRecord;
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
@@ -122,9 +122,9 @@ pub struct Args {
     #[arg(long, short)]
     follow: bool,
 
-    /// Format of the output
-    #[arg(long, value_enum, env = "RAWLINE_CONSUME_FORMAT", default_value_t = OutputFormat::Raw)]
-    format: OutputFormat,
+    /// Format of the output [default: raw; on a terminal, value for topics of structured values]
+    #[arg(long, value_enum, env = "RAWLINE_CONSUME_FORMAT")]
+    format: Option<OutputFormat>,
 
     /// Maximum size of one response in bytes
     #[arg(long, value_name = "BYTES", env = "RAWLINE_CONSUME_BYTES", default_value = "4MiB",
@@ -163,11 +163,15 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     let client = args.broker.client_without_retries()?;
     // A broker that isn't running, or a topic that doesn't exist, is an error at once, with --follow too.
     let topic = client.topic(&args.topic).await?;
-    let shower = match args.format {
+    // Bytes that aren't text would garble a terminal.
+    let is_shown_as_value = topic.payload == Payload::Value && std::io::stdout().is_terminal();
+    let default = if is_shown_as_value { OutputFormat::Value } else { OutputFormat::Raw };
+    let format = args.format.unwrap_or(default);
+    let shower = match format {
         OutputFormat::Avro => Some(full::shower(&args.avro, &client).await?),
         _ => None,
     };
-    let mut output = Output::new(args.format, shower, args.skip_bad).map_err(|error| stdout_failed(&error))?;
+    let mut output = Output::new(format, shower, args.skip_bad).map_err(|error| stdout_failed(&error))?;
     output.records_left = args.max_records.unwrap_or(u64::MAX);
     output.shows_partitions = topic.partitions.get() > 1;
     if let Some(group) = &args.group {
