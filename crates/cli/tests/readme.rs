@@ -1,4 +1,5 @@
-//! Runs the commands of the README and of `docs/start.md`, which continues it, as a reader would.
+//! Runs the commands of the README, of `docs/start.md`, which continues it, and of `docs/command-line.md`, as a reader
+//! would.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::disallowed_methods)] // A test.
 
@@ -102,6 +103,26 @@ fn the_quick_start_works_by_copy_and_paste() {
     let again =
         run("rawline consume events > again.txt; cmp events.txt again.txt && echo same", folder.path(), &broker);
     assert_eq!(again, "same\n");
+}
+
+#[test]
+fn the_page_about_the_command_line_works_by_copy_and_paste() {
+    let blocks = shell_blocks("docs/command-line.md");
+    let folder = tempfile::tempdir().unwrap();
+    let broker = Broker::start(&folder.path().join("data"));
+    // The profiles are those of the folder.
+    let home = format!("export XDG_CONFIG_HOME='{}'\n", folder.path().display());
+    let outputs: Vec<String> =
+        blocks.iter().map(|block| run(&format!("{home}{block}"), folder.path(), &broker)).collect();
+    assert!(outputs.len() >= 6, "too few commands: {}", outputs.len());
+    let [profiles, reading, lists, top, scripts, other] = outputs.first_chunk().unwrap();
+    assert!(profiles.contains("here *") && !profiles.contains("not-a-real-key"), "{profiles}");
+    let hundred: String = (1..=100).map(|number| format!("{number}\n")).collect();
+    assert_eq!(*reading, "98\n99\n100\n".repeat(3) + &hundred);
+    assert!(lists.contains("\"name\": \"numbers\"") && lists.contains("next offset    100"), "{lists}");
+    assert!(top.contains("by rate") && top.contains("numbers"), "{top}");
+    assert!(scripts.contains("first offset   50") && scripts.contains("\n91\n92\n"), "{scripts}");
+    assert!(other.contains("man1/rawline.1") && other.contains("(commit "), "{other}");
 }
 
 #[test]
