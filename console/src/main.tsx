@@ -83,7 +83,8 @@ function App(): JSX.Element {
           ?
         </button>
       </header>
-      <div id="content" tabIndex={-1}>
+      {/* Plots have no focus, so keys scroll the view that consists of them. */}
+      <div id="content" tabIndex={section === "broker" ? 0 : -1}>
         {section === "topic" ? (
           <Topic key={route.parts[1]} route={route} />
         ) : section === "groups" ? (

@@ -118,6 +118,12 @@ def main() -> None:
         records.locator("tbody tr[tabindex]").nth(3).click()
         records.locator(".tree").wait_for()
         records.screenshot(path=FOLDER / "records.png")
+        search = "from=search&kind=where&for=service%3Dssh+and+resp_bytes%3E1900000"
+        found = page(f"#/topic/zeek.conn/records?{search}", "light", 480)
+        found.get_by_role("button", name="Stop").and_(found.locator(":disabled")).wait_for()
+        found.locator("tbody tr[tabindex]").nth(2).click()
+        found.get_by_label("JSON").wait_for()
+        found.screenshot(path=FOLDER / "search.png")
         broker = page("#/broker", "light", 800)
         broker.wait_for_timeout(1500)
         broker.screenshot(path=FOLDER / "broker.png")

@@ -58,5 +58,5 @@ def test_each_view_is_accessible_in_light_and_dark(api: Api, open_page: Open) ->
     check(page, "a group")
     for place, title in (("#/broker", "Broker"), ("#/measurements", "Measurements")):
         page.evaluate("place => { location.hash = place }", place)
-        expect(page.get_by_role("heading", name=title)).to_be_visible()
+        expect(page.get_by_role("heading", name=title, exact=True)).to_be_visible()
         check(page, place)

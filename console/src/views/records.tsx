@@ -302,7 +302,7 @@ function SearchFields(props: {
     <input
       class="bound"
       aria-label={label}
-      placeholder={label}
+      placeholder={label.split(" ")[0]}
       title="An offset of each partition, a time such as 2026-11-21T09:00:00Z (without Z also UTC), or -1h"
       spellcheck={false}
       value={value}
