@@ -55,6 +55,7 @@ pub fn of((method, path): &Route, names: &Names<'_>, fresh: &str) -> Request {
         ("GET", "/group") => (format!("group-name={group}"), Body::Empty),
         ("DELETE", "/group") => (format!("group-name={group}-{fresh}"), Body::Empty),
         ("GET", "/offset") => (format!("topic-name={topic}&time=2026-01-01T00:00:00Z"), Body::Empty),
+        ("GET", "/search") => (format!("topic-name={topic}&text=a"), Body::Empty),
         ("GET", "/subscribe") => (format!("topic-name={topic}"), Body::Empty),
         ("GET", "/measurements/metrics") => (format!("topic-name={topic}"), Body::Empty),
         ("GET", "/measurements/tags" | "/measurements/query") => {
