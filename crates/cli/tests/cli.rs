@@ -545,7 +545,10 @@ fn every_list_can_be_json() {
         }
         serde_json::from_slice(&long).unwrap()
     };
-    assert_eq!(json(&["group", "list"])[0], serde_json::json!({"name": "g", "state": "empty", "members": 0}));
+    broker.run(&["group", "reset", "late", "t", "--offset", "0", "--yes"], b"");
+    let group = |name: &str, lag| serde_json::json!({"name": name, "state": "empty", "members": 0, "topics": ["t"], "lag": lag});
+    assert_eq!(json(&["group", "list"]), serde_json::json!([group("g", 1), group("late", 2)]));
+    assert_eq!(json(&["group", "list", "--sort", "lag"]), serde_json::json!([group("late", 2), group("g", 1)]));
     assert_eq!(json(&["group", "show", "g"])["offsets"][0]["lag"], 1);
     assert_eq!(json(&["topic", "t"]), json(&["topic", "show", "t"]));
     assert_eq!(json(&["brokers"]), serde_json::json!([]));

@@ -219,7 +219,7 @@ fn a_group_reads_every_record_once_and_can_be_reset() {
     assert!(offsets(&broker, "nightly").iter().all(|(offset, lag)| *offset > 0 && *lag == 0));
     assert_eq!(stdout(&broker, &group), b"");
     let table = String::from_utf8(stdout(&broker, &["group", "list"])).unwrap();
-    assert_eq!(table, "GROUP    STATE  MEMBERS\nnightly  empty        0\n");
+    assert_eq!(table, "GROUP    STATE  MEMBERS  TOPICS  LAG\nnightly  empty        0       1    0\n");
 
     broker.run(&["group", "reset", "nightly", "dns", "--partition", "2", "--offset", "1", "--yes"], b"");
     let again = by_partition(&stdout(&broker, &["consume", "dns", "--partition", "2", "--format", "json"]));

@@ -48,6 +48,9 @@ Examples:
   # List the groups
   rawline group list
 
+  # Those that lag most are first
+  rawline group list --sort lag
+
   # Print their names
   rawline group list --json | jq -r '.[].name'";
 
@@ -95,6 +98,10 @@ enum Command {
     /// List the groups
     #[command(after_help = LIST_EXAMPLES)]
     List {
+        /// Order of the groups
+        #[arg(long, value_enum, value_name = "COLUMN", default_value_t)]
+        sort: ListSort,
+
         #[command(flatten)]
         output: FormatArgs,
 
@@ -176,6 +183,18 @@ enum Command {
     },
 }
 
+/// Orders of groups.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum ListSort {
+    /// By name
+    #[default]
+    Name,
+    /// By number of members, the largest first
+    Members,
+    /// By lag, the largest first
+    Lag,
+}
+
 /// Orders of a group's partitions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 enum Sort {
@@ -188,7 +207,7 @@ enum Sort {
 
 pub async fn run(args: Args) -> Result<(), CommandError> {
     match args.command {
-        Command::List { output, broker } => list(&broker.client_without_retries()?, output).await,
+        Command::List { sort, output, broker } => list(&broker.client_without_retries()?, sort, output).await,
         Command::Show { group, sort, output, broker } => {
             let mut group = broker.client_without_retries()?.group(&group).await?;
             if sort == Sort::Lag {
@@ -212,14 +231,39 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     }
 }
 
-async fn list(client: &Client, output: FormatArgs) -> Result<(), CommandError> {
-    let groups = client.groups().await?;
-    output.print_list(&groups, "no groups yet; `rawline consume TOPIC --group GROUP` creates one", |groups, width| {
-        let row =
-            |group: &GroupSummary| [escaped(&group.name), group.state.name().to_owned(), group.members.to_string()];
-        let head = [("GROUP", Align::Name), ("STATE", Align::Left), ("MEMBERS", Align::Right)];
-        table(head, groups.iter().map(row).collect(), width)
+async fn list(client: &Client, sort: ListSort, output: FormatArgs) -> Result<(), CommandError> {
+    let mut groups = client.groups_with_totals().await?;
+    match sort {
+        ListSort::Name => {}
+        ListSort::Members => groups.sort_by_key(|group| Reverse(group.members)),
+        ListSort::Lag => groups.sort_by_key(|group| Reverse(group.lag)),
+    }
+    let none = "no groups yet; `rawline consume TOPIC --group GROUP` creates one";
+    output.print_list(&groups, none, |groups, width| {
+        let head = [
+            ("GROUP", Align::Name),
+            ("STATE", Align::Left),
+            ("MEMBERS", Align::Right),
+            ("TOPICS", Align::Right),
+            ("LAG", Align::Right),
+        ];
+        table(head, groups.iter().map(summary).collect(), width)
     })
+}
+
+/// A group in the list. Totals are unknown while one of its topics can't be opened.
+fn summary(group: &GroupSummary) -> [String; 5] {
+    [
+        escaped(&group.name),
+        group.state.name().to_owned(),
+        group.members.to_string(),
+        or_dash(group.topics.as_ref().map(|topics| topics.len() as u64)),
+        or_dash(group.lag),
+    ]
+}
+
+fn or_dash(number: Option<u64>) -> String {
+    number.map_or("-".to_owned(), |number| number.to_string())
 }
 
 /// Clients choose names: escapes keep them from controlling the terminal.
@@ -265,7 +309,6 @@ fn shown(group: &GroupInfo, sort: Sort, width: Option<usize>) -> String {
             ("LAG", Align::Right),
             ("MEMBER", Align::Name),
         ];
-        let or_dash = |number: Option<u64>| number.map_or("-".to_owned(), |number| number.to_string());
         let row = |((topic, partition), offset): &((&str, u32), Option<&GroupOffset>)| {
             let [offset, next_offset, lag] =
                 [offset.map(|at| at.offset), offset.map(|at| at.next_offset), offset.map(|at| at.lag)].map(or_dash);

@@ -19,6 +19,13 @@ impl Client {
         self.parse_json(&text).map(|list: GroupList| list.groups)
     }
 
+    /// All groups of consumers, by name, with their topics and their lag, for which the broker looks at each partition
+    /// that a group has read.
+    pub async fn groups_with_totals(&self) -> Result<Vec<GroupSummary>, ClientError> {
+        let text = self.text(&Call::get(format!("{}?totals=true", path::GROUPS))).await?;
+        self.parse_json(&text).map(|list: GroupList| list.groups)
+    }
+
     /// A group: its members, and the offsets that it has committed. Fails with the code `group_not_found` if it has
     /// neither.
     pub async fn group(&self, group: &str) -> Result<GroupInfo, ClientError> {

@@ -17,7 +17,7 @@ pub struct Sample {
     pub topics: Vec<Topic>,
     /// Whether the broker has more topics than were looked at.
     pub has_more_topics: bool,
-    /// Those with the most members first.
+    /// Those with the largest lag.
     pub groups: Vec<Group>,
     /// Number of all groups.
     pub groups_count: usize,
@@ -131,10 +131,9 @@ impl Sampler {
 
     /// Adds the groups. Returns the sum of each one's committed offsets.
     async fn groups(&self, sample: &mut Sample, seconds: Option<f64>) -> Result<BTreeMap<String, u64>, ClientError> {
-        let mut groups = self.client.groups().await?;
+        let mut groups = self.client.groups_with_totals().await?;
         sample.groups_count = groups.len();
-        // Groups without members change only when they are reset.
-        groups.sort_by_key(|group| std::cmp::Reverse(group.members));
+        groups.sort_by_key(|group| std::cmp::Reverse((group.lag, group.members)));
         groups.truncate(GROUPS_MAX);
         let mut offsets = BTreeMap::new();
         for group in groups {
