@@ -5,7 +5,7 @@ use rawline_testkit::process::run;
 use std::process::Command;
 
 /// Runs `rawline` with these arguments on a terminal this wide, on which `typed` is typed. Returns its exit code and
-/// everything that the terminal shows, without the typed text.
+/// everything that the terminal shows; what is typed before the echo is off is shown as well.
 pub fn on_terminal(url: &str, columns: u16, args: &[&str], typed: &str) -> (Option<i32>, String) {
     let words = [&[RAWLINE], args].concat();
     let quoted: Vec<String> = words.iter().map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect();
