@@ -4,12 +4,14 @@ use crate::support::kafka::{Client, produce_body, produced, served};
 use crate::support::{connect, get, http};
 use rawline_batch::record_batch::RecordCodec;
 use rawline_kafka::Api;
+use rawline_server::access::{Access, Audit, Grants, KeyEntry, KeyFile, QuotaLimits};
 use rawline_server::http::HttpConfig;
 use rawline_testkit::batches::keyed_batch;
 use rawline_testkit::served::Served;
 use rawline_testkit::stores::in_memory;
 use rawline_testkit::unreadable;
 use serde_json::{Value, json};
+use std::num::NonZeroU64;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 
@@ -208,4 +210,21 @@ async fn only_so_many_searches_run_at_once() {
         tokio::task::yield_now().await;
     }
     server.wait_for_buffers();
+}
+
+/// All bytes that a search looks through count for the quota, not only the matches.
+#[tokio::test]
+async fn a_search_counts_for_the_quota_of_its_key() {
+    let quota = QuotaLimits { bytes_out_per_second: NonZeroU64::new(1000), ..QuotaLimits::default() };
+    let (key, entry) = KeyEntry::generate("some", Grants::all(), quota).unwrap();
+    let access = Access::new(Vec::new(), Some(KeyFile { keys: vec![entry] }), Audit::default());
+    let server = Served::on(in_memory(), HttpConfig { access, ..HttpConfig::default() }, 64 << 20).await;
+    let key = format!("authorization: Bearer {key}");
+    let body = vec![0; 1 << 20];
+    let content_type = format!("{key}\r\ncontent-type: application/octet-stream");
+    assert_eq!(http(&server, "POST", "/records?topic-name=t", &content_type, &body).await.0, 201);
+    let (status, _, body) = http(&server, "GET", "/search?topic-name=t&text=a", &key, b"").await;
+    let body = String::from_utf8(unchunked(&body)).unwrap();
+    assert!(status == 200 && body.contains("\"matches\":0"), "{status} {body}");
+    assert_eq!(http(&server, "GET", "/search?topic-name=t&text=a", &key, b"").await.0, 429);
 }
