@@ -78,6 +78,13 @@ export function toField(text: string, digits: 16 | 19 = 16): string {
   return Number.isNaN(at.getTime()) ? "" : at.toISOString().slice(0, digits);
 }
 
+/** A text for the broker: a date or a time without a zone is one of the clock, anything else stays. */
+export function toBroker(text: string): string {
+  const [, date, time = "00:00"] =
+    /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?))?$/.exec(text) ?? [];
+  return date === undefined ? text : fromField(`${date}T${time}`);
+}
+
 /** The time in such a field, in RFC 3339; empty if it is empty. */
 export function fromField(text: string): string {
   const at = new Date(clock() === "UTC" ? `${text}Z` : text);

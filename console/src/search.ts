@@ -1,6 +1,7 @@
 // A search in the broker: its response is a stream of lines, and ends with the cursor at which the next one continues.
 
 import { ApiError, send, target } from "./api";
+import { toBroker } from "./clock";
 import { parseRow, type Row } from "./decode/row";
 
 export interface Progress {
@@ -75,7 +76,7 @@ async function request(
   before: Progress,
 ): Promise<NonNullable<Line["end"]>> {
   const { topic, partition, kind, value, from, to, isNewestFirst } = criteria;
-  const given = (text: string): string | undefined => (text === "" ? undefined : text);
+  const given = (text: string): string | undefined => (text === "" ? undefined : toBroker(text));
   const where =
     resume === undefined
       ? { partition, from: given(from), to: given(to), "newest-first": isNewestFirst }

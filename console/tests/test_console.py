@@ -347,7 +347,11 @@ def test_keys_headers_and_times_are_produced(api: Api, open_page: Open) -> None:
     dialog.get_by_role("textbox", name="Headers").fill("no colon")
     append.click()
     expect(dialog.get_by_role("alert")).to_contain_text("name: value")
-    # The same partition as for all clients.
+    # The partition is the same as for all clients: the hashes are those of Kafka's own test.
+    for key, hashed in (("21", -973932308), ("foobar", -790332482), ("abc", 479470107)):
+        dialog.get_by_role("textbox", name="Key").fill(key)
+        chosen = dialog.get_by_role("combobox", name="Partition").locator("option").first
+        expect(chosen).to_have_text(f"by key: {(hashed & 0x7FFFFFFF) % 3}")
     rawline(api, "produce", "compacted", "--key", "customer-7", given="by the command line\n")
     offsets = api.json("/topic?topic-name=compacted")["offsets"]
     [partition] = [number for number, extent in enumerate(offsets) if extent["next_offset"] > 0]
@@ -388,6 +392,13 @@ def test_one_clock_shows_all_times(api: Api, open_page: Open) -> None:
     expect(time_of_day).to_have_text(re.compile(f"{stored:%H:%M:%S.%f}"[:-3] + "$"))
     expect(shown).to_contain_text(f"{stored:%Y-%m-%d %H:%M:%S}")
     # A time that is entered is of the same clock, and the choice is remembered.
+    for clock, now in (("UTC", stored), ("local", tokyo)):
+        for offset, searched in ((-60, 1), (60, 0)):
+            since = f"{now + datetime.timedelta(seconds=offset):%Y-%m-%d %H:%M:%S}"
+            page.goto(f"{api.url}/#/topic/t/records?from=search&for=a&since={since}")
+            expect(page.get_by_role("status")).to_contain_text(f"{searched} found in {searched} of {searched}")
+        page.get_by_role("button", name=f"Times: {clock}").click()
+    page.goto(f"{api.url}/#/topic/t")
     page.reload()
     page.get_by_role("combobox", name="Which records").select_option("time")
     for offset, status in ((-5, "0 to 0"), (5, "no records")):

@@ -60,6 +60,7 @@ def test_a_search_is_continued_stopped_and_refused(api: Api, open_page: Open) ->
     page, watched = open_page(api, "#/topic/t/records?from=search&for=line&order=oldest")
     status = page.get_by_role("status")
     expect(status).to_contain_text("500 found in 500 of 1,200")
+    expect(found(page).first).to_have_text("line 0")
     page.get_by_role("button", name="Continue").click()
     expect(status).to_contain_text("1,000 found in 1,000 of 1,200")
     page.get_by_role("button", name="Continue").click()

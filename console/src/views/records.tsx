@@ -303,7 +303,7 @@ function SearchFields(props: {
       class="bound"
       aria-label={label}
       placeholder={label.split(" ")[0]}
-      title="An offset of each partition, a time such as 2026-11-21T09:00:00Z (without Z also UTC), or -1h"
+      title="An offset of each partition, a time such as 2026-11-21 09:00, or -1h"
       spellcheck={false}
       value={value}
       onInput={(event) => change(event.currentTarget.value)}
