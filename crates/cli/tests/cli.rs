@@ -648,6 +648,20 @@ fn a_profile_names_a_broker_with_its_key() {
     assert_eq!(command(&["produce", "t"], &[], b"a\n").0, 0);
     assert_eq!(command(&["consume", "t", "--profile", "copy"], &[], b""), (0, "a\n".to_owned()));
     assert_eq!(command(&["consume", "t"], &[("RAWLINE_PROFILE", "copy")], b""), (0, "a\n".to_owned()));
+    for (args, variables, expected) in [
+        (
+            &["profile", "show"][..],
+            &[][..],
+            format!("broker   {url} (from profile \"prod\")\napi key  from profile \"prod\"\n"),
+        ),
+        (
+            &["profile", "show"],
+            &[("RAWLINE_BROKER", "http://x:1")],
+            "broker   http://x:1 (from RAWLINE_BROKER)\napi key  none\n".into(),
+        ),
+    ] {
+        assert_eq!(command(args, variables, b""), (0, expected), "{args:?}");
+    }
     // Errors say which address and which key were used.
     for (args, variables, part) in [
         (&["topics", "--profile", "dead"][..], &[][..], "(this one is from profile \"dead\")"),

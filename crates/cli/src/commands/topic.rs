@@ -91,7 +91,7 @@ Examples:
 
 Exit codes: 0 deleted, 1 not deleted, 2 --yes is missing and no terminal can be asked.";
 
-/// Show a topic, create or delete it, change its settings, or delete its oldest records
+/// List topics, show or create one, change its settings, delete it or its oldest records
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Args {

@@ -4,6 +4,7 @@ mod file;
 
 pub use file::{Profile, ProfileFile};
 
+use super::broker::{BrokerArgs, Target};
 use super::list::FormatArgs;
 use super::table::{Align, table, terminal_width};
 use super::{CommandError, print, print_json};
@@ -28,8 +29,11 @@ Examples:
   # List them; the one in use has a *
   rawline profile list
 
-Profiles are in ~/.config/rawline/config.toml ($XDG_CONFIG_HOME). A flag takes precedence over a variable, a variable
-over a profile. A profile's key is sent to the profile's broker only: with another --broker or RAWLINE_BROKER, the
+  # Show which broker commands use here, and why
+  rawline profile show
+
+Profiles are in ~/.config/rawline/config.toml ($XDG_CONFIG_HOME). A flag takes precedence over a variable, a variable \
+over a profile. A profile's key is sent to the profile's broker only: with another --broker or RAWLINE_BROKER, the \
 profile isn't used, unless it is named by --profile, or both are named by variables.";
 
 /// Name brokers with their keys and certificates, and choose one
@@ -48,8 +52,14 @@ enum Command {
         output: FormatArgs,
     },
 
+    /// Show which broker commands use, and where its address and key come from
+    Show {
+        #[command(flatten)]
+        broker: BrokerArgs,
+    },
+
     /// Add a profile
-    Add(Add),
+    Add(Box<Add>),
 
     /// Use a profile from now on; none without a name
     Use {
@@ -111,6 +121,7 @@ pub fn run(args: Args) -> Result<(), CommandError> {
     let mut file = ProfileFile::load()?;
     match args.command {
         Command::List { output } => return list(&file, output),
+        Command::Show { broker } => return show(&broker),
         Command::Add(args) => {
             let (name, is_used) = (args.name.clone(), args.is_used);
             file.add(&name, &args.profile()?)?;
@@ -186,6 +197,12 @@ struct Shown<'a> {
     ca: Option<&'a Path>,
     client_cert: Option<&'a Path>,
     client_key: Option<&'a Path>,
+}
+
+fn show(broker: &BrokerArgs) -> Result<(), CommandError> {
+    let Target { broker, origins, .. } = broker.target()?;
+    let key = origins.key.map_or("none".to_owned(), |origin| origin.to_string());
+    print(&format!("broker   {} ({})\napi key  {key}\n", broker.escape_debug(), origins.address))
 }
 
 fn list(file: &ProfileFile, output: FormatArgs) -> Result<(), CommandError> {
