@@ -85,8 +85,9 @@ async fn filled() -> (Served, tempfile::TempDir) {
     assert_eq!(http(&server, "POST", "/topic?topic-name=t", "accept: */*", settings).await.0, 201);
     for first in [0, 50] {
         for partition in 0..2 {
-            let line =
-                |n: usize| json!({"n": n, "deep": {"even": n % 2 == 0}, "text": format!("Line {n}")}).to_string();
+            let line = |n: usize| {
+                json!({"n": n, "deep": {"even": n.is_multiple_of(2)}, "text": format!("Line {n}")}).to_string()
+            };
             let lines: Vec<String> = (first..first + 50).map(line).collect();
             let target = format!("&partition={partition}");
             append(&server, &target, "application/x-ndjson", lines.join("\n").as_bytes()).await;

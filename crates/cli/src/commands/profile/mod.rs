@@ -120,8 +120,8 @@ struct Add {
 pub fn run(args: Args) -> Result<(), CommandError> {
     let mut file = ProfileFile::load()?;
     match args.command {
-        Command::List { output } => return list(&file, output),
-        Command::Show { broker } => return show(&broker),
+        Command::List { output } => list(&file, output),
+        Command::Show { broker } => show(&broker),
         Command::Add(args) => {
             let (name, is_used) = (args.name.clone(), args.is_used);
             file.add(&name, &args.profile()?)?;
