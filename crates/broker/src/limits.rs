@@ -436,6 +436,10 @@ pub const RESEND_AFTER: Duration = Duration::from_millis(25);
 /// Minimum time to keep unreferenced objects of a journal, unless the storage was created with another
 /// delay. A broker may be paused for half of it without having to look again before it acknowledges.
 pub const DELETION_DELAY: Duration = Duration::from_secs(3600);
+/// Maximum number of second requests saved up that take the place of PUTs that a journal has spared: one for each PUT
+/// that it has in flight. More would be sent when the bucket has become fast again.
+pub const HEDGES_SPARED_MAX: u32 = 8;
+
 
 /// Minimum of that delay: a quarter of it must be at least a second, the unit of a store's dates.
 pub const DELETION_DELAY_MIN: Duration = Duration::from_secs(4);
@@ -445,6 +449,10 @@ pub const DELETION_DELAY_MIN: Duration = Duration::from_secs(4);
 pub const GARBAGE_INTERVAL: Duration = Duration::from_secs(600);
 
 /// A broker looks for objects of the journal to merge after so many new ones: in the smallest of them, a merge of
+/// How often the id of an object that exists is read before the outcome of its PUT counts as unknown: a bucket that
+/// refuses every other request refuses all of these for one PUT in 256.
+pub const ID_READS_MAX: usize = 8;
+
 /// `MergeLimits::objects_max` is found soon enough, and the walk over all pieces costs little for each object.
 pub const MERGE_LOOK_OBJECTS: u64 = 64;
 

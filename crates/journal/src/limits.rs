@@ -98,7 +98,8 @@ pub const GROUPS_BYTES_MAX: usize = 16 << 20;
 /// Limits of a writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Limits {
-    /// Minimum time between the beginnings of two PUTs that aren't full.
+    /// Minimum time between the beginnings of two PUTs that aren't full. While small objects are in flight, the next
+    /// small one begins after as many of these.
     pub batch_wait: Duration,
     /// An object of this many bytes is full.
     pub object_bytes: u64,

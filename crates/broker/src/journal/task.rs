@@ -306,6 +306,10 @@ impl Task {
         let mut due = Some(event);
         while let Some(event) = due {
             self.writer.on(self.epoch.elapsed(), event, &mut self.actions);
+            let spared = self.writer.take_spared();
+            if spared > 0 {
+                self.store.spared(spared);
+            }
             self.carry_out();
             due = self.catch_up();
         }

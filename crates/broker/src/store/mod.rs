@@ -115,6 +115,10 @@ pub trait Store: Send + Sync + 'static {
 
     /// Creates an object, unless one with its number exists. Failures are logged.
     fn create(&self, source: Source, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult>;
+    /// So many objects fewer were created than the time between them allows: a store may send as many requests for slow
+    /// objects a second time.
+    fn spared(&self, _objects: u32) {}
+
 
     /// Reads the index of an object; `None` if it doesn't exist.
     fn index(&self, source: Source) -> BoxFuture<'static, Result<Dated<Option<StoredIndex>>, StoreError>>;

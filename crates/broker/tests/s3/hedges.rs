@@ -5,7 +5,10 @@ use rawline_journal::PutResult;
 use rawline_testkit::http::{Act, Proxy, Request};
 use rawline_testkit::s3_server::bucket;
 use rawline_testkit::stores::{assert_holds, object, object_of};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::time::{sleep, timeout};
 
 #[tokio::test]
 async fn a_put_that_does_not_end_is_overtaken() {
@@ -30,6 +33,24 @@ async fn the_conflict_of_a_put_with_itself_is_no_lost_race() {
     let PutResult::Found { created, date } = put else { panic!("{put:?}") };
     assert!(created <= date && date < created + 60, "stored at {created}, found at {date}");
     assert!(proxy.count("PUT") >= 2);
+    assert_holds(&machine.store, &[object], "s3").await;
+}
+
+/// It would wait for the one that hangs.
+#[tokio::test]
+async fn a_read_of_the_id_that_is_refused_is_sent_again() {
+    let bucket = bucket().await;
+    let held = first(1, |request| request.is_for_object("PUT"), Act::HoldAnswer);
+    let refused = first(4, |request| request.is_for_object("GET"), Act::Refuse("503 Slow Down", "SlowDown"));
+    let rule = move |request: &Request| match held(request) {
+        Act::Forward => refused(request),
+        act => act,
+    };
+    let proxy = Proxy::start(bucket.address, rule).await;
+    let machine = Machine::through(&bucket, proxy.address).await;
+    let object = object(1, 1, 3);
+    let put = machine.store.journal().create(object.source(), object.parts()).await;
+    assert!(matches!(put, PutResult::Found { .. }), "{put:?}");
     assert_holds(&machine.store, &[object], "s3").await;
 }
 
@@ -78,4 +99,45 @@ async fn a_second_request_that_is_refused_is_sent_again() {
     assert!(put.created().is_some(), "{put:?}");
     assert!(proxy.count("PUT") >= 3);
     assert_holds(&machine.store, &[object], "s3").await;
+}
+
+/// How many more are sent is limited by the number of requests, except where a journal has sent fewer.
+#[tokio::test]
+async fn a_put_may_take_the_place_of_one_that_was_spared() {
+    let bucket = bucket().await;
+    let hangs = Arc::new(AtomicBool::new(false));
+    let hanging = hangs.clone();
+    let rule = move |request: &Request| match request.is_for_object("PUT") && hanging.load(Ordering::SeqCst) {
+        true => Act::Hang,
+        false => Act::Forward,
+    };
+    let proxy = Proxy::start(bucket.address, rule).await;
+    let machine = Machine::through(&bucket, proxy.address).await;
+    let store = machine.store.journal();
+    let mut objects = (1..).map(|number| object(number, 1, 3));
+    // With fewer, a request isn't slow within a second.
+    for object in objects.by_ref().take(20) {
+        assert!(store.create(object.source(), object.parts()).await.created().is_some());
+    }
+    hangs.store(true, Ordering::SeqCst);
+    let mut requests_for = async |least: usize| {
+        let (object, before) = (objects.next().unwrap(), proxy.count("PUT"));
+        let sent = async {
+            while proxy.count("PUT") - before < least {
+                sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::select! {
+            put = store.create(object.source(), object.parts()) => panic!("it hangs: {put:?}"),
+            _ = timeout(Duration::from_secs(1), sent) => proxy.count("PUT") - before,
+        }
+    };
+    let mut left = 40;
+    while requests_for(3).await > 1 {
+        left -= 1;
+        assert!(left > 0, "there is no limit");
+    }
+    store.spared(1);
+    assert_eq!(requests_for(2).await, 2);
+    assert_eq!(requests_for(2).await, 1, "only one was spared");
 }

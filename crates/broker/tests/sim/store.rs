@@ -476,6 +476,10 @@ impl Store for Connection {
         self.store.lie != Some(Lie::NoLook)
     }
 
+    fn spared(&self, objects: u32) {
+        self.store.saw(|seen| seen.spared += objects as usize);
+    }
+
     fn create(&self, source: Source, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult> {
         let mut bytes = BytesMut::new();
         parts.iter().for_each(|part| bytes.extend_from_slice(part));

@@ -40,6 +40,8 @@ pub struct Seen {
     /// PUTs that were sent a second time, and those of them whose object was found by its id.
     pub hedges: usize,
     pub found: usize,
+    /// PUTs that were not sent because others were in flight.
+    pub spared: usize,
 }
 
 impl Seen {
@@ -63,6 +65,7 @@ impl Seen {
         self.fenced += other.fenced;
         self.hedges += other.hedges;
         self.found += other.found;
+        self.spared += other.spared;
     }
 
     /// Whether everything that can happen has happened.
@@ -85,10 +88,11 @@ impl Seen {
             fenced,
             hedges,
             found,
+            spared,
             ..
         } = *self;
         let faults = [lost_requests, lost_responses, failed_reads, void, settled, snapshots, deleted, crashes, pauses];
-        let rules = [merged, abandoned, deleted_merged, opened, fenced, hedges, found, parts];
+        let rules = [merged, abandoned, deleted_merged, opened, fenced, hedges, found, spared, parts];
         faults.iter().chain(&rules).all(|count| *count > 0) && self.acknowledged > 1000 && self.denied > 0
     }
 }

@@ -3,7 +3,7 @@
 use crate::chain::{Id, Link};
 use crate::changes::{Changes, Entry};
 use crate::control::Control;
-use crate::limits::{OBJECT_APPENDS_MAX, OBJECT_CONTROL_BYTES_MAX, TRANSACTION_PARTITIONS_MAX};
+use crate::limits::{OBJECT_APPENDS_MAX, OBJECT_CONTROL_BYTES_MAX, PUTS_IN_FLIGHT_MAX, TRANSACTION_PARTITIONS_MAX};
 use crate::object::{CONTROL_BYTES_MAX, control_bytes};
 use crate::producers::{Rejected, Verdict};
 use crate::state::Undo;
@@ -51,7 +51,27 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         let has_room = self.flights.len() < self.window && self.void.is_empty();
         let is_worth_it = self.flights.is_empty() || self.group.bytes() >= self.limits.concurrent_bytes;
         let can_put = !self.group.is_empty() && has_room && is_worth_it;
-        can_put.then(|| self.put_at.map_or(Duration::ZERO, |put_at| put_at + self.limits.batch_wait))
+        can_put.then(|| self.put_at.map_or(Duration::ZERO, |put_at| put_at + self.pause()))
+    }
+
+    /// Minimum time between the newest PUT and the next one, unless that is full: a batch wait for each object in
+    /// flight.
+    ///
+    /// Objects are confirmed in order, so one that is put while others take long is confirmed no earlier for it, and
+    /// each of them may be the next that takes long. Objects with many bytes don't wait: fewer of them would be larger.
+    fn pause(&self) -> Duration {
+        let is_small = self.group.bytes() < self.limits.object_bytes / PUTS_IN_FLIGHT_MAX as u64;
+        let waits = if is_small { self.flights.len().max(1) } else { 1 };
+        self.limits.batch_wait * waits as u32
+    }
+
+    /// Counts the batch waits in which requests waited and no PUT began.
+    fn count_spared(&mut self, now: Duration) {
+        let (Some(put_at), Some(since)) = (self.put_at, self.waiting_since) else { return };
+        let due_at = since.max(put_at + self.limits.batch_wait);
+        let waited = now.saturating_sub(due_at).as_micros();
+        let spared = waited.checked_div(self.limits.batch_wait.as_micros()).unwrap_or(0);
+        self.spared = self.spared.saturating_add(spared as u32);
     }
 
     /// Puts the due objects.
@@ -84,6 +104,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
         let changes = Changes { appended_us, controls: controls.into(), entries: entries.into() };
         let tickets: Arc<[T]> = tickets.into();
         actions.push(Action::Put { link, changes: changes.clone(), tickets: tickets.clone() });
+        self.count_spared(now);
         self.put_at = Some(now);
         self.flights.push_back(Flight {
             link,

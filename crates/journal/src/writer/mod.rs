@@ -295,6 +295,10 @@ pub struct Writer<T> {
     clock_us: u64,
     /// When the newest PUT began.
     put_at: Option<Duration>,
+    /// Since when requests wait for an object, where PUTs have a minimum time between them.
+    waiting_since: Option<Duration>,
+    /// Number of PUTs that the minimum time would have allowed and that weren't needed, since they were last taken.
+    spared: u32,
     /// Whether the store didn't take the newest object with appends. Until it takes one, each change is put alone: a
     /// store that is full may still take those that make room.
     puts_changes_alone: bool,
@@ -379,6 +383,8 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
             told: 0,
             clock_us: 0,
             put_at: None,
+            waiting_since: None,
+            spared: 0,
             puts_changes_alone: false,
             contradiction: None,
             forgets_from: FIRST_PARTITION,
@@ -420,6 +426,13 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
     /// Notes the local time, in microseconds since the Unix epoch. Objects get it, and are the only ones to use it.
     pub fn set_clock(&mut self, now_us: u64) {
         self.clock_us = now_us;
+    }
+
+    /// Takes the number of PUTs that were spared: for each batch wait in which requests waited and no object was put,
+    /// one. As many requests for slow objects may be sent a second time, and there are still no more than one for each
+    /// batch wait.
+    pub fn take_spared(&mut self) -> u32 {
+        std::mem::take(&mut self.spared)
     }
 
     /// Whether this writer knows the chain's end.
@@ -468,6 +481,11 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Writer<T> {
             self.awaited_since = None;
         } else {
             self.awaited_since.get_or_insert(now);
+        }
+        if self.group.is_empty() || self.limits.batch_wait.is_zero() {
+            self.waiting_since = None;
+        } else {
+            self.waiting_since.get_or_insert(now);
         }
         self.check();
     }

@@ -1,4 +1,4 @@
-//! A writer whose store accepts no objects, for example because it is full.
+//! When a writer puts objects in a store that is slow, busy or full.
 
 use super::*;
 use crate::limits::Limits;
@@ -155,4 +155,100 @@ fn the_pauses_before_retries_grow_with_the_time_since_the_first_failure() {
     }
     assert!(pauses.is_sorted() && pauses.len() < 30, "{pauses:?}");
     assert_eq!((pauses.first(), pauses.last()), (Some(&25), Some(&200)), "{pauses:?}");
+}
+
+const WAIT: Duration = Duration::from_millis(100);
+
+impl Driven {
+    /// Reports appends of `bytes` bytes that arrive in every millisecond until the next PUT. Returns its place, and how
+    /// long it took.
+    fn until_put(&mut self, bytes: u64) -> (Link, Duration) {
+        let began = self.now;
+        loop {
+            let mut more = append(1);
+            more.size.bytes = bytes;
+            self.on(Event::Append(more));
+            match self.puts()[..] {
+                [] => {}
+                [(link, ..)] => return (link, self.now - began),
+                ref puts => panic!("{puts:?}"),
+            }
+        }
+    }
+}
+
+/// They would be confirmed no earlier than the first one.
+#[test]
+fn small_objects_begin_less_often_while_others_are_in_flight() {
+    let mut driven = Driven::new(8);
+    driven.writer.limits.batch_wait = WAIT;
+    let (first, _) = driven.until_put(10);
+    let mut links = vec![first];
+    for count in 1..8 {
+        let (link, took) = driven.until_put(10);
+        assert_eq!(took, WAIT * count, "with {count} in flight");
+        links.push(link);
+        assert_eq!(driven.writer.take_spared(), count - 1, "the others that might have begun");
+    }
+    driven.now += 5 * WAIT;
+    for link in &links[..6] {
+        driven.on(Event::Put { id: link.id, result: PutResult::Created { date: 0 } });
+    }
+    driven.on(Event::Append(append(2)));
+    driven.put();
+    let (_, took) = driven.until_put(10);
+    assert_eq!(took, 3 * WAIT, "three in flight");
+}
+
+#[test]
+fn a_put_is_spared_only_where_requests_wait_for_it() {
+    let mut driven = Driven::new(8);
+    driven.writer.limits.batch_wait = WAIT;
+    for _ in 0..2 {
+        driven.until_put(10);
+    }
+    driven.now += WAIT + WAIT / 2;
+    driven.until_put(10);
+    assert_eq!(driven.writer.take_spared(), 0, "the first request came late");
+    driven.now += 10 * WAIT;
+    driven.on(Event::Append(append(2)));
+    assert_eq!((driven.puts().len(), driven.writer.take_spared()), (1, 0), "none waited");
+}
+
+/// Fewer of them would be larger, and the bytes decide how long they take.
+#[test]
+fn large_objects_begin_as_often_as_alone() {
+    let mut driven = Driven::new(8);
+    driven.writer.limits.batch_wait = WAIT;
+    let bytes = driven.writer.limits.object_bytes / 8 / 99;
+    driven.until_put(bytes);
+    for count in 1..8 {
+        assert_eq!(driven.until_put(bytes).1, WAIT, "with {count} in flight");
+    }
+    assert_eq!(driven.writer.take_spared(), 0);
+}
+
+/// This is what requests cost at most.
+#[test]
+fn puts_and_those_that_were_spared_are_at_most_one_for_each_batch_wait() {
+    let mut random = fastrand::Rng::with_seed(7);
+    let mut driven = Driven::new(8);
+    driven.writer.limits.batch_wait = WAIT;
+    let (began, mut in_flight) = (driven.now, Vec::new());
+    let (mut put, mut spared) = (0, 0);
+    for _ in 0..100_000 {
+        match random.u8(..) {
+            0..2 if !in_flight.is_empty() => {
+                let link: Link = in_flight.swap_remove(random.usize(..in_flight.len()));
+                driven.on(Event::Put { id: link.id, result: PutResult::Created { date: 0 } });
+            }
+            2..30 => driven.on(Event::Append(append(1))),
+            _ => driven.on(Event::Tick),
+        }
+        in_flight.extend(driven.puts().iter().map(|(link, ..)| *link));
+        put += driven.puts().len() as u32;
+        spared += driven.writer.take_spared();
+        assert!(WAIT * (put + spared) <= driven.now - began + WAIT, "{put} and {spared}");
+    }
+    assert!(put > 100 && spared > 100, "{put} and {spared}");
 }

@@ -5,7 +5,7 @@ use super::address::Address;
 use super::connect::{Connected, Credentials, connect, words};
 use super::date::DateSlot;
 use super::failed::{Failed, Reply, error_chain};
-use super::hedge::{self, Hedges};
+use super::hedge::{self, Hedges, Kind};
 use super::outage::Outage;
 use super::tries::Tries;
 use crate::store::Dated;
@@ -155,7 +155,17 @@ impl Bucket {
         path: &Path,
         range: Option<Range<u64>>,
     ) -> Result<Dated<Option<(Bytes, u64)>>, StoreError> {
-        let (got, date) = self.respond(&self.store, path, range.map(GetRange::Bounded)).await;
+        self.get_once_as(Kind::Get, path, range).await
+    }
+
+    /// The same as a request of this kind.
+    pub(super) async fn get_once_as(
+        &self,
+        kind: Kind,
+        path: &Path,
+        range: Option<Range<u64>>,
+    ) -> Result<Dated<Option<(Bytes, u64)>>, StoreError> {
+        let (got, date) = self.respond(kind, &self.store, path, range.map(GetRange::Bounded)).await;
         let found = async {
             let got = got?;
             let stored = u64::try_from(got.meta.last_modified.timestamp()).unwrap_or_default();
@@ -171,6 +181,7 @@ impl Bucket {
     /// The response to a GET as far as its body, and its date. A GET that is slow to respond is sent a second time.
     async fn respond(
         &self,
+        kind: Kind,
         store: &Arc<dyn ObjectStore>,
         path: &Path,
         range: Option<GetRange>,
@@ -183,7 +194,7 @@ impl Bucket {
         };
         let is_answer =
             |(got, _): &(object_store::Result<_>, _)| matches!(got, Ok(_) | Err(object_store::Error::NotFound { .. }));
-        match timeout(self.request_timeout, hedge::get(&self.hedges, send, is_answer)).await {
+        match timeout(self.request_timeout, hedge::get(&self.hedges, kind, send, is_answer)).await {
             Ok((got, date)) => (got.map_err(Failed::from), date),
             Err(_) => (Err(Failed::TimedOut), None),
         }
@@ -208,7 +219,7 @@ impl Bucket {
     async fn get(&self, path: &Path, range: Option<GetRange>) -> Result<Option<Bytes>, StoreError> {
         let mut tries = Tries::at_start(self);
         loop {
-            let got = match self.respond(&self.store, path, range.clone()).await.0 {
+            let got = match self.respond(Kind::Get, &self.store, path, range.clone()).await.0 {
                 Ok(got) => self.body(got).await,
                 Err(failed) => Err(failed),
             };
@@ -266,7 +277,7 @@ impl Bucket {
         stall_max: Duration,
     ) -> Result<(), Failed> {
         let range = Some(GetRange::Bounded(*position..end));
-        let got = self.respond(object.store, object.path, range).await.0?;
+        let got = self.respond(Kind::Get, object.store, object.path, range).await.0?;
         let (found, bytes) = (got.meta.size, object.bytes);
         if found != bytes {
             return Err(Failed::ForGood(Reply::new(format!(

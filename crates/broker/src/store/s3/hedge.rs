@@ -9,9 +9,13 @@
 //! requests that are slow too, which get a third one sooner, and for times in which more requests are slow than before.
 //! If the budget is nearly spent, only the slowest get a second request: one that takes ten seconds delays more appends
 //! than ten that take one.
+//!
+//! A bucket where many PUTs are slow gets fewer objects from a journal, which batches for longer meanwhile. As many
+//! requests as it has spared by this are sent earlier: as soon as one takes three medians.
 
 use crate::limits::{
-    HEDGE_AFTER, HEDGE_AFTER_MIN, HEDGES_MAX, HEDGES_PER_REQUEST, HEDGES_RESERVED, HEDGES_SAVED_MAX, RESEND_AFTER,
+    HEDGE_AFTER, HEDGE_AFTER_MIN, HEDGES_MAX, HEDGES_PER_REQUEST, HEDGES_RESERVED, HEDGES_SAVED_MAX, HEDGES_SPARED_MAX,
+    RESEND_AFTER,
 };
 use crate::metrics::METRICS;
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -43,13 +47,15 @@ pub(super) enum Kind {
     Put(u64),
     /// A GET, until its response begins.
     Get,
+    /// The same of the id of an object that a PUT may have stored: until then the PUT has no outcome.
+    GetId,
 }
 
 impl Kind {
     /// Which requests are its peers.
     fn class(self) -> usize {
         match self {
-            Kind::Get => SIZE_CLASSES,
+            Kind::Get | Kind::GetId => SIZE_CLASSES,
             Kind::Put(bytes) => {
                 let log2 = bytes.max(1).ilog2().saturating_sub(SMALL_BYTES_LOG2);
                 (log2 as usize).div_ceil(2).min(SIZE_CLASSES - 1)
@@ -65,23 +71,31 @@ struct State {
     recent: [Recent; SIZE_CLASSES + 1],
     puts: Budget,
     gets: Budget,
+    /// Number of PUTs that were spared, and whose place no second request has taken yet.
+    spared: u32,
 }
 
 impl Hedges {
     pub(super) fn new() -> Hedges {
         let recent = std::array::from_fn(|_| Recent::default());
-        Hedges(Mutex::new(State { recent, puts: Budget::default(), gets: Budget::default() }))
+        Hedges(Mutex::new(State { recent, puts: Budget::default(), gets: Budget::default(), spared: 0 }))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// So many PUTs fewer were sent than a journal's batch wait allows.
+    pub(super) fn spared(&self, puts: u32) {
+        let mut state = self.state();
+        state.spared = state.spared.saturating_add(puts).min(HEDGES_SPARED_MAX);
+    }
+
     /// A request begins.
     fn begin(&self, kind: Kind) -> Watched<'_> {
         let mut state = self.state();
         state.budget(kind).earn();
-        let (slow_after, again_after) = state.recent(kind).slow_after();
+        let (slow_after, late_after) = state.recent(kind).slow_after();
         drop(state);
         let began = Instant::now();
         Watched {
@@ -89,8 +103,8 @@ impl Hedges {
             kind,
             began,
             slow_after,
-            again_after,
-            look_at: began + slow_after,
+            late_after,
+            look_at: began + late_after,
             sent_again: 0,
             has_failed: false,
         }
@@ -104,8 +118,9 @@ struct Watched<'a> {
     began: Instant,
     /// How long it may take before it is slow.
     slow_after: Duration,
-    /// How long the next one may take, once it is slow.
-    again_after: Duration,
+    /// How long it may take before it is late: less than a slow one. The next one, once it was sent again, may take as
+    /// long.
+    late_after: Duration,
     /// When to look whether it has ended.
     look_at: Instant,
     /// How often it was sent again.
@@ -120,17 +135,21 @@ impl Watched<'_> {
         self.sent_again < HEDGES_MAX
     }
 
-    /// It is slow: whether to send it once more now. If so, that is counted.
+    /// It is late: whether to send it once more now. If so, that is counted.
     fn may_send(&mut self) -> bool {
         let now = Instant::now();
+        let slow_at = self.began + self.slow_after;
         let is_very_slow = self.sent_again > 0 || now >= self.began + VERY_SLOW * self.slow_after;
         let reserved = if is_very_slow { 0.0 } else { HEDGES_RESERVED };
-        let may_send = self.hedges.state().budget(self.kind).spend(reserved);
+        let reserved = (is_very_slow || now >= slow_at).then_some(reserved);
+        let may_send = self.hedges.state().spend(self.kind, reserved);
+        self.look_at = now + self.late_after;
         if may_send {
             METRICS.bucket.hedged(matches!(self.kind, Kind::Put(_)));
             self.sent_again += 1;
+        } else if now < slow_at {
+            self.look_at = self.look_at.min(slow_at);
         }
-        self.look_at = now + self.again_after;
         may_send
     }
 
@@ -146,8 +165,18 @@ impl State {
     fn budget(&mut self, kind: Kind) -> &mut Budget {
         match kind {
             Kind::Put(_) => &mut self.puts,
-            Kind::Get => &mut self.gets,
+            Kind::Get | Kind::GetId => &mut self.gets,
         }
+    }
+
+    /// Takes one that was spared, if appends wait for this request, or else one of the budget besides those reserved;
+    /// `None` for a request that may take none of these.
+    fn spend(&mut self, kind: Kind, reserved: Option<f64>) -> bool {
+        if self.spared > 0 && !matches!(kind, Kind::Get) {
+            self.spared -= 1;
+            return true;
+        }
+        reserved.is_some_and(|reserved| self.budget(kind).spend(reserved))
     }
 
     fn recent(&mut self, kind: Kind) -> &mut Recent {
@@ -173,14 +202,14 @@ impl Recent {
         self.next = (self.next + 1) % RECENT_MAX;
     }
 
-    /// The time after which a request is slow, and that after which the next one is.
+    /// The time after which a request is slow, and that after which it is late.
     fn slow_after(&self) -> (Duration, Duration) {
         let mut times = self.times.clone();
         times.sort_unstable();
         let at = |share: f64| times.get((share * times.len() as f64) as usize).copied().unwrap_or_default();
         let min = if times.len() < RECENT_MIN { HEDGE_AFTER } else { HEDGE_AFTER_MIN };
-        let again_after = (MEDIANS * at(0.5)).max(min);
-        (at(FASTER).max(again_after), again_after)
+        let late_after = (MEDIANS * at(0.5)).max(min);
+        (at(FASTER).max(late_after), late_after)
     }
 }
 
@@ -259,11 +288,11 @@ where
 
 /// Sends a GET. `send` begins a request, `is_answer` says whether it has ended with the bucket's answer. Otherwise the
 /// other requests decide.
-pub(super) async fn get<T, F>(hedges: &Hedges, send: impl Fn() -> F, is_answer: impl Fn(&T) -> bool) -> T
+pub(super) async fn get<T, F>(hedges: &Hedges, kind: Kind, send: impl Fn() -> F, is_answer: impl Fn(&T) -> bool) -> T
 where
     F: Future<Output = T>,
 {
-    let mut watched = hedges.begin(Kind::Get);
+    let mut watched = hedges.begin(kind);
     let mut requests = FuturesUnordered::from_iter([send()]);
     loop {
         tokio::select! {
@@ -366,6 +395,44 @@ mod tests {
         assert_eq!(rest, HEDGES_RESERVED as usize);
     }
 
+    #[test]
+    fn few_spared_requests_are_saved_up_and_only_for_those_that_appends_wait_for() {
+        let hedges = hedges(0.0);
+        hedges.spared(1);
+        hedges.spared(u32::MAX);
+        let mut state = hedges.state();
+        assert!(!state.spend(Kind::Get, None) && state.spend(Kind::GetId, None));
+        let sent = (0..1000).filter(|_| state.spend(Kind::Put(SMALL), None)).count();
+        assert_eq!(sent + 1, HEDGES_SPARED_MAX as usize);
+    }
+
+    /// Where more than 3 % of the requests are slow, the slowest 3 % take far longer than three medians.
+    #[tokio::test(start_paused = true)]
+    async fn a_put_that_is_late_takes_the_place_of_one_that_was_spared() {
+        let storm = |spared| {
+            let hedges = hedges(4.0);
+            (0..RECENT_MAX)
+                .for_each(|n| hedges.state().recent(Kind::Put(SMALL)).note(ms(if n % 20 == 0 { 900 } else { 50 })));
+            hedges.spared(spared);
+            hedges
+        };
+        let (slow, fast) = ((10_000, CREATED), (20, CREATED));
+        let hedges = storm(3);
+        assert_eq!(sent(&hedges, &[slow, slow, fast], FoundId::Unknown).await, (CREATED, 3, ms(2 * 150 + 20)));
+        assert_eq!(hedges.state().spared, 1);
+        assert_eq!(hedges.state().puts.tokens, 4.0 + HEDGES_PER_REQUEST);
+        let ended = sent(&storm(0), &[slow, fast], FoundId::Unknown).await;
+        assert_eq!(ended, (CREATED, 2, ms(900 + 20)), "without them, only the slowest are sent again");
+        let hedges = storm(0);
+        let spares = async {
+            sleep(ms(400)).await;
+            hedges.spared(1);
+        };
+        let requests = [slow, fast];
+        let (ended, ()) = tokio::join!(sent(&hedges, &requests, FoundId::Unknown), spares);
+        assert_eq!(ended, (CREATED, 2, ms(3 * 150 + 20)), "while it waits, one is spared");
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_slow_put_is_overtaken() {
         let (slow, fast) = ((10_000, CREATED), (20, CREATED));
@@ -441,7 +508,7 @@ mod tests {
                     result
                 }
             };
-            (get(hedges, send, Result::is_ok).await, count.get(), began.elapsed())
+            (get(hedges, Kind::Get, send, Result::is_ok).await, count.get(), began.elapsed())
         };
         let slow = (10_000, Ok(1));
         assert_eq!(answer(&hedges(4.0), &[slow, (20, Ok(2))]).await, (Ok(2), 2, ms(173)));

@@ -10,10 +10,10 @@ use super::DELETES_MAX;
 use super::bucket::Bucket;
 use super::date::DateSlot;
 use super::failed::Failed;
-use super::hedge;
+use super::hedge::{self, Kind};
 use super::layout::{self, Laid};
 use super::probe::Probe;
-use crate::limits::{INDEX_BYTES_GUESS, READ_AHEAD_BYTES_MAX, READ_AHEAD_CACHE_PART};
+use crate::limits::{ID_READS_MAX, INDEX_BYTES_GUESS, READ_AHEAD_BYTES_MAX, READ_AHEAD_CACHE_PART, RESEND_AFTER};
 use crate::store::cache::{Cache, CacheError, CopyName, Remote};
 use crate::store::{Dated, Mappings, Prefetched, Store, StoredIndex};
 use crate::store_error::StoreError;
@@ -28,6 +28,7 @@ use rawline_journal::{
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::sleep;
 
 /// Ending of keys by which a person gives up objects that are missing.
 const ACCEPT: &str = "accept";
@@ -92,21 +93,24 @@ impl S3Store {
         hedge::put(&self.bucket.hedges, header.object_bytes, send, || self.find_id(path, header.link.id)).await
     }
 
-    /// Whether the object that exists is the one with this id.
+    /// Whether the object that exists is the one with this id. A bucket that is busy refuses some reads too, and the
+    /// other requests of the PUT may take long.
     async fn find_id(&self, path: &Path, id: Id) -> FoundId {
-        let read = self.bucket.get_once(path, Some(0..HEADER_BYTES as u64)).await;
-        let (found, date) = match read {
-            Ok(Dated { found, date }) => (found, date),
-            Err(error) => {
-                tracing::warn!(%error, "can't read which object exists");
-                (None, 0)
+        for _ in 0..ID_READS_MAX {
+            match self.bucket.get_once_as(Kind::GetId, path, Some(0..HEADER_BYTES as u64)).await {
+                Ok(Dated { found, date }) => {
+                    return match found.map(|(bytes, created)| (Header::parse(&bytes), created)) {
+                        Some((Ok(header), created)) if header.link.id == id => FoundId::Own { created, date },
+                        Some((Ok(_), _)) => FoundId::Other,
+                        Some((Err(_), _)) | None => FoundId::Unknown,
+                    };
+                }
+                Err(error) => tracing::debug!(%error, "can't read which object exists"),
             }
-        };
-        match found.map(|(bytes, created)| (Header::parse(&bytes), created)) {
-            Some((Ok(header), created)) if header.link.id == id => FoundId::Own { created, date },
-            Some((Ok(_), _)) => FoundId::Other,
-            Some((Err(_), _)) | None => FoundId::Unknown,
+            sleep(RESEND_AFTER).await;
         }
+        tracing::warn!(key = self.bucket.url(path), "can't read which object exists; its PUT is retried");
+        FoundId::Unknown
     }
 
     /// Creates a key that doesn't exist. One request.
@@ -301,6 +305,10 @@ impl Store for S3Store {
     fn ready(&self) -> BoxFuture<'static, Result<(), StoreError>> {
         let probe = self.card_probe.clone();
         Box::pin(async move { probe.passed().await })
+    }
+
+    fn spared(&self, objects: u32) {
+        self.bucket.hedges.spared(objects);
     }
 
     fn create(&self, source: Source, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult> {
