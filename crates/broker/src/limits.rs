@@ -404,6 +404,18 @@ pub const PROCESSORS_PER_FETCH_THREAD: usize = 2;
 /// Maximum number of threads that fetch: more than any network needs.
 pub const FETCH_THREADS_MAX: usize = 8;
 
+/// A piece of this size is fetched as fast as it is read: an object without smaller ones is copied into the cache only
+/// for readers.
+pub const COPIED_PIECE_BYTES: u64 = 1 << 20;
+
+/// How long a partition that was read counts as one with readers: what is stored in a bucket for it is kept in the
+/// cache. A job that reads once a day has one, whatever time it takes.
+pub const READERS_KNOWN_FOR: Duration = Duration::from_hours(48);
+
+/// Maximum number of such partitions of a journal, those read last, of 100 bytes each. If more are read, their records
+/// are in small pieces of objects that are merged, and have a copy in any case.
+pub const READERS_KNOWN_MAX: usize = 16_384;
+
 /// Maximum memory for bytes that are read while the cache's disk is full: one commit with a large request fits.
 pub const CACHE_MEMORY_BYTES_MAX: u64 = 128 << 20;
 
@@ -424,6 +436,10 @@ pub const HEDGES_PER_REQUEST: f64 = 0.05;
 /// few more of them.
 pub const HEDGES_SAVED_MAX: f64 = 20.0;
 
+/// Maximum number of second requests saved up that take the place of PUTs that a journal has spared: one for each PUT
+/// that it has in flight. More would be sent when the bucket has become fast again.
+pub const HEDGES_SPARED_MAX: u32 = 8;
+
 /// The part of them that is kept for requests that are very slow.
 pub const HEDGES_RESERVED: f64 = 3.0;
 
@@ -433,13 +449,13 @@ pub const HEDGES_MAX: u32 = 2;
 /// Pause before one of these requests that failed is sent again: a busy bucket refuses every other one for seconds.
 pub const RESEND_AFTER: Duration = Duration::from_millis(25);
 
+/// How often the id of an object that exists is read before the outcome of its PUT counts as unknown: a bucket that
+/// refuses every other request refuses all of these for one PUT in 256.
+pub const ID_READS_MAX: usize = 8;
+
 /// Minimum time to keep unreferenced objects of a journal, unless the storage was created with another
 /// delay. A broker may be paused for half of it without having to look again before it acknowledges.
 pub const DELETION_DELAY: Duration = Duration::from_secs(3600);
-/// Maximum number of second requests saved up that take the place of PUTs that a journal has spared: one for each PUT
-/// that it has in flight. More would be sent when the bucket has become fast again.
-pub const HEDGES_SPARED_MAX: u32 = 8;
-
 
 /// Minimum of that delay: a quarter of it must be at least a second, the unit of a store's dates.
 pub const DELETION_DELAY_MIN: Duration = Duration::from_secs(4);
@@ -449,10 +465,6 @@ pub const DELETION_DELAY_MIN: Duration = Duration::from_secs(4);
 pub const GARBAGE_INTERVAL: Duration = Duration::from_secs(600);
 
 /// A broker looks for objects of the journal to merge after so many new ones: in the smallest of them, a merge of
-/// How often the id of an object that exists is read before the outcome of its PUT counts as unknown: a bucket that
-/// refuses every other request refuses all of these for one PUT in 256.
-pub const ID_READS_MAX: usize = 8;
-
 /// `MergeLimits::objects_max` is found soon enough, and the walk over all pieces costs little for each object.
 pub const MERGE_LOOK_OBJECTS: u64 = 64;
 

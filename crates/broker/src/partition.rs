@@ -134,6 +134,11 @@ impl Partition {
         of_index(&self.topic.name, &self.index())
     }
 
+    /// Notes that it has a reader, which reads or waits for records.
+    pub(crate) fn note_reader(&self) {
+        self.store().note_reader(self.id());
+    }
+
     /// The journal's id for it.
     pub(crate) fn id(&self) -> PartitionId {
         PartitionId { topic: self.topic.stored.id, number: self.number }

@@ -128,6 +128,11 @@ impl Uses {
         self.all().any(|used| used.is_mostly_dead(limits)) || half_dead_bytes(self, limits) >= limits.keep_bytes
     }
 
+    /// Whether an object of them is small: it is merged once there are enough others.
+    pub fn have_small(&self, limits: &MergeLimits) -> bool {
+        self.all().any(|used| used.is_small(true, limits))
+    }
+
     /// Counts a piece. They are in order of partitions.
     pub fn add(&mut self, partition: PartitionId, piece: &Piece) {
         let place = &piece.place;

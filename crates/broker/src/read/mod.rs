@@ -42,6 +42,7 @@ impl Partition {
 
     /// As [`Partition::read`], of the records that belong to a view.
     pub async fn read_as(&self, request: &ReadRequest, view: View) -> Result<ReadAnswer, ReadError> {
+        self.note_reader();
         self.wait_as(request.offset, request.wait, view).await;
         if self.topic.stored.life.is_deleted() {
             return Err(self.deleted());
@@ -176,6 +177,7 @@ impl Partition {
         if wait.is_zero() || self.index().next_offset() > offset && self.is_seen(offset, view) {
             return;
         }
+        self.note_reader();
         let mut next_offset = self.extent.end();
         let arrived = async {
             let mut seen = offset;

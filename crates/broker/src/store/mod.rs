@@ -23,7 +23,9 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
 use lock::DirLock;
-use rawline_journal::{Garbage, Index, Listing, Missing, Place, PutResult, SharedFile, SnapshotName, Source};
+use rawline_journal::{
+    Garbage, Index, Listing, Missing, PartitionId, Place, PutResult, SharedFile, SnapshotName, Source,
+};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -113,12 +115,12 @@ pub trait Store: Send + Sync + 'static {
         None
     }
 
-    /// Creates an object, unless one with its number exists. Failures are logged.
-    fn create(&self, source: Source, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult>;
     /// So many objects fewer were created than the time between them allows: a store may send as many requests for slow
     /// objects a second time.
     fn spared(&self, _objects: u32) {}
 
+    /// Creates an object, unless one with its number exists. Failures are logged.
+    fn create(&self, source: Source, parts: Vec<Bytes>) -> BoxFuture<'static, PutResult>;
 
     /// Reads the index of an object; `None` if it doesn't exist.
     fn index(&self, source: Source) -> BoxFuture<'static, Result<Dated<Option<StoredIndex>>, StoreError>>;
@@ -148,6 +150,9 @@ pub trait Store: Send + Sync + 'static {
     fn prefetch(&self, _place: Place, _range: Range<u64>) -> Prefetched {
         Prefetched::Here
     }
+
+    /// Notes that a partition has a reader, which reads or waits for records: what is created for it is read soon.
+    fn note_reader(&self, _partition: PartitionId) {}
 
     /// The mapped files of which [`Store::bytes`] returns parts, if the store maps files.
     fn mappings(&self) -> Option<Arc<Mappings>> {

@@ -316,6 +316,7 @@ impl Subscription {
     }
 
     fn begin_in(&mut self, key: Key, partition: &Partition, subject: &Subject) {
+        partition.note_reader();
         let (end, has_newer) = {
             let index = partition.index();
             let is_newer = |newest_us: Option<u64>| newest_us.is_none_or(|newest_us| newest_us > self.after_us);

@@ -20,6 +20,7 @@ impl Watch {
     /// Watches a partition from now on. Returns its key, a small number. A change that the watch doesn't
     /// note is seen by a look at the partition after this.
     pub fn add(&mut self, partition: &Partition) -> u32 {
+        partition.note_reader();
         let subject = partition.topic.stored.subject().clone();
         let entry = self.watched.vacant_entry();
         let Ok(key) = u32::try_from(entry.key()) else { unreachable!("{} watched partitions", entry.key()) };

@@ -5,6 +5,7 @@
 mod bucket;
 mod cache;
 mod cold;
+mod copies;
 mod damage;
 mod fake;
 mod full;

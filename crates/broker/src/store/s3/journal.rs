@@ -13,6 +13,7 @@ use super::failed::Failed;
 use super::hedge::{self, Kind};
 use super::layout::{self, Laid};
 use super::probe::Probe;
+use super::readers::Readers;
 use crate::limits::{ID_READS_MAX, INDEX_BYTES_GUESS, READ_AHEAD_BYTES_MAX, READ_AHEAD_CACHE_PART, RESEND_AFTER};
 use crate::store::cache::{Cache, CacheError, CopyName, Remote};
 use crate::store::{Dated, Mappings, Prefetched, Store, StoredIndex};
@@ -22,8 +23,8 @@ use futures_util::future::{BoxFuture, try_join};
 use object_store::path::Path;
 use object_store::{ObjectMeta, PutMode, PutOptions, PutPayload};
 use rawline_journal::{
-    FoundId, Garbage, HEADER_BYTES, Header, Id, Index, Key, Listing, ObjectError, Place, PutResult, SnapshotName,
-    Source,
+    FoundId, Garbage, HEADER_BYTES, Header, Id, Index, Key, Listing, ObjectError, PartitionId, Place, PutResult,
+    SnapshotName, Source,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -40,6 +41,8 @@ pub(super) struct S3Store {
     pub(super) number: u32,
     pub(super) bucket: Arc<Bucket>,
     pub(super) cache: Cache,
+    /// What is stored for them is kept in the cache.
+    pub(super) readers: Arc<Readers>,
     /// Nothing is stored or deleted before it has passed.
     pub(super) probe: Probe,
     /// What the broker's card waits for, and callers that want a store that is ready.
@@ -135,12 +138,12 @@ impl S3Store {
         PutResult::Unknown
     }
 
-    /// Keeps a local copy of an object that was just stored.
+    /// Keeps a local copy of an object that was just stored, if it is likely to be read.
     fn keep(&self, parts: Vec<Bytes>) {
         let header = stored_header(&parts);
         let bytes: u64 = parts.iter().map(|part| part.len() as u64).sum();
         assert_eq!(bytes, header.object_bytes, "the parts of journal object {}", header.link.number);
-        if header.batches > 0 {
+        if header.batches > 0 && self.readers.want(&header, || stored_index(&parts)) {
             self.cache.put(CopyName::journal(self.number, header.source(), header.link.id.tag()), parts);
         }
     }
@@ -281,6 +284,14 @@ fn stored_header(parts: &[Bytes]) -> Header {
     }
 }
 
+/// The index of the same.
+fn stored_index(parts: &[Bytes]) -> Index {
+    match parts.first().map(|index| Index::parse(index)) {
+        Some(Ok(index)) => index,
+        other => unreachable!("what is stored has no index: {other:?}"),
+    }
+}
+
 /// A key whose name is a number and this ending.
 fn key_of(meta: &ObjectMeta, ending: &str) -> Option<Key> {
     let number = meta.location.filename()?.strip_suffix(ending)?.parse().ok()?;
@@ -371,6 +382,10 @@ impl Store for S3Store {
             Ok(path) => self.cache.prefetch(self.remote(&path, place), range),
             Err(_) => Prefetched::Refused,
         }
+    }
+
+    fn note_reader(&self, partition: PartitionId) {
+        self.readers.note(partition);
     }
 
     fn mappings(&self) -> Option<Arc<Mappings>> {

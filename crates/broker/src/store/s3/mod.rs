@@ -20,6 +20,7 @@ mod members;
 mod open;
 mod outage;
 mod probe;
+mod readers;
 mod requests;
 mod tries;
 

@@ -6,6 +6,7 @@ use super::journal::S3Store;
 use super::layout::{find, find_or_decide};
 use super::members::S3Members;
 use super::probe::Probe;
+use super::readers::Readers;
 use crate::store::{MemberStore, Storage, Store, StoreError};
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
@@ -44,6 +45,7 @@ async fn look(config: S3Config) -> Result<Storage, StoreError> {
             number,
             bucket: bucket.clone(),
             cache: config.cache.clone(),
+            readers: Arc::new(Readers::new()),
             probe: probe.clone(),
             card_probe: card_probe.clone(),
             laid,
