@@ -515,10 +515,15 @@ public final class Producer implements AutoCloseable {
             found = client.topics()
                     .topic(call, known == 0 ? config.retries : RetryPolicy.NONE, topic)
                     .partitions();
-        } catch (TopicNotFoundException error) {
-            // The first append creates it, or gets this error.
-            found = Math.max(1, known);
-            guessed = true;
+        } catch (RefusedException error) {
+            if (error instanceof TopicNotFoundException || error.code().equals("grant_missing")) {
+                // The first append creates the topic, or gets an error: with a key that doesn't see the topic, one that
+                // names the missing grant.
+                found = Math.max(1, known);
+                guessed = true;
+            } else {
+                failed = error;
+            }
         } catch (RawlineException error) {
             failed = error;
         } catch (RuntimeException | Error error) {

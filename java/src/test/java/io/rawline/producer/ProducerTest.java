@@ -21,6 +21,7 @@ import io.rawline.testkit.Broker;
 import io.rawline.testkit.Reading;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -34,6 +35,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
+import org.junit.jupiter.api.io.TempDir;
 
 /** The producer against a real broker: order, offsets, limits, failures. */
 class ProducerTest {
@@ -50,6 +52,25 @@ class ProducerTest {
     @AfterAll
     static void stop() throws IOException {
         broker.close();
+    }
+
+    /** Its first request describes the topic, for which any of three grants would do. */
+    @Test
+    void aProducerWithoutAGrantIsShownWhichOneToAdd(@TempDir Path directory) throws IOException {
+        Path keys = directory.resolve("keys.toml");
+        String key = Broker.addKey(keys, "reader", "--read", "t");
+        try (Broker guarded = Broker.start("--keys", keys.toString());
+                Client client = new Client(new ClientConfig(guarded.url()).apiKey(key))) {
+            for (String topic : List.of("t", "other")) {
+                RefusedException refused = assertThrows(RefusedException.class, () -> {
+                    try (Producer producer = client.producer(topic)) {
+                        producer.send("a").offset();
+                    }
+                });
+                String expected = "no grant to write to topic " + topic;
+                assertTrue(refused.getMessage().contains(expected), refused.getMessage());
+            }
+        }
     }
 
     @Test

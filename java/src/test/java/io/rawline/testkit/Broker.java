@@ -48,6 +48,16 @@ public final class Broker implements AutoCloseable {
         }
     }
 
+    /** A new key in a file for {@code --keys}, with grants such as {@code --read}, {@code t}. */
+    public static String addKey(Path keys, String name, String... grants) throws IOException {
+        List<String> command = new ArrayList<>(List.of(binary(), "key", "add", name, "--keys", keys.toString()));
+        command.addAll(List.of(grants));
+        Process process = new ProcessBuilder(command)
+                .redirectError(ProcessBuilder.Redirect.DISCARD)
+                .start();
+        return new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).trim();
+    }
+
     /** One on a new bucket, with a journal. */
     public static Broker onBucket(S3Server server, String bucket, String... flags) throws IOException {
         server.createBucket(bucket);
