@@ -498,8 +498,12 @@ pub const MERGE_PIECES_PER_OBJECT: u64 = 1024;
 /// A walk over the pieces of a partition holds its lock for this many at a time, less than a tenth of a millisecond.
 pub const PIECES_PER_VISIT: usize = 4096;
 
-/// A walk over all pieces of a journal yields to other tasks after this many topics, about a tenth of a millisecond.
-pub const MERGE_TOPICS_PER_YIELD: usize = 32;
+/// A walk over all pieces of a journal yields to other tasks after this many pieces, about a tenth of a millisecond.
+pub const MERGE_PIECES_PER_YIELD: usize = 4096;
+
+/// A topic takes as long as this many pieces. Of a million topics with one piece each, a walk that yielded more often
+/// would spend a third of its time on that.
+pub const MERGE_TOPIC_PIECES: usize = 16;
 
 /// A compaction of a partition keeps the newest offsets of this many keys at once, in 13 MiB. A partition with more
 /// keys takes several passes, each of which rereads all before it.

@@ -15,8 +15,8 @@ use crate::journal::error::JournalError;
 use crate::journal::request::{Progress, Request};
 use crate::journal_config::{JournalConfig, MergeConfig};
 use crate::limits::{
-    MERGE_FAILURES_MAX, MERGE_LOOK_PIECES, MERGE_NEWS_PARTS, MERGE_PIECES_PER_OBJECT, MERGE_PUTS_MAX,
-    MERGE_TOPICS_PER_YIELD,
+    MERGE_FAILURES_MAX, MERGE_LOOK_PIECES, MERGE_NEWS_PARTS, MERGE_PIECES_PER_OBJECT, MERGE_PIECES_PER_YIELD,
+    MERGE_PUTS_MAX, MERGE_TOPIC_PIECES,
 };
 use crate::metrics::METRICS;
 use crate::store::Store;
@@ -24,6 +24,7 @@ use crate::store_error::StoreError;
 use bytes::Bytes;
 use compact::Compacted;
 pub(super) use dead::Dead;
+use dead::Nothing;
 use rawline_journal::{
     Control, Id, Joined, Joining, PartitionId, Piece, PutResult, Refused, Source, Used, Uses, choose,
 };
@@ -90,6 +91,8 @@ pub(super) struct Merger {
     failures: u32,
     /// Number of pieces when they were last visited.
     pieces: u64,
+    /// The last look, if it has found nothing to merge.
+    nothing: Option<Nothing>,
     /// How far partitions are compacted.
     compacted: BTreeMap<PartitionId, Compacted>,
 }
@@ -106,7 +109,7 @@ impl Merger {
     ) -> Self {
         let (retry_after, run) = (settings.limits.retry_after, settings.run);
         let turn = catalog.read().unwrap_or_else(PoisonError::into_inner).together().turn.clone();
-        let (failures, pieces, compacted) = (0, 0, BTreeMap::new());
+        let (failures, pieces, nothing, compacted) = (0, 0, None, BTreeMap::new());
         Merger {
             store,
             clock,
@@ -122,6 +125,7 @@ impl Merger {
             unreadable: BTreeSet::new(),
             failures,
             pieces,
+            nothing,
             compacted,
         }
     }
@@ -160,7 +164,9 @@ impl Merger {
                         return;
                     }
                     let _turn = self.turn.clone().acquire_owned().await;
-                    let (now, found) = (*self.published.borrow_and_update(), self.dead.borrow_and_update().found);
+                    let (now, Dead { files, found }) =
+                        (*self.published.borrow_and_update(), self.dead.borrow_and_update().clone());
+                    self.nothing = None;
                     match self.merge().await {
                         // There may be more.
                         Ok(Some(more)) => {
@@ -170,6 +176,7 @@ impl Merger {
                         Ok(None) => {
                             (looked, merged, has_news) = (now, now, true);
                             dead = found;
+                            self.nothing = Some(Nothing { objects: now.objects, files });
                             Ok(())
                         }
                         Err(Failed::Abandoned) => {
@@ -222,9 +229,12 @@ impl Merger {
         is_enough && objects >= self.pieces / MERGE_PIECES_PER_OBJECT
     }
 
-    /// Whether the collector has found this much garbage since `looked`.
+    /// Whether the collector has found this much garbage since `looked`. It repeats its findings until a snapshot is
+    /// newer.
     fn is_dead(&self, looked: u64) -> bool {
-        self.dead.borrow().found - looked >= self.rarely()
+        let (dead, objects) = (self.dead.borrow(), self.published.borrow().objects);
+        let is_news = self.nothing.as_ref().is_none_or(|nothing| nothing.is_over(&dead.files, objects));
+        is_news && dead.found - looked >= self.rarely()
     }
 
     /// A merge that has failed several times, and costs its bytes each time, is retried less often.
@@ -446,12 +456,15 @@ impl Merger {
     /// Visits the readable pieces of all partitions, in order of partition and offset, each with the offset after its
     /// last record, of the topics from this id on. Readers and the journal's task are not held up.
     async fn each_piece(&self, from: u64, mut visit: impl FnMut(PartitionId, Piece, u64)) {
-        let topics = self.catalog().topics();
-        for (visited, (_, topic)) in topics.range_from(&from).enumerate() {
-            if visited % MERGE_TOPICS_PER_YIELD == MERGE_TOPICS_PER_YIELD - 1 {
+        let (topics, mut visited) = (self.catalog().topics(), 0);
+        for (_, topic) in topics.range_from(&from) {
+            if visited >= MERGE_PIECES_PER_YIELD {
+                visited = 0;
                 tokio::task::yield_now().await;
             }
+            visited += MERGE_TOPIC_PIECES;
             topic.each_piece(|partition, piece, next_offset| {
+                visited += 1;
                 if !self.unreadable.contains(&piece.place.source) {
                     visit(partition, piece, next_offset);
                 }

@@ -25,3 +25,32 @@ impl Dead {
         is_found
     }
 }
+
+/// A look that has found nothing to merge.
+pub(super) struct Nothing {
+    /// Number of objects that were published then.
+    pub objects: u64,
+    /// The mostly dead files.
+    pub files: Arc<[Range<u64>]>,
+}
+
+impl Nothing {
+    /// Whether another look may find something: other files are mostly dead, or something was published since.
+    pub fn is_over(&self, files: &[Range<u64>], objects: u64) -> bool {
+        *self.files != *files || self.objects != objects
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_that_found_nothing_is_not_repeated_without_news() {
+        let files: Arc<[Range<u64>]> = [1..5, 9..12].into();
+        let nothing = Nothing { objects: 100, files: files.clone() };
+        assert!(!nothing.is_over(&files, 100), "the collector has found the same again");
+        assert!(nothing.is_over(&files, 101), "a trim, for example");
+        assert!(nothing.is_over(&files[..1], 100), "other files");
+    }
+}
