@@ -148,6 +148,10 @@ async fn a_range_bounds_a_search() {
     assert_eq!((found.end["resume"].is_string(), found.end["bytes"].as_u64() > Some(0)), (true, true));
     let found = search(&server, "text=value&timeout=0").await;
     assert_eq!((found.end["offsets"].as_u64(), found.end["offsets_left"].as_u64()), (Some(0), Some(240)));
+    // A cursor can name offsets that don't exist: they aren't looked for.
+    let found = search(&server, "text=line+3&resume=newest%3B1%3D90-18446744073709551615").await;
+    let existing = 100 - 90;
+    assert_eq!((found.end["offsets"].as_u64(), found.end["offsets_left"].as_u64()), (Some(existing), Some(0)));
 }
 
 #[tokio::test]

@@ -8,7 +8,6 @@ use crate::http::query::{Query, time_us};
 use http::Request;
 use rawline_broker::Partition;
 use rawline_contract::code;
-use std::collections::BTreeSet;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -72,15 +71,16 @@ async fn remaining(api: &Api, query: &Query<'_>, topic: &str) -> Result<Remainin
                 "resume already has the range and the order of the search; leave out {other}"
             )));
         }
-        let remaining = cursor.parse::<Remaining>().map_err(|error| invalid(format!("resume: {error}")))?;
-        let partitions: Vec<u32> = remaining.partitions().collect();
-        if partitions.iter().collect::<BTreeSet<_>>().len() < partitions.len() {
-            return Err(invalid("resume has a partition more than once; send it as it was returned".to_owned()));
+        let left = cursor.parse::<Remaining>().map_err(|error| invalid(format!("resume: {error}")))?;
+        let mut ranges = Vec::new();
+        for (number, range) in left.ranges() {
+            if ranges.iter().any(|(known, _)| known == number) {
+                return Err(invalid("resume has a partition more than once; send it as it was returned".to_owned()));
+            }
+            let readable = readable(&*api.broker.partition(topic, (*number).into()).await?);
+            ranges.push((*number, range.start.max(readable.start)..range.end.min(readable.end)));
         }
-        for partition in partitions {
-            api.broker.partition(topic, partition.into()).await?;
-        }
-        return Ok(remaining);
+        return Ok(Remaining::new(left.order, ranges));
     }
     let numbers = match query.text("partition") {
         Some(_) => vec![query.partition()?],
@@ -97,12 +97,16 @@ async fn remaining(api: &Api, query: &Query<'_>, topic: &str) -> Result<Remainin
 
 /// The range of one partition, within the records that it has now.
 async fn range(api: &Api, query: &Query<'_>, partition: &Partition) -> Result<Range<u64>, ApiError> {
+    let readable = readable(partition);
+    let from = position(api, query, "from", partition).await?.unwrap_or(readable.start);
+    let to = position(api, query, "to", partition).await?.unwrap_or(readable.end);
+    Ok(from.max(readable.start)..to.min(readable.end))
+}
+
+/// The offsets that can be searched: what an open transaction may still abort isn't there yet.
+fn readable(partition: &Partition) -> Range<u64> {
     let all = partition.offsets();
-    // What an open transaction may still abort isn't there yet.
-    let end = all.end.min(partition.stable_offset());
-    let from = position(api, query, "from", partition).await?.unwrap_or(all.start);
-    let to = position(api, query, "to", partition).await?.unwrap_or(end);
-    Ok(from.max(all.start)..to.min(end))
+    all.start..all.end.min(partition.stable_offset())
 }
 
 /// An offset, or the first one of a time; of each partition.

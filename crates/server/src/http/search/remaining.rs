@@ -54,9 +54,9 @@ impl Remaining {
         self.ranges.iter().map(|(_, range)| range.end - range.start).sum()
     }
 
-    /// The partitions that are left.
-    pub fn partitions(&self) -> impl Iterator<Item = u32> {
-        self.ranges.iter().map(|(partition, _)| *partition)
+    /// The ranges that are left.
+    pub fn ranges(&self) -> impl Iterator<Item = &(u32, Range<u64>)> {
+        self.ranges.iter()
     }
 
     /// Nothing is left.
