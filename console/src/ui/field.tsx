@@ -1,12 +1,18 @@
 // Text fields. The text being typed is kept while the view around a field changes.
 
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 
 /** The text of a field. It begins anew only when `value` changes: typed text outlasts other changes of the view. */
 export function useTyped(value: string): [string, (typed: string) => void] {
+  const [known, setKnown] = useState(value);
   const [typed, setTyped] = useState(value);
-  useEffect(() => setTyped(value), [value]);
+  // Not in an effect: what is typed before it ran would be lost.
+  if (known !== value) {
+    setKnown(value);
+    setTyped(value);
+    return [value, setTyped];
+  }
   return [typed, setTyped];
 }
 

@@ -322,7 +322,10 @@ function SearchFields(props: {
       <select
         aria-label="Search for"
         value={criteria.kind}
-        onChange={(event) => onSearch({ kind: event.currentTarget.value, for: undefined })}
+        onChange={(event) => {
+          const kind = event.currentTarget.value;
+          if (kind !== criteria.kind) onSearch({ kind, for: undefined });
+        }}
       >
         {Object.entries(KINDS).map(([id, title]) => (
           <option key={id} value={id}>
