@@ -115,7 +115,7 @@ $(VENV)/.ready: python/requirements-dev.txt
 CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome || echo /usr/bin/chromium)
 
 test-console: $(VENV)/.ready test-build $(CHROMIUM) ## Test the console in Chromium (1 min)
-	cd console/tests && CHROMIUM=$(CHROMIUM) $(VENV)/bin/python -m pytest
+	cd console/tests && CHROMIUM=$(CHROMIUM) $(VENV)/bin/python -m pytest --numprocesses=2
 
 # Two minutes: the plots need some steps.
 screenshots: full $(VENV)/.ready $(CHROMIUM) ## Take the screenshots in docs/console (3 min after make full)
