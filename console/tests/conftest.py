@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -13,9 +14,9 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python/tests"))
-from brokers import REPOSITORY, Broker
+from brokers import REPOSITORY, Broker, binary
 
-__all__ = ["FLAGS", "REPOSITORY", "Api", "Broker", "Watched"]
+__all__ = ["FLAGS", "REPOSITORY", "Api", "Broker", "Keys", "Watched"]
 
 # A busy machine takes its time.
 TIMEOUT_MS = float(os.environ.get("CONSOLE_TIMEOUT_MS", "30000"))
@@ -63,6 +64,24 @@ def start_broker(tmp_path: Path) -> Iterator[Callable[..., "Api"]]:
 def api(start_broker: Callable[..., "Api"]) -> "Api":
     """A broker without a key."""
     return start_broker()
+
+
+@dataclass
+class Keys:
+    """The keys of a broker that requires one."""
+
+    file: Path
+
+    def add(self, name: str, *grants: str) -> str:
+        """Makes a key with these grants. Returns the key."""
+        command = [binary(), "key", "add", name, *grants, "--keys", str(self.file)]
+        return subprocess.run(command, text=True, check=True, capture_output=True).stdout.strip()
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> Keys:
+    """No keys yet."""
+    return Keys(tmp_path / "keys.toml")
 
 
 @dataclass

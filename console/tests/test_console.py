@@ -10,7 +10,7 @@ from pathlib import Path
 
 import logs
 from brokers import REPOSITORY, binary, wait_until
-from conftest import Api, Watched
+from conftest import Api, Keys, Watched
 from playwright.sync_api import Locator, Page, Route, expect
 
 Open = Callable[..., tuple[Page, Watched]]
@@ -546,15 +546,9 @@ def test_a_key_is_asked_for_and_kept_in_the_tab(start_broker: Callable[..., Api]
     expect(dialog).to_contain_text("requires a key")
 
 
-def test_a_key_sees_what_it_has_grants_for(start_broker: Callable[..., Api], open_page: Open, tmp_path: Path) -> None:
-    keys = tmp_path / "keys.toml"
-
-    def add(name: str, *grants: str) -> str:
-        command = [binary(), "key", "add", name, *grants, "--keys", str(keys)]
-        return subprocess.run(command, text=True, check=True, capture_output=True).stdout.strip()
-
-    everything, reader = add("everything", "--all"), add("reader", "--read", "shown", "--groups", "mine")
-    api = start_broker("--keys", str(keys))
+def test_a_key_sees_what_it_has_grants_for(start_broker: Callable[..., Api], open_page: Open, keys: Keys) -> None:
+    everything, reader = keys.add("everything", "--all"), keys.add("reader", "--read", "shown", "--groups", "mine")
+    api = start_broker("--keys", str(keys.file))
     api.key = everything
     for topic in ("shown", "hidden"):
         api.lines(topic, ["a record"])

@@ -1,12 +1,9 @@
 """Groups of consumers: their lag, and changes of their offsets."""
 
 import json
-import subprocess
 from collections.abc import Callable
-from pathlib import Path
 
-from brokers import binary
-from conftest import Api, Watched
+from conftest import Api, Keys, Watched
 from playwright.sync_api import Page, expect
 
 Open = Callable[..., tuple[Page, Watched]]
@@ -104,15 +101,9 @@ def test_a_group_with_members_is_not_reset(api: Api, open_page: Open) -> None:
     expect(page.get_by_role("button", name="Delete")).to_be_disabled()
 
 
-def test_a_reset_needs_the_grant_to_read(start_broker: Callable[..., Api], open_page: Open, tmp_path: Path) -> None:
-    keys = tmp_path / "keys.toml"
-
-    def add(name: str, *grants: str) -> str:
-        command = [binary(), "key", "add", name, *grants, "--keys", str(keys)]
-        return subprocess.run(command, text=True, check=True, capture_output=True).stdout.strip()
-
-    everything, writer = add("everything", "--all"), add("writer", "--write", "t", "--groups", "readers")
-    api = start_broker("--keys", str(keys))
+def test_a_reset_needs_the_grant_to_read(start_broker: Callable[..., Api], open_page: Open, keys: Keys) -> None:
+    everything, writer = keys.add("everything", "--all"), keys.add("writer", "--write", "t", "--groups", "readers")
+    api = start_broker("--keys", str(keys.file))
     api.key = everything
     api.lines("t", ["a"] * 3)
     commit(api, "readers", ("t", 0, 2))

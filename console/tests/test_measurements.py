@@ -3,12 +3,11 @@
 import json
 import subprocess
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
 import measured
 import pytest
 from brokers import binary, wait_until
-from conftest import Api, Watched
+from conftest import Api, Keys, Watched
 from playwright.sync_api import Locator, Page, Route, expect
 
 Open = Callable[..., tuple[Page, Watched]]
@@ -303,16 +302,10 @@ def test_the_view_is_there_if_the_broker_can_query(start_broker: Callable[..., A
 
 
 def test_a_key_sees_the_measurements_of_its_topics(
-    start_broker: Callable[..., Api], open_page: Open, tmp_path: Path
+    start_broker: Callable[..., Api], open_page: Open, keys: Keys
 ) -> None:
-    keys = tmp_path / "keys.toml"
-
-    def add(name: str, *grants: str) -> str:
-        command = [binary(), "key", "add", name, *grants, "--keys", str(keys)]
-        return subprocess.run(command, text=True, check=True, capture_output=True).stdout.strip()
-
-    everything, reader = add("everything", "--all"), add("reader", "--read", "shown")
-    api = start_broker("--keys", str(keys))
+    everything, reader = keys.add("everything", "--all"), keys.add("reader", "--read", "shown")
+    api = start_broker("--keys", str(keys.file))
     for topic in ("shown", "hidden"):
         line = measured.line("cpu", {"host": topic}, BEGIN_MS, 1)
         for command in (
