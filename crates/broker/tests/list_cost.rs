@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use rawline_broker::store::Storage;
 use rawline_broker::subscriptions::{Slow, Subscribe};
 use rawline_broker::{Broker, Config, ConsumerHeartbeat, Identity, Partitions, SystemClock, Visible};
-use rawline_testkit::allocator::{Counting, allocations_of, live_bytes, peak_bytes, reset_peak};
+use rawline_testkit::allocator::{Counting, ThreadBytes, allocations_of};
 use serde_json::Map;
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -58,9 +58,9 @@ async fn pages_subscriptions_and_groups_cost_the_same_however_many_topics_there_
         assert_eq!((names.len(), &*names[0], &*names[9], has_more), (10, "topic-001100", "topic-001109", true));
         of_page.push(allocations);
         drop(listed);
-        let before = live_bytes();
+        let bytes = ThreadBytes::start();
         assert_eq!(broker.topics().len(), topics);
-        let held = live_bytes().saturating_sub(before);
+        let held = bytes.held();
         assert!(held < 1_000, "a list of {topics} topics leaves {held} bytes");
 
         let request = Subscribe {
@@ -72,18 +72,16 @@ async fn pages_subscriptions_and_groups_cost_the_same_however_many_topics_there_
             slow: Slow::Skip,
             lag_max: None,
         };
-        reset_peak();
-        let before = live_bytes();
+        let bytes = ThreadBytes::start();
         let subscription = broker.subscribe(request).now_or_never().unwrap().unwrap();
-        of_subscription.push(peak_bytes() - before);
+        of_subscription.push(bytes.peak());
         drop(subscription);
 
-        reset_peak();
-        let before = live_bytes();
+        let bytes = ThreadBytes::start();
         let kept = broker.coordinator().consumer_heartbeat(&"group".into(), &heartbeat()).await.unwrap();
         assert_eq!(kept.assignment.unwrap().len(), 102, "of {topics} topics");
         assert_eq!(broker.coordinator().groups().len(), 1);
-        of_group.push(peak_bytes() - before);
+        of_group.push(bytes.peak());
         broker.close().await;
     }
     assert_eq!(of_page[0], of_page[1], "allocations");
