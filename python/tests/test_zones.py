@@ -29,7 +29,7 @@ def sent(broker: Broker, zone: str) -> int:
 
 
 def served(broker: Broker) -> int:
-    return metric(broker, "rawline_read_records_total")
+    return metric(broker, 'rawline_read_records_total{protocol="http"}')
 
 
 def both_live(broker: Broker) -> bool:

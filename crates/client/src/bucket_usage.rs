@@ -50,6 +50,7 @@ impl BucketUsage {
             let direction = |direction| bytes(&format!("rawline_zone_{direction}_bytes_total{{zone=\"{zone}\"}}"));
             Ok(direction("sent")? + direction("received")?)
         };
+        let appended = |protocol| bytes(&format!("rawline_append_bytes_total{{protocol=\"{protocol}\"}}"));
         Ok(BucketUsage {
             puts: requests("put")?,
             lists: requests("list")?,
@@ -59,7 +60,7 @@ impl BucketUsage {
             hedged_gets: hedges("get")?,
             sent_bytes: bytes("rawline_bucket_sent_bytes_total")?,
             received_bytes: bytes("rawline_bucket_received_bytes_total")?,
-            appended_bytes: bytes("rawline_append_bytes_total")?,
+            appended_bytes: appended("http")? + appended("kafka")? + appended("zeek")?,
             same_zone_bytes: zone("same")?,
             other_zone_bytes: zone("other")?,
             unknown_zone_bytes: zone("unknown")?,
@@ -118,7 +119,9 @@ mod tests {
         rawline_bucket_hedges_total{operation=\"get\"} 22\n\
         rawline_bucket_sent_bytes_total 3000\n\
         rawline_bucket_received_bytes_total 4000\n\
-        rawline_append_bytes_total 536870912\n\
+        rawline_append_bytes_total{protocol=\"http\"} 536870000\n\
+        rawline_append_bytes_total{protocol=\"kafka\"} 900\n\
+        rawline_append_bytes_total{protocol=\"zeek\"} 12\n\
         rawline_zone_sent_bytes_total{zone=\"unknown\"} 1\n\
         rawline_zone_sent_bytes_total{zone=\"same\"} 20\n\
         rawline_zone_sent_bytes_total{zone=\"other\"} 300\n\
@@ -149,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_missing_series_is_named() {
-        let missing = BucketUsage::parse("rawline_append_bytes_total 1\n").unwrap_err();
+        let missing = BucketUsage::parse("rawline_start_time_seconds 1\n").unwrap_err();
         assert_eq!(missing, "rawline_bucket_requests_total{operation=\"put\"}");
     }
 }

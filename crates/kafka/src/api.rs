@@ -94,6 +94,14 @@ impl Api {
         Api::ALL.iter().copied().find(|api| api.key() == key)
     }
 
+    /// Its place in [`Api::ALL`].
+    pub fn place(self) -> usize {
+        match Api::ALL.iter().position(|api| *api == self) {
+            Some(place) => place,
+            None => unreachable!("{self:?} is in the table"),
+        }
+    }
+
     /// Its number.
     pub fn key(self) -> i16 {
         self as i16

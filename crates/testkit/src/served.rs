@@ -104,6 +104,7 @@ impl Served {
             small_bytes_max: kafka::SMALL_UNSYNCED_BYTES_MAX,
             tls: config.tls.clone(),
             access: config.access.clone(),
+            metrics: config.metrics.clone(),
         };
         let serving_kafka = kafka::serve(for_kafka, broker.clone(), pool.clone(), kafka_config, stopped.clone());
         let serving = serve(listener, broker.clone(), pool.clone(), clock, config, stopped);

@@ -1,5 +1,6 @@
 //! Requests to a bucket, counted as they are billed.
 
+use super::families;
 use super::kinds::Counter;
 use super::text::Text;
 
@@ -77,17 +78,12 @@ impl BucketMetrics {
 
     pub(super) fn render(&self, text: &mut Text) {
         let BucketMetrics { put, list, get, delete, hedged_put, hedged_get, sent, received } = self;
-        let mut by_operation = |name, help, series: &[(&'static str, &Counter)]| {
-            let labels: Vec<_> = series.iter().map(|(operation, _)| [("operation", *operation)]).collect();
-            let series = labels.iter().zip(series).map(|(labels, (_, counter))| (&labels[..], counter.get()));
-            text.counters(name, help, series);
-        };
         let requests = [("put", put), ("list", list), ("get", get), ("delete", delete)];
-        by_operation("rawline_bucket_requests_total", "Requests sent to the bucket, by operation", &requests);
         let hedges = [("put", hedged_put), ("get", hedged_get)];
-        by_operation("rawline_bucket_hedges_total", "Slow requests to the bucket that were sent again", &hedges);
-        text.counter("rawline_bucket_sent_bytes_total", "Bytes of requests to the bucket", sent.get());
-        text.counter("rawline_bucket_received_bytes_total", "Bytes of responses from the bucket", received.get());
+        text.counters(&families::BUCKET_REQUESTS, requests.map(|(operation, count)| ([operation], count.get())));
+        text.counters(&families::BUCKET_HEDGES, hedges.map(|(operation, count)| ([operation], count.get())));
+        text.counter(&families::BUCKET_SENT, sent.get());
+        text.counter(&families::BUCKET_RECEIVED, received.get());
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the cache of a bucket fetches.
 
+use super::families;
 use super::kinds::Counter;
 use super::text::Text;
 
@@ -17,7 +18,7 @@ impl CacheMetrics {
 
     pub(super) fn render(&self, text: &mut Text) {
         let CacheMetrics { fetches, fetched_bytes } = self;
-        text.counter("rawline_cache_fetches_total", "Ranges of objects fetched from the bucket", fetches.get());
-        text.counter("rawline_cache_fetched_bytes_total", "Bytes of these ranges", fetched_bytes.get());
+        text.counter(&families::CACHE_FETCHES, fetches.get());
+        text.counter(&families::CACHE_FETCHED, fetched_bytes.get());
     }
 }

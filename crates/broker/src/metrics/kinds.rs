@@ -78,27 +78,46 @@ impl<const N: usize> Histogram<N> {
 
     /// Counts a time in microseconds, rounded up: a bound is inclusive.
     pub fn record_time(&self, time: Duration) {
-        self.record(time.as_nanos().div_ceil(1000).try_into().unwrap_or(u64::MAX));
+        let parts = u64::from(time.subsec_nanos().div_ceil(1000));
+        self.record(time.as_secs().saturating_mul(1_000_000).saturating_add(parts));
     }
 
-    /// The bounds.
-    pub fn bounds(&self) -> &'static [u64; N] {
-        self.bounds
-    }
-
-    /// Number of values up to each bound, and of all.
-    pub fn cumulative(&self) -> ([u64; N], u64) {
+    /// What was counted until now.
+    pub fn values(&self) -> Values<N> {
         let mut count = 0;
-        let buckets = self.buckets.each_ref().map(|bucket| {
+        let cumulative = self.buckets.each_ref().map(|bucket| {
             count += bucket.get();
             count
         });
-        (buckets, count + self.above.get())
+        Values { bounds: self.bounds, cumulative, count: count + self.above.get(), sum: self.sum.get() }
     }
+}
 
-    /// Sum of the values.
-    pub fn sum(&self) -> u64 {
-        self.sum.get()
+/// The values of one histogram, or of several.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Values<const N: usize> {
+    /// Inclusive upper bounds, ascending, in the unit of the values.
+    pub bounds: &'static [u64; N],
+    /// Number of values up to each bound.
+    pub cumulative: [u64; N],
+    /// Number of all values.
+    pub count: u64,
+    /// Their sum.
+    pub sum: u64,
+}
+
+impl<const N: usize> Values<N> {
+    /// Those of all these histograms, which have the same bounds.
+    pub fn of<'a>(bounds: &'static [u64; N], histograms: impl IntoIterator<Item = &'a Histogram<N>>) -> Values<N> {
+        let mut all = Values { bounds, cumulative: [0; N], count: 0, sum: 0 };
+        for one in histograms {
+            let one = one.values();
+            assert_eq!(one.bounds, bounds, "histograms with other bounds are added up");
+            all.cumulative.iter_mut().zip(one.cumulative).for_each(|(all, one)| *all += one);
+            all.count += one.count;
+            all.sum += one.sum;
+        }
+        all
     }
 }
 
@@ -113,9 +132,11 @@ mod tests {
         for value in [0, 10, 11, 50, 51, 1000] {
             histogram.record(value);
         }
-        assert_eq!(histogram.cumulative(), ([2, 3, 4], 6));
-        assert_eq!(histogram.sum(), 1122);
+        assert_eq!(histogram.values(), Values { bounds: &BOUNDS, cumulative: [2, 3, 4], count: 6, sum: 1122 });
+        let two = Values { bounds: &BOUNDS, cumulative: [4, 6, 8], count: 12, sum: 2244 };
+        assert_eq!(Values::of(&BOUNDS, [&histogram, &histogram]), two);
         histogram.record_time(Duration::from_nanos(10_001));
-        assert_eq!(histogram.cumulative(), ([2, 4, 5], 7), "10.001 µs is more than 10");
+        let Values { cumulative, count, .. } = histogram.values();
+        assert_eq!((cumulative, count), ([2, 4, 5], 7), "10.001 µs is more than 10");
     }
 }

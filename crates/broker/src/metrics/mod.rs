@@ -2,15 +2,18 @@
 
 mod bucket;
 mod cache;
+pub mod families;
 mod kinds;
+mod sharded;
 mod stalls;
 mod text;
 mod topics;
 mod zones;
 
-pub use kinds::{Counter, Gauge, Histogram};
+pub use kinds::{Counter, Gauge, Histogram, Values};
+pub use sharded::Sharded;
 pub(crate) use stalls::Housekeeping;
-pub use text::{Labels, Text};
+pub use text::Text;
 pub use topics::{CommitCounts, commit_counts};
 pub(crate) use topics::{TOPICS_LABELLED_MAX, TopicMetrics};
 pub use zones::{Crossing, ZoneMetrics};
@@ -113,26 +116,20 @@ impl Metrics {
     /// Adds the broker's metrics.
     pub fn render(&self, text: &mut Text) {
         let Metrics { failed_topics, commits, stalls, trims, snapshots, merges, bucket, cache, zones } = self;
-        text.gauge("rawline_topics_failed", "Topics that refuse appends until a restart", failed_topics.get());
-        let help = "Records deleted from the fronts of topics";
-        text.counter("rawline_deleted_records_total", help, trims.records.get());
-        let help = "Bytes of objects deleted from the fronts of topics";
-        text.counter("rawline_deleted_bytes_total", help, trims.bytes.get());
-        text.counter("rawline_journal_snapshots_total", "Stored snapshots of journals", snapshots.get());
-        text.counter("rawline_journal_merges_total", "Merges of journal objects", merges.merges.get());
-        let help = "Bytes of objects that merges have made";
-        text.counter("rawline_journal_merged_bytes_total", help, merges.bytes.get());
-        text.counter("rawline_journal_merges_abandoned_total", "Abandoned merges", merges.abandoned.get());
-        let help = "Deleted journal objects and merged objects";
-        text.counter("rawline_journal_deleted_objects_total", help, merges.deleted.get());
+        text.gauge(&families::TOPICS_FAILED, failed_topics.get());
+        topics::render(text);
+        text.histograms(&families::COMMIT_BYTES, 1.0, [([""; 0], commits.bytes.values())]);
+        text.histograms(&families::COMMIT_SECONDS, MICROSECONDS, [([""; 0], commits.seconds.values())]);
+        stalls.render(text);
+        text.counter(&families::DELETED_RECORDS, trims.records.get());
+        text.counter(&families::DELETED_BYTES, trims.bytes.get());
+        text.counter(&families::JOURNAL_SNAPSHOTS, snapshots.get());
+        text.counter(&families::JOURNAL_MERGES, merges.merges.get());
+        text.counter(&families::JOURNAL_MERGED_BYTES, merges.bytes.get());
+        text.counter(&families::JOURNAL_MERGES_ABANDONED, merges.abandoned.get());
+        text.counter(&families::JOURNAL_DELETED_OBJECTS, merges.deleted.get());
         bucket.render(text);
         cache.render(text);
         zones.render(text);
-        let help = "Size of an object in bytes";
-        text.histograms("rawline_commit_bytes", help, 1.0, [(&[][..], &commits.bytes)]);
-        let help = "From the first batch of a commit to the store's response";
-        text.histograms("rawline_commit_seconds", help, MICROSECONDS, [(&[][..], &commits.seconds)]);
-        stalls.render(text);
-        topics::render(text);
     }
 }

@@ -1,7 +1,7 @@
 //! Commits that are held up, by what this process wrote or deleted meanwhile.
 
 use super::kinds::{Gauge, Histogram};
-use super::{MICROSECONDS, TIME_BOUNDS, TIMES, Text};
+use super::{MICROSECONDS, TIME_BOUNDS, TIMES, Text, families};
 use std::time::Duration;
 
 /// A commit that takes this long is held up: a sync of a good disk takes less.
@@ -65,10 +65,8 @@ impl StallMetrics {
     }
 
     pub fn render(&self, text: &mut Text) {
-        let labels = NAMES.map(|name| [("during", name)]);
-        let series = labels.iter().zip(&self.seconds).map(|(labels, seconds)| (&labels[..], seconds));
-        let help = "Commits of a millisecond or longer, by what the broker wrote or deleted meanwhile";
-        text.histograms("rawline_commit_stall_seconds", help, MICROSECONDS, series);
+        let series = NAMES.iter().zip(&self.seconds).map(|(name, seconds)| ([*name], seconds.values()));
+        text.histograms(&families::COMMIT_STALL_SECONDS, MICROSECONDS, series);
     }
 }
 
@@ -79,7 +77,7 @@ mod tests {
     #[test]
     fn a_slow_commit_counts_for_what_was_in_progress_when_it_began_or_ended() {
         let stalls = StallMetrics::new();
-        let counts = || stalls.seconds.each_ref().map(|seconds| seconds.cumulative().1);
+        let counts = || stalls.seconds.each_ref().map(|seconds| seconds.values().count);
         stalls.committed(stalls.now(), STALL_MIN);
         assert_eq!(counts(), [0, 0, 0, 0, 1]);
         let snapshot = stalls.begin(Housekeeping::Snapshot);

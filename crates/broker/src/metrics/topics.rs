@@ -1,5 +1,6 @@
 //! Commits by topic.
 
+use super::families::{self, Family};
 use super::kinds::Counter;
 use super::text::Text;
 use std::collections::BTreeMap;
@@ -88,15 +89,13 @@ impl TopicMetrics {
 /// Adds the counters by topic.
 pub(super) fn render(text: &mut Text) {
     type Count = fn(&CommitCounts) -> u64;
-    let counters: [(&str, &str, Count); 3] = [
-        ("rawline_commit_records_total", "Records stored, by topic", |topic| topic.records),
-        ("rawline_commit_bytes_total", "Bytes stored, by topic", |topic| topic.bytes),
-        ("rawline_commit_failures_total", "Commits that failed in the store, by topic", |topic| topic.failures),
+    let counters: [(&Family, Count); 3] = [
+        (&families::COMMIT_RECORDS, |topic| topic.records),
+        (&families::COMMIT_TOPIC_BYTES, |topic| topic.bytes),
+        (&families::COMMIT_FAILURES, |topic| topic.failures),
     ];
     let topics = commit_counts();
-    // Names of topics have no character that a label would have to escape.
-    let labels: Vec<_> = topics.iter().map(|counts| [("topic", counts.topic.as_str())]).collect();
-    for (name, help, count) in counters {
-        text.counters(name, help, labels.iter().zip(&topics).map(|(labels, counts)| (&labels[..], count(counts))));
+    for (family, count) in counters {
+        text.counters(family, topics.iter().map(|counts| ([counts.topic.as_str()], count(counts))));
     }
 }

@@ -1,5 +1,6 @@
 //! Bytes that the clients of a broker send and receive, by whether they cross zones.
 
+use super::families;
 use super::kinds::Counter;
 use super::text::Text;
 
@@ -59,15 +60,12 @@ impl ZoneMetrics {
 
     pub(super) fn render(&self, text: &mut Text) {
         let ZoneMetrics { sent, received } = self;
-        let labels = ALL.map(|(_, zone)| [("zone", zone)]);
         let series = |counters: &[Counter; 3]| {
-            let counts: Vec<u64> = counters.iter().map(Counter::get).collect();
-            labels.iter().map(|labels| &labels[..]).zip(counts)
+            let counts = counters.each_ref().map(Counter::get);
+            ALL.into_iter().zip(counts).map(|((_, zone), count)| ([zone], count))
         };
-        let help = "Bytes sent to clients and other brokers, by whether these are in the broker's zone";
-        text.counters("rawline_zone_sent_bytes_total", help, series(sent));
-        let help = "Bytes received from clients and other brokers, by whether these are in the broker's zone";
-        text.counters("rawline_zone_received_bytes_total", help, series(received));
+        text.counters(&families::ZONE_SENT, series(sent));
+        text.counters(&families::ZONE_RECEIVED, series(received));
     }
 }
 

@@ -415,6 +415,7 @@ fn http_config(args: &Args) -> Result<HttpConfig, CommandError> {
         memory_bytes: args.memory,
         connections_max: args.connections_max.max(1),
         tls,
+        build: crate::version::build(),
         ..HttpConfig::default()
     })
 }
@@ -459,6 +460,7 @@ fn kafka_config(args: &Args, http: &HttpConfig) -> KafkaConfig {
         },
         tls: http.tls.clone(),
         access: http.access.clone(),
+        metrics: http.metrics.clone(),
     }
 }
 

@@ -45,7 +45,7 @@ async fn crossed(broker: &Broker, zone: &str) -> [u64; 2] {
 
 /// Number of records that a broker has returned.
 async fn served(broker: &Broker) -> u64 {
-    metric(&client(broker), "rawline_read_records_total").await
+    metric(&client(broker), "rawline_read_records_total{protocol=\"http\"}").await
 }
 
 async fn append(broker: &Broker, partition: u32, text: &str) {
@@ -199,7 +199,7 @@ async fn a_key_that_may_only_read_a_topic_reads_it_in_its_zone() {
         assert_eq!(rawline(&reader, &consume, b""), "one\ntwo\n");
     }
     let admin = ClientConfig { api_key: Some(all), ..ClientConfig::new(near.url()) };
-    assert!(metric(&Client::new(admin).unwrap(), "rawline_read_records_total").await > 0);
+    assert!(metric(&Client::new(admin).unwrap(), "rawline_read_records_total{protocol=\"http\"}").await > 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,6 +3,7 @@
 use crate::broker::{Broker, batch, pause, records};
 use crate::client::*;
 use rawline_batch::Codec;
+use rawline_broker::metrics::families::{self, Family};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Samples by name with labels. Fails the test on a line that isn't in the text format.
@@ -26,7 +27,8 @@ fn scrape(broker: &Broker) -> BTreeMap<String, f64> {
         let (series, value) = line.rsplit_once(' ').unwrap();
         let name = series.split('{').next().unwrap();
         assert!(
-            name.starts_with("rawline_") && name.bytes().all(|b| b.is_ascii_lowercase() || b"_0123456789".contains(&b)),
+            ["rawline_", "process_"].iter().any(|front| name.starts_with(front))
+                && name.bytes().all(|b| b.is_ascii_lowercase() || b"_0123456789".contains(&b)),
             "{line}"
         );
         let family = ["_bucket", "_sum", "_count"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
@@ -60,8 +62,8 @@ fn counters_move_with_what_they_count() {
     };
     let grown = |name: &str| after.get(name).unwrap_or_else(|| panic!("no {name}")) - before.get(name).unwrap_or(&0.0);
     let stored = 3.0 * batch.len() as f64;
-    assert_eq!(grown("rawline_append_records_total"), 300.0);
-    assert_eq!(grown("rawline_append_bytes_total"), stored);
+    assert_eq!(grown("rawline_append_records_total{protocol=\"http\"}"), 300.0);
+    assert_eq!(grown("rawline_append_bytes_total{protocol=\"http\"}"), stored);
     assert_eq!(grown("rawline_commit_records_total{topic=\"t\"}"), 300.0);
     assert_eq!(grown("rawline_commit_bytes_total{topic=\"t\"}"), stored);
     // Four objects, the first of which creates the topic, each with a header and an index of at most one entry.
@@ -69,8 +71,8 @@ fn counters_move_with_what_they_count() {
     assert!(objects > stored && objects < stored + 4.0 * 512.0, "{objects}");
     assert_eq!(grown("rawline_commit_seconds_count"), 4.0);
     assert_eq!(grown("rawline_commit_bytes_bucket{le=\"+Inf\"}"), 4.0);
-    assert_eq!(grown("rawline_read_records_total"), 70.0 + 50.0 + 1.0);
-    assert_eq!(grown("rawline_read_bytes_total"), (read.body.len() + text.body.len() + 50) as f64);
+    assert_eq!(grown("rawline_read_records_total{protocol=\"http\"}"), 70.0 + 50.0 + 1.0);
+    assert_eq!(grown("rawline_read_bytes_total{protocol=\"http\"}"), (read.body.len() + text.body.len() + 50) as f64);
     assert_eq!(grown("rawline_http_requests_total{verb=\"append\",status=\"2xx\"}"), 3.0);
     assert_eq!(grown("rawline_http_requests_total{verb=\"append\",status=\"4xx\"}"), 1.0);
     assert_eq!(grown("rawline_http_requests_total{verb=\"read\",status=\"2xx\"}"), 2.0);
@@ -82,25 +84,48 @@ fn counters_move_with_what_they_count() {
     assert_eq!(after["rawline_pool_bytes"], f64::from((128 - 24) << 20));
 }
 
-/// `docs/operating.md` explains every series, and no others.
+/// The metrics that a broker serves, with their kinds and labels, are those of the table; `docs/operating.md` explains
+/// them in the same order, and no others.
 #[test]
-fn every_metric_is_documented() {
+fn every_metric_is_in_the_table_and_documented() {
     let broker = Broker::start(&[]);
     broker.post("/records?topic-name=t", RECORD, b"a").assert_status(201);
     broker.get("/record?topic-name=t&offset=0").assert_status(200);
-    let served: BTreeSet<String> = broker
-        .get("/metrics")
-        .text()
-        .lines()
-        .filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next().map(str::to_owned))
-        .collect();
+    let (mut served, text) = (BTreeMap::new(), broker.get("/metrics").text().to_owned());
+    for line in text.lines() {
+        if let Some((name, kind)) = line.strip_prefix("# TYPE ").and_then(|line| line.split_once(' ')) {
+            served.insert(name.to_owned(), kind.to_owned());
+        }
+    }
+    for Family { name, kind, labels, help } in families::ALL {
+        // Only once there was an error.
+        if *name != families::KAFKA_ERRORS.name {
+            assert_eq!(served.remove(*name).as_deref(), Some(kind.name()), "{name}");
+            assert!(text.contains(&format!("# HELP {name} {help}\n")), "{name}");
+        }
+        for line in text.lines().filter(|line| line.strip_prefix(name).is_some_and(|rest| rest.starts_with('{'))) {
+            let named =
+                line.split('{').nth(1).unwrap().split("=\"").filter_map(|part| part.rsplit([',', '"', '{']).next());
+            let named: Vec<&str> = named.filter(|name| !name.contains('}')).collect();
+            assert_eq!(named, *labels, "{line}");
+        }
+    }
+    assert!(served.is_empty(), "not in the table of metrics: {served:?}");
     let page = include_str!("../../../../docs/operating.md");
-    let documented: BTreeSet<String> = page
-        .lines()
-        .filter_map(|line| line.strip_prefix("| `rawline_")?.split('`').next().map(|name| format!("rawline_{name}")))
-        .collect();
-    let undocumented: Vec<_> = served.difference(&documented).collect();
-    assert!(undocumented.is_empty(), "not in docs/operating.md: {undocumented:?}");
-    let unknown: Vec<_> = documented.difference(&served).filter(|name| !name.contains("failures")).collect();
-    assert!(unknown.is_empty(), "only in docs/operating.md: {unknown:?}");
+    let cells = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` | "));
+    let documented = cells.filter(|(name, _)| name.starts_with("rawline_") || name.starts_with("process_"));
+    let documented: Vec<(&str, &str)> =
+        documented.filter_map(|(name, rest)| Some((name, rest.split(" | ").next()?))).collect();
+    let table = families::ALL.iter().map(|Family { name, kind, labels, .. }| {
+        let labels: Vec<String> = labels.iter().map(|label| format!("`{label}`")).collect();
+        let by = match labels.split_last() {
+            None => String::new(),
+            Some((only, [])) => format!(", by {only}"),
+            Some((last, others)) => format!(", by {} and {last}", others.join(", ")),
+        };
+        (*name, format!("{}{by}", kind.name()))
+    });
+    let table: Vec<(&str, String)> = table.collect();
+    let table: Vec<(&str, &str)> = table.iter().map(|(name, kind)| (*name, kind.as_str())).collect();
+    assert_eq!(documented, table);
 }

@@ -46,6 +46,21 @@ pub trait Field: Sized + Default {
     fn write_required(&self, to: &mut Writer, version: i16) {
         self.write(to, version);
     }
+
+    /// The value of a field that is named as errors are; 0 if its type is another than that of errors.
+    fn code(&self) -> i16 {
+        0
+    }
+
+    /// The first error in it that isn't 0; 0 without one.
+    fn error(&self) -> i16 {
+        0
+    }
+}
+
+/// The first of these errors that isn't 0.
+pub fn first(errors: impl IntoIterator<Item = i16>) -> i16 {
+    errors.into_iter().find(|error| *error != 0).unwrap_or_default()
 }
 
 /// Reads a field that may be null from a version on.
@@ -76,7 +91,21 @@ macro_rules! numbers {
     )*};
 }
 
-numbers!(bool, i8, i16, i32, i64);
+numbers!(bool, i8, i32, i64);
+
+impl Field for i16 {
+    fn read<S: Source>(from: &mut S, _: i16) -> Result<i16, WireError> {
+        from.i16()
+    }
+
+    fn write(&self, to: &mut Writer, _: i16) {
+        to.i16(*self);
+    }
+
+    fn code(&self) -> i16 {
+        *self
+    }
+}
 
 /// An id of 16 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -128,6 +157,10 @@ impl<T: Nullable> Field for Option<T> {
             Some(value) => value.write(to, version),
             None => T::default().write(to, version),
         }
+    }
+
+    fn error(&self) -> i16 {
+        self.as_ref().map_or(0, T::error)
     }
 }
 
@@ -190,6 +223,10 @@ impl<T: Field> Field for Vec<T> {
     fn write(&self, to: &mut Writer, version: i16) {
         to.count(self.len());
         self.iter().for_each(|element| element.write(to, version));
+    }
+
+    fn error(&self) -> i16 {
+        first(self.iter().map(T::error))
     }
 }
 

@@ -86,6 +86,13 @@ macro_rules! messages {
                 $kind::from_source(api, version, &mut from)
             }
 
+            /// The first error in its fields named `error_code` that isn't 0; 0 without one.
+            pub fn error(&self) -> i16 {
+                match self {
+                    $($kind::$api(message) => message.error(),)*
+                }
+            }
+
             /// Appends the body. Fields that the version lacks are left out.
             pub fn write(&self, version: i16, to: &mut Vec<u8>) {
                 let api = self.api();

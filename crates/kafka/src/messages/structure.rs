@@ -81,6 +81,13 @@ macro_rules! structures {
                 $($(let tags = tags.with($tag, &self.$tagged, structures!(@default $($tagged_default)?), version);)*)?
                 tags.write(to);
             }
+
+            fn error(&self) -> i16 {
+                field::first([
+                    $(if stringify!($field) == "error_code" { self.$field.code() } else { self.$field.error() },)*
+                    $($(self.$tagged.error(),)*)?
+                ])
+            }
         }
 
         impl Nullable for $name {

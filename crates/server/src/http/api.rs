@@ -1,10 +1,10 @@
 //! What the handlers of requests share.
 
 use crate::http::config::HttpConfig;
-use crate::http::metrics::HttpMetrics;
 use crate::http::peers::Peers;
 use crate::http::steps::Stats;
 use crate::http::tickets::Tickets;
+use crate::metrics::ServerMetrics;
 use crate::net::listen::Crowd;
 use crate::net::read_size::LargeReads;
 use rawline_broker::pool::Pool;
@@ -22,7 +22,7 @@ pub(crate) struct Api {
     pub stopping: watch::Receiver<bool>,
     /// Turns true when no connection is accepted any more, so that connections close after the current request.
     pub closing: watch::Receiver<bool>,
-    pub metrics: HttpMetrics,
+    pub metrics: Arc<ServerMetrics>,
     /// Whether connections are refused.
     pub crowd: Arc<Crowd>,
     pub large_reads: LargeReads,

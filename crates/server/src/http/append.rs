@@ -9,6 +9,7 @@ use crate::http::error::ApiError;
 use crate::http::query::Query;
 use crate::http::response::{self, ApiResponse};
 use crate::http::{auth, multipart};
+use crate::metrics::Protocol;
 use crate::net::peer::Peer;
 use bytes::Bytes;
 use http::{HeaderValue, Request, StatusCode, header};
@@ -53,7 +54,7 @@ pub(crate) async fn append(
             let boundary = multipart::boundary(content_type)?;
             let received = multipart::receive(api, peer, body, boundary).await?;
             auth::renewed(api, caller)?.grants().topic(Operation::Write, &name)?;
-            let Appended { first_offset, next_offset } = store(api, &partition, received).await?;
+            let Appended { first_offset, next_offset } = store(api, Protocol::Http, &partition, received).await?;
             return Ok(response::offsets(first_offset..next_offset));
         }
         MediaType::Multipart => return Err(ProducerError::Missing { batch: 0 }.into()),
@@ -67,7 +68,7 @@ pub(crate) async fn append(
     let caller = auth::renewed(api, caller)?;
     caller.grants().topic(Operation::Write, &name)?;
     check_producer(&caller, &partition, &received).await?;
-    Ok(response::json(StatusCode::CREATED, &store(api, &partition, received).await?))
+    Ok(response::json(StatusCode::CREATED, &store(api, Protocol::Http, &partition, received).await?))
 }
 
 /// Fails if the append is in the name of a producer that the caller may not be.
@@ -83,9 +84,14 @@ pub(crate) async fn check_producer(
     Ok(name.map_or(Ok(()), |name| caller.grants().producer(&name))?)
 }
 
-pub(crate) async fn store(api: &Api, partition: &Partition, received: Received) -> Result<Appended, ApiError> {
+pub(crate) async fn store(
+    api: &Api,
+    protocol: Protocol,
+    partition: &Partition,
+    received: Received,
+) -> Result<Appended, ApiError> {
     let records = received.records();
-    api.metrics.received(records, received.bytes());
+    api.metrics.received(protocol, records, received.bytes());
     let rawline_broker::Appended { first_offset, next_offset } = partition.append(received).await?;
     assert_eq!(next_offset - first_offset, records, "offsets {first_offset}..{next_offset} for {records} records");
     Ok(Appended { first_offset, next_offset })

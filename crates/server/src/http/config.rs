@@ -4,6 +4,7 @@ use crate::access::Access;
 use crate::http::cors::AllowedOrigin;
 use crate::http::peers::PeerKey;
 use crate::measurements::Measurements;
+use crate::metrics::{Build, ServerMetrics};
 use crate::net::pace::Waits;
 use crate::net::tls::Tls;
 use rawline_broker::CommitThread;
@@ -37,6 +38,10 @@ pub struct HttpConfig {
     pub commit_thread: Option<CommitThread>,
     /// The measurements in the broker's storage, if the binary can query them.
     pub measurements: Option<Arc<dyn Measurements>>,
+    /// What is counted, together with Kafka's protocol.
+    pub metrics: Arc<ServerMetrics>,
+    /// What was built.
+    pub build: Build,
     /// How long a query of them may run.
     pub query_time: Duration,
     /// The private key with which this broker authenticates; its card has the public key.
@@ -60,6 +65,8 @@ impl Default for HttpConfig {
             tls: None,
             commit_thread: None,
             measurements: None,
+            metrics: Arc::default(),
+            build: Build::default(),
             query_time: Duration::from_secs(10),
             peer_key: Arc::new(PeerKey::generate()),
         }

@@ -9,6 +9,7 @@ use crate::http::respond::respond;
 use crate::http::response::ApiResponse;
 use crate::http::small::{self, Kind, Rest, Takes};
 use crate::http::websocket::{Upgrade, WebSocket};
+use crate::metrics::{self, OpenConnection};
 use crate::net::activity::Activity;
 use crate::net::commit_thread::{SmallDeliveries, there};
 use crate::net::listen::{Accepted, Place};
@@ -34,6 +35,7 @@ type Stream = Paced<stream::Stream>;
 
 /// Serves a connection until its client or the broker closes it.
 pub(super) async fn serve(api: Arc<Api>, Accepted { stream, address, place }: Accepted) {
+    let counted = api.config.metrics.open(metrics::Protocol::Http);
     let (stream, mappings) = (SharedStream::new(stream), api.broker.mappings());
     let peer = Peer::new(stream.clone(), api.pool.holder(network(address.ip())), address.ip());
     let activity = place.open.activity.clone();
@@ -48,7 +50,7 @@ pub(super) async fn serve(api: Arc<Api>, Accepted { stream, address, place }: Ac
     let (pool, crowd, read_size) = (api.pool.clone(), api.crowd.clone(), api.large_reads.connection());
     let stream = Paced::new(stream, api.config.waits, activity.clone(), pool, crowd, Some(read_size));
     tokio::select! {
-        () = take_turns(&api, &peer, &place, stream) => {}
+        () = take_turns(&api, &peer, &place, stream, counted) => {}
         () = activity.evicted() => tracing::debug!("closed an idle connection: another needs it, or the broker stops"),
     }
 }
@@ -56,12 +58,14 @@ pub(super) async fn serve(api: Arc<Api>, Accepted { stream, address, place }: Ac
 /// After a read that needs the library, it serves this many that wait.
 const READS_OF_LIBRARY: u32 = 64;
 
-async fn take_turns(api: &Arc<Api>, peer: &Peer, place: &Place, mut stream: Stream) {
+async fn take_turns(api: &Arc<Api>, peer: &Peer, place: &Place, mut stream: Stream, counted: OpenConnection) {
     let (mut front, shared) = (Vec::new(), Arc::new(Shared::default()));
     loop {
         let (mut next, mut arrived) = match serve_library(api, peer, &shared, place, stream, front).await {
             Next::Small(stream, arrived) => (stream, arrived),
             Next::Upgrade(upgrade, stream, arrived) => {
+                drop(counted);
+                let _counted = api.config.metrics.open(metrics::Protocol::WebSocket);
                 let socket = WebSocket::new(stream, &arrived, api.config.waits.refused_body);
                 return upgrade.run(peer.clone(), socket).await;
             }

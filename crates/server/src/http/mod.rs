@@ -22,7 +22,6 @@ mod groups;
 mod limits;
 mod long_poll;
 mod measurements;
-mod metrics;
 mod multipart;
 mod offsets;
 mod parameters;
@@ -34,6 +33,7 @@ mod render;
 mod respond;
 mod response;
 mod routes;
+mod scrape;
 mod search;
 mod select;
 mod small;
@@ -102,7 +102,6 @@ async fn run(
     let (close, closing) = watch::channel(false);
     let shutdown_wait = config.shutdown_wait;
     let started_us = clock.now_us();
-    let metrics = metrics::HttpMetrics::new(started_us);
     let waits_max = long_poll::waits_max(config.connections_max);
     let cluster = broker.cluster().map(|cluster| &**cluster);
     let peers = Peers::new(cluster, config.peer_key.clone(), config.tls.clone());
@@ -112,7 +111,7 @@ async fn run(
         clock,
         stopping: stop.clone(),
         closing,
-        metrics,
+        metrics: config.metrics.clone(),
         crowd: listener.crowd(),
         large_reads: LargeReads::new(),
         unpacking: Semaphore::new(UNPACKING_MAX),

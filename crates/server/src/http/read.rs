@@ -8,6 +8,7 @@ use crate::http::query::Query;
 use crate::http::response::{self, ApiResponse};
 use crate::http::select::{self, Part, Wanted};
 use crate::http::{auth, long_poll, render, topics};
+use crate::metrics::Protocol;
 use crate::net::join::{self, Joined};
 use crate::net::peer::Peer;
 use http::header::ACCEPT;
@@ -106,7 +107,7 @@ async fn respond(
                     (batches(peer, read).await, offsets)
                 }
             };
-            api.metrics.returned(offsets.end - offsets.start, response.body().bytes());
+            api.metrics.returned(Protocol::Http, offsets.end - offsets.start, response.body().bytes());
             (response, offsets.start)
         }
         _ => {
@@ -118,7 +119,7 @@ async fn respond(
                 ResponseForm::Json => render::json(api, peer, parts, topics::payload(partition)).await?,
                 _ => render::multipart(api, peer, parts).await?,
             };
-            api.metrics.returned(records, response.body().bytes());
+            api.metrics.returned(Protocol::Http, records, response.body().bytes());
             (response, parts.first().map_or(wanted.offset, |first| first.first_offset))
         }
     })
@@ -163,7 +164,7 @@ pub(crate) async fn record(api: &Api, peer: &Peer, request: Request<Incoming>) -
     };
     let record = render::records_of(api, peer, part, None).await?;
     let response = response::pieces(StatusCode::OK, MediaType::Record.header_value(), record);
-    api.metrics.returned(1, response.body().bytes());
+    api.metrics.returned(Protocol::Http, 1, response.body().bytes());
     Ok(response)
 }
 

@@ -11,11 +11,12 @@ use crate::http::error::ApiError;
 use crate::http::limits::METRICS_UNREAD_MAX;
 use crate::http::peers::Client;
 use crate::http::response::ApiResponse;
-use crate::http::routes::{Endpoint, LABEL_OTHER, Need, Route};
+use crate::http::routes::{Endpoint, Need, Route};
 use crate::http::{
     append, browser, cluster, console, cors, groups, measurements, parameters, producer, query, read, response, routes,
-    search, stats, subscribe, ticket, topics, zeek,
+    scrape, search, stats, subscribe, ticket, topics, zeek,
 };
+use crate::metrics::{Metered, Protocol, Verb};
 use crate::net::peer::Peer;
 use http::{HeaderValue, Method, Request, Uri, header};
 use hyper::body::Incoming;
@@ -66,6 +67,10 @@ pub(super) async fn respond(
         }
     };
     asked.audit(api, peer, caller.as_deref(), via, &response);
+    if response.as_ref().is_err_and(|error| error.code() == code::QUOTA_EXCEEDED) {
+        let is_append = route.is_some_and(|route| route.verb == Verb::Append);
+        api.metrics.exceeded(Protocol::Http, if is_append { Metered::Append } else { Metered::Read });
+    }
     let nearer = zoned.filter(|_| response.is_ok()).and_then(|read| read.nearer(api));
     let mut response = response.unwrap_or_else(ApiError::into_response);
     if let Some(url) = nearer {
@@ -81,8 +86,8 @@ pub(super) async fn respond(
         // The next connection may get a regular place.
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
-    let label = route.map_or(LABEL_OTHER, |route| route.label);
-    api.metrics.responded(label, response.status(), started.elapsed());
+    let verb = route.map_or(Verb::Other, |route| route.verb);
+    api.metrics.responded(verb, response.status(), started.elapsed());
     response
 }
 
@@ -312,7 +317,7 @@ async fn render_metrics(api: &Api) -> Result<ApiResponse, ApiError> {
         let message = format!("{METRICS_UNREAD_MAX} clients have not read their metrics yet; retry");
         return Err(ApiError::new(code::BUFFERS_EXHAUSTED, message));
     };
-    Ok(response::metrics(api.metrics.render(&api.pool, api.config.memory_bytes), permit))
+    Ok(response::metrics(scrape::text(api), permit))
 }
 
 /// `ok`, also if topics have failed: the others are served, and restarting the broker again and again would not help.

@@ -3,9 +3,9 @@
 use crate::access::{Caller, Operation};
 use crate::http::error::ApiError;
 use crate::http::query::Query;
+use crate::metrics::Verb;
 use http::{Method, Request};
 use rawline_contract::path;
-use std::collections::BTreeSet;
 
 /// A method on a path.
 #[derive(Debug)]
@@ -15,8 +15,8 @@ pub(crate) struct Route {
     /// A query of required parameters, for the overview.
     pub example_query: &'static str,
     pub endpoint: Endpoint,
-    /// The value of the label `verb` in metrics: a closed list, so that requests can't create series.
-    pub label: &'static str,
+    /// What it counts as in metrics.
+    pub verb: Verb,
     /// The necessary grant of the caller's key.
     pub need: Need,
 }
@@ -201,40 +201,31 @@ impl Endpoint {
     }
 }
 
-/// The label of appends.
-pub(crate) const LABEL_APPEND: &str = "append";
-
-/// The label of reads.
-pub(crate) const LABEL_READ: &str = "read";
-
-/// The label of requests that have no route.
-pub(crate) const LABEL_OTHER: &str = "other";
-
 const fn route(
     method: Method,
     path: &'static str,
     example_query: &'static str,
     endpoint: Endpoint,
-    label: &'static str,
+    verb: Verb,
     need: Need,
 ) -> Route {
-    Route { method, path, example_query, endpoint, label, need }
+    Route { method, path, example_query, endpoint, verb, need }
 }
 
 /// A route that needs no key: it reveals nothing about topics.
 const fn open(path: &'static str, endpoint: Endpoint) -> Route {
-    route(Method::GET, path, "", endpoint, LABEL_OTHER, Need::Nothing)
+    route(Method::GET, path, "", endpoint, Verb::Other, Need::Nothing)
 }
 
 /// The busiest first.
 pub(crate) static ROUTES: [Route; 32] = [
-    route(Method::POST, path::RECORDS, "topic-name=T", Endpoint::Append, LABEL_APPEND, Need::Topic(Operation::Write)),
+    route(Method::POST, path::RECORDS, "topic-name=T", Endpoint::Append, Verb::Append, Need::Topic(Operation::Write)),
     route(
         Method::GET,
         path::RECORDS,
         "topic-name=T&offset=0",
         Endpoint::Read,
-        LABEL_READ,
+        Verb::Read,
         Need::Topic(Operation::Read),
     ),
     route(
@@ -242,29 +233,57 @@ pub(crate) static ROUTES: [Route; 32] = [
         path::RECORD,
         "topic-name=T&offset=0",
         Endpoint::ReadOne,
-        "read_one",
+        Verb::ReadOne,
         Need::Topic(Operation::Read),
     ),
-    route(Method::GET, path::TOPIC, "topic-name=T", Endpoint::Topic, "topics", Need::SeesTopic),
-    route(Method::PUT, path::TOPIC, "topic-name=T", Endpoint::SetTopic, "topics", Need::Topic(Operation::Admin)),
-    route(Method::POST, path::TOPIC, "topic-name=T", Endpoint::CreateTopic, "topics", Need::Topic(Operation::Admin)),
-    route(Method::DELETE, path::TOPIC, "topic-name=T", Endpoint::DeleteTopic, "topics", Need::Topic(Operation::Admin)),
-    route(Method::POST, path::TRIM, "topic-name=T&before=0", Endpoint::Trim, "topics", Need::Topic(Operation::Admin)),
-    route(Method::POST, path::PRODUCER, "producer-name=P", Endpoint::OpenProducer, "topics", Need::Producer),
-    route(Method::PUT, path::MEMBER, "group-name=G&member=M&generation=1", Endpoint::Heartbeat, "groups", Need::Group),
-    route(Method::POST, path::MEMBER, "group-name=G", Endpoint::Join, "groups", Need::Group),
-    route(Method::DELETE, path::MEMBER, "group-name=G&member=M", Endpoint::Leave, "groups", Need::Group),
-    route(Method::PUT, path::GROUP, "group-name=G", Endpoint::CommitOffsets, "groups", Need::Group),
-    route(Method::GET, path::GROUP, "group-name=G", Endpoint::Group, "groups", Need::Group),
-    route(Method::DELETE, path::GROUP, "group-name=G", Endpoint::DeleteOffsets, "groups", Need::GroupAndTopic),
-    route(Method::GET, path::GROUPS, "", Endpoint::Groups, "groups", Need::Key),
-    route(Method::GET, path::TOPICS, "", Endpoint::Topics, "topics", Need::Key),
+    route(Method::GET, path::TOPIC, "topic-name=T", Endpoint::Topic, Verb::Topics, Need::SeesTopic),
+    route(Method::PUT, path::TOPIC, "topic-name=T", Endpoint::SetTopic, Verb::Topics, Need::Topic(Operation::Admin)),
+    route(
+        Method::POST,
+        path::TOPIC,
+        "topic-name=T",
+        Endpoint::CreateTopic,
+        Verb::Topics,
+        Need::Topic(Operation::Admin),
+    ),
+    route(
+        Method::DELETE,
+        path::TOPIC,
+        "topic-name=T",
+        Endpoint::DeleteTopic,
+        Verb::Topics,
+        Need::Topic(Operation::Admin),
+    ),
+    route(
+        Method::POST,
+        path::TRIM,
+        "topic-name=T&before=0",
+        Endpoint::Trim,
+        Verb::Topics,
+        Need::Topic(Operation::Admin),
+    ),
+    route(Method::POST, path::PRODUCER, "producer-name=P", Endpoint::OpenProducer, Verb::Topics, Need::Producer),
+    route(
+        Method::PUT,
+        path::MEMBER,
+        "group-name=G&member=M&generation=1",
+        Endpoint::Heartbeat,
+        Verb::Groups,
+        Need::Group,
+    ),
+    route(Method::POST, path::MEMBER, "group-name=G", Endpoint::Join, Verb::Groups, Need::Group),
+    route(Method::DELETE, path::MEMBER, "group-name=G&member=M", Endpoint::Leave, Verb::Groups, Need::Group),
+    route(Method::PUT, path::GROUP, "group-name=G", Endpoint::CommitOffsets, Verb::Groups, Need::Group),
+    route(Method::GET, path::GROUP, "group-name=G", Endpoint::Group, Verb::Groups, Need::Group),
+    route(Method::DELETE, path::GROUP, "group-name=G", Endpoint::DeleteOffsets, Verb::Groups, Need::GroupAndTopic),
+    route(Method::GET, path::GROUPS, "", Endpoint::Groups, Verb::Groups, Need::Key),
+    route(Method::GET, path::TOPICS, "", Endpoint::Topics, Verb::Topics, Need::Key),
     route(
         Method::GET,
         path::OFFSET,
         "topic-name=T&time=2026-01-01T00:00:00Z",
         Endpoint::Offset,
-        "topics",
+        Verb::Topics,
         Need::Topic(Operation::Read),
     ),
     route(
@@ -272,20 +291,20 @@ pub(crate) static ROUTES: [Route; 32] = [
         path::SEARCH,
         "topic-name=T&text=TEXT",
         Endpoint::Search,
-        LABEL_OTHER,
+        Verb::Other,
         Need::Topic(Operation::Read),
     ),
-    route(Method::GET, path::SUBSCRIBE, "topic-name=T", Endpoint::Subscribe, "subscribe", Need::Key),
-    route(Method::GET, path::ZEEK, "", Endpoint::Zeek, "subscribe", Need::Key),
-    route(Method::POST, path::TICKET, "", Endpoint::CreateTicket, "subscribe", Need::Key),
-    route(Method::GET, path::STATS, "", Endpoint::Stats, LABEL_OTHER, Need::Monitor),
-    route(Method::GET, path::MEASUREMENTS, "", Endpoint::Measurements, LABEL_OTHER, Need::Key),
+    route(Method::GET, path::SUBSCRIBE, "topic-name=T", Endpoint::Subscribe, Verb::Subscribe, Need::Key),
+    route(Method::GET, path::ZEEK, "", Endpoint::Zeek, Verb::Subscribe, Need::Key),
+    route(Method::POST, path::TICKET, "", Endpoint::CreateTicket, Verb::Subscribe, Need::Key),
+    route(Method::GET, path::STATS, "", Endpoint::Stats, Verb::Other, Need::Monitor),
+    route(Method::GET, path::MEASUREMENTS, "", Endpoint::Measurements, Verb::Other, Need::Key),
     route(
         Method::GET,
         path::MEASUREMENT_METRICS,
         "topic-name=T",
         Endpoint::MeasurementMetrics,
-        LABEL_OTHER,
+        Verb::Other,
         Need::Topic(Operation::Read),
     ),
     route(
@@ -293,7 +312,7 @@ pub(crate) static ROUTES: [Route; 32] = [
         path::MEASUREMENT_TAGS,
         "topic-name=T&selector=METRIC",
         Endpoint::MeasurementTags,
-        LABEL_OTHER,
+        Verb::Other,
         Need::Topic(Operation::Read),
     ),
     route(
@@ -301,11 +320,11 @@ pub(crate) static ROUTES: [Route; 32] = [
         path::MEASUREMENT_QUERY,
         "topic-name=T&selector=METRIC",
         Endpoint::MeasurementQuery,
-        LABEL_OTHER,
+        Verb::Other,
         Need::Topic(Operation::Read),
     ),
-    route(Method::GET, path::BROKERS, "", Endpoint::Brokers, LABEL_OTHER, Need::Key),
-    route(Method::GET, path::METRICS, "", Endpoint::Metrics, LABEL_OTHER, Need::Monitor),
+    route(Method::GET, path::BROKERS, "", Endpoint::Brokers, Verb::Other, Need::Key),
+    route(Method::GET, path::METRICS, "", Endpoint::Metrics, Verb::Other, Need::Monitor),
     open(path::HEALTH, Endpoint::Health),
     open(path::OPENAPI, Endpoint::OpenApi),
     open(path::WELCOME, Endpoint::Welcome),
@@ -316,9 +335,9 @@ static CONSOLE: Route = open(path::CONSOLE, Endpoint::Console);
 
 /// Between brokers, and not part of the API: authentication, and requests for changes.
 static BETWEEN_BROKERS: [Route; 3] = [
-    route(Method::POST, path::BROKER_HELLO, "", Endpoint::BrokerHello, LABEL_OTHER, Need::Nothing),
-    route(Method::POST, path::BROKER_PROOF, "", Endpoint::BrokerProof, LABEL_OTHER, Need::Nothing),
-    route(Method::POST, path::BROKER_CHANGES, "", Endpoint::BrokerChanges, LABEL_OTHER, Need::Broker),
+    route(Method::POST, path::BROKER_HELLO, "", Endpoint::BrokerHello, Verb::Other, Need::Nothing),
+    route(Method::POST, path::BROKER_PROOF, "", Endpoint::BrokerProof, Verb::Other, Need::Nothing),
+    route(Method::POST, path::BROKER_CHANGES, "", Endpoint::BrokerChanges, Verb::Other, Need::Broker),
 ];
 
 /// The route of a request. `HEAD` has a route wherever `GET` has one.
@@ -328,11 +347,6 @@ pub(crate) fn find(method: &Method, path: &str) -> Option<&'static Route> {
         return Some(&CONSOLE);
     }
     ROUTES.iter().chain(&BETWEEN_BROKERS).find(|route| route.path == path && route.method == *method)
-}
-
-/// The labels of all requests in metrics.
-pub(crate) fn labels() -> BTreeSet<&'static str> {
-    ROUTES.iter().map(|route| route.label).chain([LABEL_OTHER]).collect()
 }
 
 /// The error of a request that has no route.
@@ -364,6 +378,7 @@ pub(crate) fn welcome() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     type Operations = BTreeSet<(String, String)>;
 
@@ -416,7 +431,7 @@ mod tests {
         let (_, list) = row.split_once("`verb` is ").unwrap();
         let (list, _) = list.split_once(", `status`").unwrap();
         let described: BTreeSet<&str> = list.split('`').skip(1).step_by(2).collect();
-        assert_eq!(described, labels());
+        assert_eq!(described, Verb::ALL.map(Verb::name).into());
     }
 
     #[test]

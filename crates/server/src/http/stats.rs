@@ -119,7 +119,7 @@ impl Serialize for Lists<'_> {
         let integers = |of: fn(&Step) -> u64| steps.iter().map(of).collect::<Vec<_>>();
         map.serialize_entry("end_ms", &integers(|step| step.end_us / 1000))?;
         map.serialize_entry("took_ms", &integers(|step| step.took.as_millis() as u64))?;
-        for (index, name) in tally::names().into_iter().enumerate() {
+        for (index, name) in tally::names().enumerate() {
             let counts = steps.iter().filter_map(|step| step.counters.get(index));
             map.serialize_entry(name, &counts.collect::<Vec<_>>())?;
         }

@@ -1,25 +1,21 @@
 //! The metrics that `/stats` samples.
 
-use crate::http::metrics::HttpMetrics;
-use rawline_broker::metrics::{Counter, METRICS, TIMES};
+use crate::metrics::ServerMetrics;
+use rawline_broker::metrics::{Counter, METRICS, TIMES, Values};
 
-/// A counter of a server or its broker.
-type Place = fn(&HttpMetrics) -> &Counter;
+/// The counters of all protocols, as `/stats` calls them.
+const TRAFFIC: [&str; 4] = ["append_records", "append_bytes", "read_records", "read_bytes"];
 
-/// The counters, as `/stats` calls them.
-const COUNTERS: [(&str, Place); COUNTERS_LEN] = [
-    ("append_records", |metrics| &metrics.records_in),
-    ("append_bytes", |metrics| &metrics.bytes_in),
-    ("read_records", |metrics| &metrics.records_out),
-    ("read_bytes", |metrics| &metrics.bytes_out),
-    ("bucket_puts", |_| &METRICS.bucket.put),
-    ("bucket_lists", |_| &METRICS.bucket.list),
-    ("bucket_gets", |_| &METRICS.bucket.get),
-    ("bucket_deletes", |_| &METRICS.bucket.delete),
+/// Those of a bucket.
+const BUCKET: [(&str, &Counter); 4] = [
+    ("bucket_puts", &METRICS.bucket.put),
+    ("bucket_lists", &METRICS.bucket.list),
+    ("bucket_gets", &METRICS.bucket.get),
+    ("bucket_deletes", &METRICS.bucket.delete),
 ];
 
 /// Number of counters.
-pub(crate) const COUNTERS_LEN: usize = 8;
+pub(crate) const COUNTERS_LEN: usize = TRAFFIC.len() + BUCKET.len();
 
 /// The counters since the process started.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -33,12 +29,15 @@ pub(crate) struct Tally {
 }
 
 /// What `/stats` calls the counters.
-pub(crate) fn names() -> [&'static str; COUNTERS_LEN] {
-    COUNTERS.map(|(name, _)| name)
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    TRAFFIC.into_iter().chain(BUCKET.map(|(name, _)| name))
 }
 
 /// The current counters.
-pub(crate) fn read(metrics: &HttpMetrics) -> Tally {
-    let (commits, commits_all) = METRICS.commits.seconds.cumulative();
-    Tally { counters: COUNTERS.map(|(_, place)| place(metrics).get()), commits, commits_all }
+pub(crate) fn read(metrics: &ServerMetrics) -> Tally {
+    let Values { cumulative, count, .. } = METRICS.commits.seconds.values();
+    let [appended, appended_bytes, returned, returned_bytes] = metrics.totals();
+    let [puts, lists, gets, deletes] = BUCKET.map(|(_, counter)| counter.get());
+    let counters = [appended, appended_bytes, returned, returned_bytes, puts, lists, gets, deletes];
+    Tally { counters, commits: cumulative, commits_all: count }
 }

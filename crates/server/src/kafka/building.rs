@@ -56,10 +56,10 @@ impl<'a> Building<'a> {
         header: &RequestHeader,
         response: Response,
     ) -> Result<Reply, ConnectionError> {
-        let (api, mut bytes) = (response.api(), Vec::new());
+        let (api, error, mut bytes) = (response.api(), response.error(), Vec::new());
         response.write(header.version, &mut bytes);
         drop(response);
-        self.finish_written(client, header, api, bytes).await
+        Ok(self.finish_written(client, header, api, bytes).await?.with_error(error))
     }
 
     /// The same with the response's bytes.

@@ -1,9 +1,11 @@
 //! The settings of Kafka's protocol.
 
 use crate::access::Access;
+use crate::metrics::ServerMetrics;
 use crate::net::pace::Waits;
 use crate::net::tls::Tls;
 use rawline_broker::CommitThread;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long a connection may be idle: longer than clients let theirs be.
@@ -36,4 +38,6 @@ pub struct KafkaConfig {
     pub tls: Option<Tls>,
     /// Access control. The keys are the passwords of clients; without keys, clients don't authenticate.
     pub access: Access,
+    /// What is counted, together with HTTP.
+    pub metrics: Arc<ServerMetrics>,
 }

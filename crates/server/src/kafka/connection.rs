@@ -8,11 +8,12 @@ use super::client::{Client, Kafka, Session};
 use super::config::IDLE_MAX;
 use super::error::ConnectionError;
 use super::incoming::{BUFFER_BYTES, Frame, Incoming};
-use super::reply::{Pending, Reply};
+use super::reply::{Begun, Outcome, Pending, Reply};
 use super::sasl::{LOGIN_BYTES_MAX, LOGIN_WAIT, Login};
 use super::watched::Kept;
 use super::{admin, api_versions, fetch, groups, list_offsets, metadata, produce, producer_id, transactions};
 use crate::access::Caller;
+use crate::metrics::{self, ServerMetrics};
 use crate::net::activity::Activity;
 use crate::net::commit_thread::{SmallDeliveries, there};
 use crate::net::listen::Accepted;
@@ -21,8 +22,9 @@ use crate::net::peer::{Peer, SharedStream, network};
 use crate::net::sendfile::FileSender;
 use crate::net::stream::Stream;
 use crate::net::tls::Protocol;
-use rawline_kafka::Api;
+use rawline_kafka::frame::RequestHeader;
 use rawline_kafka::messages::{Request, Response};
+use rawline_kafka::{Api, ErrorCode};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -54,6 +56,7 @@ enum Spot {
 
 /// Serves a connection until its client or the broker closes it.
 pub(super) async fn serve(kafka: Arc<Kafka>, Accepted { stream, address, place }: Accepted) {
+    let _counted = kafka.config.metrics.open(metrics::Protocol::Kafka);
     let local = match stream.local_addr() {
         Ok(local) => local,
         // It has been closed since.
@@ -130,7 +133,8 @@ impl Connection {
         let (pending, responses) = mpsc::channel(IN_FLIGHT_MAX);
         let mut closing = client.kafka.closing.clone();
         let both = async {
-            let mut writing = std::pin::pin!(write(responses, &mut self.writer, &activity, &in_flight));
+            let metrics = &client.kafka.config.metrics;
+            let mut writing = std::pin::pin!(write(responses, &mut self.writer, &activity, &in_flight, metrics));
             let (mut wait, mut refused, mut moves) = (LAST_RESPONSES_WAIT, Ok(()), false);
             tokio::select! {
                 read = self.requests.read(spot, pending) => match read {
@@ -157,18 +161,26 @@ impl Connection {
 /// client that gets them one by one sends its next requests one by one. Ends with the first request that closes the
 /// connection, once the responses before it are written.
 async fn write(
-    mut responses: mpsc::Receiver<Pending>,
+    mut responses: mpsc::Receiver<Begun>,
     mut writer: impl AsyncWrite + Unpin,
     activity: &Activity,
     in_flight: &AtomicUsize,
+    metrics: &ServerMetrics,
 ) -> Result<(), ConnectionError> {
     let mut waiting = None;
     while let Some(first) = next(&mut waiting, &mut responses).await {
-        let (mut all, mut served) = (first.outcome().await?, 1);
+        let Begun { api, since, pending } = first;
+        let outcome = pending.outcome().await;
+        let now = Instant::now();
+        let counted = |api, since: Instant, outcome: Outcome| {
+            metrics.responded_kafka(api, error_of(&outcome), now - since);
+            outcome
+        };
+        let (mut all, mut served, mut ended) = (counted(api, since, outcome)?, 1, Ok(()));
         while all.as_ref().is_none_or(Reply::has_room)
-            && let Ok(pending) = responses.try_recv()
+            && let Ok(Begun { api, since, pending }) = responses.try_recv()
         {
-            match pending.now() {
+            match pending.now().map(|outcome| counted(api, since.min(now), outcome)) {
                 Ok(Ok(reply)) => {
                     all = match (all, reply) {
                         (Some(all), Some(reply)) => Some(all.and(reply)),
@@ -177,11 +189,11 @@ async fn write(
                     served += 1;
                 }
                 Ok(Err(error)) => {
-                    waiting = Some(Pending::Ready(Err(error)));
+                    ended = Err(error);
                     break;
                 }
                 Err(pending) => {
-                    waiting = Some(pending);
+                    waiting = Some(Begun { api, since, pending });
                     break;
                 }
             }
@@ -194,16 +206,33 @@ async fn write(
             activity.end(false);
             activity.idle();
         }
+        ended?;
     }
     Ok(())
 }
 
-/// The outcome that was received but is not used yet, or the next one that is received.
-async fn next(waiting: &mut Option<Pending>, responses: &mut mpsc::Receiver<Pending>) -> Option<Pending> {
+/// The error that an outcome counts as; 0 for none.
+fn error_of(outcome: &Outcome) -> i16 {
+    match outcome {
+        Ok(reply) => reply.as_ref().map_or(0, |reply| reply.error),
+        Err(ConnectionError::Unacknowledged { code, .. }) => *code,
+        // The client gets no response.
+        Err(_) => ErrorCode::NetworkException.into(),
+    }
+}
+
+/// The request that was received but is not used yet, or the next one that is received.
+async fn next(waiting: &mut Option<Begun>, responses: &mut mpsc::Receiver<Begun>) -> Option<Begun> {
     match waiting.take() {
-        Some(pending) => Some(pending),
+        Some(begun) => Some(begun),
         None => responses.recv().await,
     }
+}
+
+/// The API of a request, if this broker serves it.
+fn served(header: &RequestHeader) -> Result<Api, ConnectionError> {
+    let api = Api::from_key(header.api).filter(|api| api_versions::is_served(*api));
+    api.ok_or(ConnectionError::NotServed { api: header.api, version: header.version })
 }
 
 /// The requests of a connection.
@@ -232,7 +261,7 @@ enum Read {
 
 impl<S: AsyncRead + Unpin> Requests<S> {
     /// Reads requests and begins them, until one is to be served elsewhere or the client closes the connection.
-    async fn read(&mut self, spot: Spot, pending: mpsc::Sender<Pending>) -> Result<Read, ConnectionError> {
+    async fn read(&mut self, spot: Spot, pending: mpsc::Sender<Begun>) -> Result<Read, ConnectionError> {
         if !self.login.is_done() {
             let wait = LOGIN_WAIT.min(self.client.kafka.config.waits.head);
             let login = tokio::time::timeout(wait, async {
@@ -287,22 +316,22 @@ impl<S: AsyncRead + Unpin> Requests<S> {
     }
 
     /// Begins a request; false if the connection is ending.
-    async fn take(&mut self, frame: Frame, pending: &mpsc::Sender<Pending>) -> Result<bool, ConnectionError> {
+    async fn take(&mut self, frame: Frame, pending: &mpsc::Sender<Begun>) -> Result<bool, ConnectionError> {
         if self.in_flight.fetch_add(1, Ordering::AcqRel) == 0 && !self.activity.begin() {
             // The connection is being closed.
             std::future::pending::<()>().await;
         }
         self.client.check_key()?;
-        let begun = self.begin(frame).await?;
+        let since = Instant::now();
+        let api = served(&frame.header)?;
+        self.login.allow(api)?;
+        let begun = Begun { api, since, pending: self.begin(api, frame).await? };
         let is_sent = pending.send(begun).await.is_ok();
         self.login.check()?;
         Ok(is_sent)
     }
 
-    async fn begin(&mut self, Frame { header, left }: Frame) -> Result<Pending, ConnectionError> {
-        let not_served = ConnectionError::NotServed { api: header.api, version: header.version };
-        let api = Api::from_key(header.api).filter(|api| api_versions::is_served(*api)).ok_or(not_served)?;
-        self.login.allow(api)?;
+    async fn begin(&mut self, api: Api, Frame { header, left }: Frame) -> Result<Pending, ConnectionError> {
         if api == Api::ApiVersions && !api.versions().contains(&header.version) {
             self.incoming.whole(left).await?;
             return Ok(Pending::Ready(Ok(Some(api_versions::unsupported(&header)))));
@@ -333,8 +362,9 @@ impl<S: AsyncRead + Unpin> Requests<S> {
             Request::SaslHandshake(request) => self.login.handshake(sasl, header.version, &request).into(),
             Request::SaslAuthenticate(request) => self.login.authenticate(client, &request).into(),
             Request::Metadata(request) => {
-                let body = metadata::respond(client, header.version, request, &mut building).await;
-                return Ok(Pending::Ready(Ok(Some(building.finish_written(client, &header, api, body).await?))));
+                let (body, error) = metadata::respond(client, header.version, request, &mut building).await;
+                let reply = building.finish_written(client, &header, api, body).await?.with_error(error);
+                return Ok(Pending::Ready(Ok(Some(reply))));
             }
             // On the heap: an idle connection has no room for its state.
             Request::ListOffsets(request) => Box::pin(list_offsets::respond(client, request)).await.into(),

@@ -8,6 +8,7 @@ use super::client::Client;
 use super::error::ConnectionError;
 use super::reply::{Pending, Reply};
 use super::watched::Watched;
+use crate::metrics::{Metered, Protocol};
 use crate::net::commit_thread::DELIVERY_BYTES_MAX;
 use crate::net::join::join;
 use bytes::Bytes;
@@ -157,11 +158,13 @@ async fn wait_for_changes(client: &Client, watched: &Watched, until: Instant) {
 }
 
 async fn reply(client: &Client, header: &RequestHeader, asked: Asked, found: Vec<Found>) -> Reply {
-    let (mut bytes, mut holds_buffers) = (0, false);
+    let (mut count, mut bytes, mut holds_buffers, mut error) = (0, 0, false, 0);
     let mut records = Vec::new();
     let mut fetched = found.into_iter().map(|found| {
         bytes += u64::from(found.fetched.records_bytes);
         holds_buffers |= found.holds_buffers;
+        count += found.count;
+        error = if error == 0 { found.fetched.error } else { error };
         if found.fetched.records_bytes > 0 {
             records.push(found.records);
         }
@@ -172,7 +175,14 @@ async fn reply(client: &Client, header: &RequestHeader, asked: Asked, found: Vec
     drop(fetched);
     let caller = client.caller();
     caller.read(bytes);
-    let throttle_ms = client.session.mute(caller.read_wait());
+    let (metrics, wait) = (&client.kafka.config.metrics, caller.read_wait());
+    if bytes > 0 {
+        metrics.returned(Protocol::Kafka, count, bytes);
+    }
+    if !wait.is_zero() {
+        metrics.exceeded(Protocol::Kafka, Metered::Read);
+    }
+    let throttle_ms = client.session.mute(wait);
     let FetchResponse { parts, .. } = response(header.version, ErrorCode::None.into(), throttle_ms, &topics);
     let mut body = Vec::with_capacity(parts.len());
     let mut records = records.into_iter();
@@ -184,6 +194,6 @@ async fn reply(client: &Client, header: &RequestHeader, asked: Asked, found: Vec
     }
     assert!(records.next().is_none(), "records without a place in the response");
     let joined = join(&client.peer, body).await;
-    let reply = Reply::new(header, Api::Fetch, joined.pieces);
+    let reply = Reply::new(header, Api::Fetch, joined.pieces).with_error(error);
     if holds_buffers || joined.holds_buffers { reply.with_buffers() } else { reply }
 }

@@ -20,13 +20,13 @@ pub(super) const EPOCH: i32 = 0;
 /// A requested topic, or its name and the reason for an error. It is small, as there may be a million of them.
 type Found = Result<ListedTopic, Box<(String, Refusal)>>;
 
-/// Returns the response's body.
+/// Returns the response's body, and the first error in it.
 pub(super) async fn respond(
     client: &Client,
     version: i16,
     request: MetadataRequest,
     building: &mut Building<'_>,
-) -> Vec<u8> {
+) -> (Vec<u8>, i16) {
     let mut unknown = Vec::new();
     let found = match request.topics {
         Some(wanted) if version > 0 || !wanted.is_empty() => {
@@ -62,6 +62,8 @@ pub(super) async fn respond(
     building.begin(found.iter().map(partitions).sum()).await;
     let (leader_of, replicas, caller) = (client.leaders(), client.replicas(), client.caller());
     let count = found.len() + unknown.len();
+    let refused_code = |found: &Found| found.as_ref().err().map(|refused| refused.1.code.into());
+    let error = found.iter().find_map(refused_code).or(unknown.first().map(|topic| topic.error_code));
     let describe = |found: Found| match found {
         Ok(topic) => {
             let operations = operations::of_topic(caller.grants(), topic.topic_name());
@@ -90,7 +92,7 @@ pub(super) async fn respond(
     };
     let mut body = Vec::new();
     response.write_with(count, found.into_iter().map(describe).chain(unknown), version, &mut body);
-    body
+    (body, error.unwrap_or_default())
 }
 
 fn all(client: &Client) -> Vec<Found> {

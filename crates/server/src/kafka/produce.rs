@@ -7,6 +7,7 @@ use super::lookup::partition_of;
 use super::reply::{Outcome, Pending, Reply};
 use super::transactions::is_known_kind;
 use crate::convert::keys;
+use crate::metrics::{Metered, Protocol};
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, FutureExt, join_all};
 use rawline_batch::record_batch::{CheckedRecordBatch, RecordBatchChecker};
@@ -61,7 +62,11 @@ pub(super) async fn receive<S: AsyncRead + Unpin>(
     let (head, parts, bytes) = receiver.end()?;
     let caller = client.caller();
     caller.appended(bytes_all);
-    let throttle_ms = client.session.mute(caller.append_wait());
+    let wait = caller.append_wait();
+    if !wait.is_zero() {
+        client.kafka.config.metrics.exceeded(Protocol::Kafka, Metered::Append);
+    }
+    let throttle_ms = client.session.mute(wait);
     Ok(begin(client, header, &head, throttle_ms, parts, bytes).await)
 }
 
@@ -269,6 +274,7 @@ async fn begin_one(
         }
         false => received,
     };
+    client.kafka.config.metrics.received(Protocol::Kafka, received.records(), received.bytes());
     Ok((handle, received))
 }
 
@@ -307,6 +313,7 @@ fn respond(
         // looks up the leader again when its connection breaks.
         return names.into_iter().zip(produced).find_map(unacknowledged).map_or(Ok(None), Err);
     }
+    let error = produced.iter().map(|produced| produced.error).find(|error| *error != 0).unwrap_or_default();
     let mut topics: Vec<(TopicRef, Vec<Produced>)> = Vec::new();
     for (name, produced) in names.into_iter().zip(produced) {
         match topics.last_mut() {
@@ -315,7 +322,7 @@ fn respond(
         }
     }
     let body = response(header.version, &topics, throttle_ms);
-    Ok(Some(Reply::new(header, Api::Produce, [body.into()])))
+    Ok(Some(Reply::new(header, Api::Produce, [body.into()]).with_error(error)))
 }
 
 /// The error that closes the connection of a client with acks=0, if the records were not appended.

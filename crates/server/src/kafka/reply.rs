@@ -9,17 +9,27 @@ use rawline_kafka::frame::{RequestHeader, response_header};
 use std::collections::VecDeque;
 use std::io;
 use tokio::io::AsyncWrite;
+use tokio::time::Instant;
 
 /// A response.
 pub(super) struct Reply {
     pieces: VecDeque<Bytes>,
     /// Whether some of them are buffers of the pool.
     pub holds_buffers: bool,
+    /// The first error in it; 0 without one.
+    pub error: i16,
 }
 
 /// The result of a request: a response, `None` if the client wants none, or an error that closes the connection after
 /// the responses before it.
 pub(super) type Outcome = Result<Option<Reply>, ConnectionError>;
+
+/// A request that has begun.
+pub(super) struct Begun {
+    pub api: Api,
+    pub since: Instant,
+    pub pending: Pending,
+}
 
 /// An outcome that may not be known yet.
 pub(super) enum Pending {
@@ -53,7 +63,7 @@ impl Reply {
         let mut pieces = VecDeque::with_capacity(1 + body.len());
         pieces.push_back(response_header(to.correlation_id, is_flexible, bytes).into());
         pieces.extend(body);
-        Reply { pieces, holds_buffers: false }
+        Reply { pieces, holds_buffers: false, error: 0 }
     }
 
     /// The same with pieces that are buffers of the pool.
@@ -61,10 +71,15 @@ impl Reply {
         Reply { holds_buffers: true, ..self }
     }
 
+    /// The same with an error in it.
+    pub fn with_error(self, error: i16) -> Reply {
+        Reply { error, ..self }
+    }
+
     /// Both responses, in order.
     pub fn and(mut self, mut next: Reply) -> Reply {
         self.pieces.append(&mut next.pieces);
-        Reply { pieces: self.pieces, holds_buffers: self.holds_buffers || next.holds_buffers }
+        Reply { holds_buffers: self.holds_buffers || next.holds_buffers, ..self }
     }
 
     /// Whether another response can be passed to the system with it.

@@ -26,6 +26,7 @@ mod kafka_topic_ids;
 mod kafka_transactions;
 mod lost;
 mod memory;
+mod metrics;
 mod polls;
 mod search;
 mod slow;

@@ -94,6 +94,16 @@ pub async fn wait_until(what: impl Fn() -> bool) {
     tokio::time::timeout(DEADLINE, waiting).await.expect("the condition was never met");
 }
 
+/// The same for a condition that needs requests.
+pub async fn wait_until_async(what: impl AsyncFn() -> bool) {
+    let waiting = async {
+        while !what().await {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(DEADLINE, waiting).await.expect("the condition was never met");
+}
+
 /// The number of journals of this process that refuse appends, from `/metrics`. Other tests add to it.
 pub async fn failed_journals(server: &Served) -> u64 {
     let (_, text) = exchange(&mut connect(server).await, &[get("/metrics").as_bytes()]).await.unwrap();

@@ -8,6 +8,7 @@ use crate::http::api::Api;
 use crate::http::auth;
 use crate::http::error::ApiError;
 use crate::http::subscribe::deliver::stopping;
+use crate::metrics::{Metered, Protocol};
 use bytes::Bytes;
 use std::ops::Range;
 use std::sync::Arc;
@@ -91,6 +92,7 @@ impl Search {
         self.caller.grants().topic(Operation::Read, &self.wanted.topic)?;
         let wait = self.caller.read_wait();
         if !wait.is_zero() {
+            self.api.metrics.exceeded(Protocol::Http, Metered::Read);
             // The quota may take longer than the search.
             let _ = timeout_at(self.ends_at, sleep(wait)).await;
             return Ok(Next::Window);
@@ -138,7 +140,7 @@ impl Search {
         progress.bytes += bytes;
         progress.unreadable += unreadable;
         let mut text = lines.concat();
-        self.api.metrics.returned(lines.len() as u64, text.len() as u64);
+        self.api.metrics.returned(Protocol::Http, lines.len() as u64, text.len() as u64);
         drop(lines);
         let goes_on = !self.wanted.remaining.is_empty() && self.progress.matches < self.wanted.matches_max;
         if goes_on && Instant::now() >= self.progress_at {

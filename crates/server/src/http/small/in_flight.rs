@@ -10,7 +10,7 @@ use super::head::SmallAppend;
 use crate::http::api::Api;
 use crate::http::append::store;
 use crate::http::error::ApiError;
-use crate::http::routes::LABEL_APPEND;
+use crate::metrics::{Protocol, Verb};
 use crate::net::peer::Peer;
 use bytes::Bytes;
 use futures_util::FutureExt;
@@ -82,7 +82,7 @@ impl<'a> InFlight<'a> {
             let mut storing = match check(self.api, append, body).await {
                 Ok((partition, received)) => {
                     let api = self.api;
-                    MaybeDone::Future(async move { store(api, &partition, received).await }.boxed())
+                    MaybeDone::Future(async move { store(api, Protocol::Http, &partition, received).await }.boxed())
                 }
                 Err(error) => MaybeDone::Done(Err(error)),
             };
@@ -129,15 +129,16 @@ impl<'a> InFlight<'a> {
         let api = self.api;
         let is_closing = self.appends.is_empty() && *api.closing.borrow();
         responses.begin(&*api.clock, is_closing, results.len());
+        let now = Instant::now();
         for (since, result) in results {
             match result {
                 Ok(appended) => {
-                    api.metrics.responded(LABEL_APPEND, StatusCode::CREATED, since.elapsed());
+                    api.metrics.responded(Verb::Append, StatusCode::CREATED, now - since);
                     responses.appended(&appended);
                 }
                 Err(error) => {
                     let response = error.into_response();
-                    api.metrics.responded(LABEL_APPEND, response.status(), since.elapsed());
+                    api.metrics.responded(Verb::Append, response.status(), now - since);
                     responses.push(response);
                 }
             }

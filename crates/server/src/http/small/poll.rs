@@ -11,8 +11,8 @@ use crate::access::{Caller, Operation};
 use crate::http::api::Api;
 use crate::http::auth::{self, Session};
 use crate::http::error::ApiError;
-use crate::http::routes::LABEL_READ;
 use crate::http::{browser, long_poll, response};
+use crate::metrics::{Protocol, Verb};
 use crate::net::commit_thread::DELIVERY_BYTES_MAX;
 use crate::net::peer::Peer;
 use crate::net::pieces::write_pieces;
@@ -112,7 +112,7 @@ impl Admitted {
         let (status, pieces) = match found {
             Ok(Found { first_offset, end_offset, next_offset, pieces }) => {
                 let bytes = pieces.iter().map(|piece| piece.len() as u64).sum();
-                api.metrics.returned(end_offset - first_offset, bytes);
+                api.metrics.returned(Protocol::Http, end_offset - first_offset, bytes);
                 caller.read(bytes);
                 deliveries.note(bytes);
                 is_large = bytes >= DELIVERY_BYTES_MAX;
@@ -126,7 +126,7 @@ impl Admitted {
                 (status, Vec::new())
             }
         };
-        api.metrics.responded(LABEL_READ, status, since.elapsed());
+        api.metrics.responded(Verb::Read, status, since.elapsed());
         activity.begin_message(false);
         let head = Bytes::copy_from_slice(responses.bytes());
         if write_pieces(stream, std::iter::once(head).chain(pieces).collect()).await.is_err() {

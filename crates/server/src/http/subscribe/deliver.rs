@@ -6,6 +6,7 @@ use crate::http::error::ApiError;
 use crate::http::read::is_gap;
 use crate::http::select;
 use crate::http::topics;
+use crate::metrics::{Metered, Protocol};
 use rawline_broker::subscriptions::{Event, Records, Subscription};
 use rawline_broker::{ReadAnswer, ReadError, ReadRequest};
 use rawline_contract::subscription::ControlMessage;
@@ -50,18 +51,19 @@ pub(super) struct Size {
 
 impl Wanted {
     /// Waits for the next delivery. Cancel-safe.
-    pub async fn next(&mut self, api: &Api) -> Result<Event, ApiError> {
+    pub async fn next(&mut self, api: &Api, protocol: Protocol) -> Result<Event, ApiError> {
         let caller = self.caller.clone();
         tokio::select! {
             biased;
             () = caller.ended() => Err(key_changed()),
-            event = self.next_within_quota(api) => event,
+            event = self.next_within_quota(api, protocol) => event,
         }
     }
 
-    async fn next_within_quota(&mut self, api: &Api) -> Result<Event, ApiError> {
+    async fn next_within_quota(&mut self, api: &Api, protocol: Protocol) -> Result<Event, ApiError> {
         let wait = self.caller.read_wait();
         if !wait.is_zero() {
+            api.metrics.exceeded(protocol, Metered::Read);
             tokio::time::sleep(wait).await;
         }
         Ok(self.subscription.next(&api.broker).await?)

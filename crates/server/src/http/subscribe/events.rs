@@ -9,11 +9,11 @@ use super::deliver::{self, SILENCE_MAX, Size, Step, Wanted};
 use super::sse::{self, Group};
 use crate::http::api::Api;
 use crate::http::error::ApiError;
-use crate::http::metrics::SubscriberGuard;
 use crate::http::render::{self, Buffer, Counter, RecordJson};
 use crate::http::response::{self, ApiResponse};
 use crate::http::select::{self, Part};
 use crate::http::{long_poll, topics};
+use crate::metrics::{Protocol, SubscriberGuard};
 use crate::net::peer::Peer;
 use bytes::Bytes;
 use futures_util::stream::{Stream, unfold};
@@ -120,7 +120,7 @@ impl Events {
         let event = tokio::select! {
             biased;
             () = long_poll::stopped(&mut self.stopping) => Some(Err(deliver::stopping())),
-            event = self.wanted.next(&api) => Some(event),
+            event = self.wanted.next(&api, Protocol::Sse) => Some(event),
             () = sleep_until(self.cursor_at.unwrap_or(self.silent_at)), if self.cursor_at.is_some() => {
                 return self.say_cursor();
             }
@@ -225,7 +225,7 @@ impl Events {
         drop(selected);
         let bytes = text.buffer.0.bytes();
         self.pieces.extend(text.buffer.0.freeze());
-        self.api.metrics.subscriptions.delivered(count, bytes);
+        self.api.metrics.returned(Protocol::Sse, count, bytes);
         self.wanted.caller.read(bytes);
         self.wanted.subscription.delivered(records, end, next_offset.max(end));
         let is_told = count > 0 && group.has_ids() && self.wanted.filter.is_none();

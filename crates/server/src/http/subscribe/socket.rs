@@ -12,6 +12,7 @@ use crate::http::response::{self, ApiResponse};
 use crate::http::select;
 use crate::http::upgrade::upgrade;
 use crate::http::websocket::{CloseCode, FrameKind, WebSocket};
+use crate::metrics::Protocol;
 use crate::net::commit_thread::{DELIVERY_BYTES_MAX, SmallDeliveries, there};
 use crate::net::join::{self, Joined};
 use crate::net::peer::Peer;
@@ -159,7 +160,7 @@ impl Session {
                     return Some(Turn::Ends(Ended { code: CloseCode::Policy, reason, error: None }));
                 }
                 () = nearer.as_mut() => return ends(deliver::nearer()),
-                event = wanted.next(api) => event,
+                event = wanted.next(api, Protocol::WebSocket) => event,
                 () = sleep_until(cursor_at.unwrap_or(*silent_at)), if cursor_at.is_some() => {
                     let is_idle = wanted.subscription.is_idle();
                     *cursor_at = (!is_idle).then(|| Instant::now() + CURSOR_AFTER);
@@ -250,7 +251,7 @@ async fn stored(
     pieces.insert(0, Bytes::from(head));
     let Joined { pieces, holds_buffers } = join::join(peer, pieces).await;
     socket.send(FrameKind::Binary, pieces, holds_buffers).await.ok()?;
-    api.metrics.subscriptions.delivered(end_offset - records.offset, bytes);
+    api.metrics.returned(Protocol::WebSocket, end_offset - records.offset, bytes);
     wanted.caller.read(bytes);
     wanted.subscription.delivered(records, end_offset, next_offset);
     Some(bytes)
@@ -282,7 +283,7 @@ async fn filtered(
     drop(turn);
     if found.records > 0 {
         socket.send_frames(found.frames, true).await.ok()?;
-        api.metrics.subscriptions.delivered(found.records, found.bytes);
+        api.metrics.returned(Protocol::WebSocket, found.records, found.bytes);
         wanted.caller.read(found.bytes);
     }
     wanted.subscription.delivered(records, found.end_offset, next_offset.max(found.end_offset));

@@ -15,6 +15,7 @@ use crate::http::select::{self, Wanted};
 use crate::http::subscribe::deliver::key_changed;
 use crate::http::upgrade::upgrade;
 use crate::http::websocket::{CloseCode, FrameKind, Message, WebSocket};
+use crate::metrics::{Metered, Protocol};
 use crate::net::peer::Peer;
 use futures_util::future::join_all;
 use http::Request;
@@ -58,6 +59,11 @@ async fn run(api: &Api, peer: &Peer, caller: &Caller, socket: &mut WebSocket) ->
     let mut stopping = api.stopping.clone();
     loop {
         let (append_wait, read_wait) = (caller.append_wait(), caller.read_wait());
+        for (wait, metered) in [(append_wait, Metered::Append), (read_wait, Metered::Read)] {
+            if !wait.is_zero() {
+                api.metrics.exceeded(Protocol::Zeek, metered);
+            }
+        }
         let has_ended = || Some((CloseCode::Again, key_changed().to_string()));
         tokio::select! {
             () = caller.ended() => return has_ended(),
@@ -240,7 +246,7 @@ async fn deliver(
         }
     }
     drop((selected, turn));
-    api.metrics.returned(count, frames.0.bytes());
+    api.metrics.returned(Protocol::Zeek, count, frames.0.bytes());
     caller.read(frames.0.bytes());
     let is_open = socket.send_frames(frames.0.freeze(), true).await.is_ok();
     // Without progress there is nothing more: the next commit wakes it.

@@ -9,6 +9,7 @@ use crate::http::body::Length;
 use crate::http::draft::BatchDraft;
 use crate::http::error::ApiError;
 use crate::http::topics;
+use crate::metrics::Protocol;
 use crate::net::peer::Peer;
 use rawline_broker::{Partition, TopicError};
 use rawline_contract::{Payload, code};
@@ -57,7 +58,7 @@ impl Group {
             draft.add_size(value.len() as u32).await?;
             draft.push_data(value)?;
         }
-        let appended = store(api, &partition, draft.finish().await?).await?;
+        let appended = store(api, Protocol::Zeek, &partition, draft.finish().await?).await?;
         Ok((name, appended.first_offset..appended.next_offset))
     }
 }

@@ -18,6 +18,8 @@ use std::time::Duration;
 pub(super) struct Found {
     pub fetched: FetchedPartition,
     pub records: Vec<Bytes>,
+    /// Number of records, and of the offsets between them that have none.
+    pub count: u64,
     /// Number of pieces that were read.
     pub pieces: usize,
     /// Whether some of the records are in buffers of the pool.
@@ -41,7 +43,7 @@ impl Found {
     }
 
     fn without_records(fetched: FetchedPartition) -> Found {
-        Found { fetched, records: Vec::new(), pieces: 0, holds_buffers: false }
+        Found { fetched, records: Vec::new(), count: 0, pieces: 0, holds_buffers: false }
     }
 }
 
@@ -75,13 +77,14 @@ pub(super) async fn read_one(
     }
     let offset = in_range(&partition, wanted.offset).await?;
     let bytes_max = u64::try_from(wanted.bytes_max).unwrap_or_default().min(left);
-    let (mut records, mut pieces, mut holds_buffers, mut aborted) = (Vec::new(), 0, false, Vec::new());
+    let (mut records, mut count, mut pieces, mut holds_buffers, mut aborted) = (Vec::new(), 0, 0, false, Vec::new());
     if bytes_max > 0 || is_first {
         // 0 means no limit.
         let bytes_max = bytes_max.max(1);
         let request = ReadRequest { offset, records_max: 0, bytes_max, wait: Duration::ZERO, verify: false };
         let read = partition.read_as(&request, asked.view).await?;
         pieces = read.pieces.len();
+        count = read.end_offset - read.first_offset;
         if asked.view == View::Stable && !read.pieces.is_empty() {
             aborted = partition.aborted_among(read.first_offset..read.end_offset);
         }
@@ -102,7 +105,7 @@ pub(super) async fn read_one(
     let records_bytes =
         u32::try_from(records_bytes).unwrap_or_else(|_| unreachable!("{records_bytes} bytes of records"));
     let fetched = FetchedPartition { aborted, records_bytes, ..described };
-    Ok(Found { fetched, records, pieces, holds_buffers })
+    Ok(Found { fetched, records, count, pieces, holds_buffers })
 }
 
 /// The number of the broker in the client's zone that serves this partition's readers.

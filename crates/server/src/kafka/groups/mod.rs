@@ -106,7 +106,7 @@ fn names_in(request: &Request) -> Vec<&str> {
 fn reply(header: &RequestHeader, api: Api, response: &Response) -> Reply {
     let mut bytes = Vec::new();
     response.write(header.version, &mut bytes);
-    Reply::new(header, api, [bytes.into()])
+    Reply::new(header, api, [bytes.into()]).with_error(response.error())
 }
 
 /// A response that may take a while. The request has begun when this returns.

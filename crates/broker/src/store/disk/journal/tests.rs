@@ -213,10 +213,10 @@ async fn a_commit_that_the_journals_task_writes_counts_with_its_whole_time() {
     let opened = try_open(dir.path(), Durability::PageCache, Slow).unwrap();
     let config = opened.settings(JournalConfig::new(1));
     let journal = Journal::open(Arc::new(opened.journal.clone()), Arc::new(SystemClock), config);
-    let before = METRICS.commits.seconds.sum();
+    let before = METRICS.commits.seconds.values().sum;
     let create = Control::Create { topic: 0, name: "t".into(), partitions: 1, settings: [].into() };
     journal.change(create).await.unwrap();
-    let counted = Duration::from_micros(METRICS.commits.seconds.sum() - before);
+    let counted = Duration::from_micros(METRICS.commits.seconds.values().sum - before);
     assert!(counted >= WRITE, "{counted:?} of {WRITE:?}");
 }
 

@@ -76,7 +76,7 @@ class ZonesTest {
     }
 
     private long served(Broker broker) throws Exception {
-        return metric(broker, "rawline_read_records_total");
+        return metric(broker, "rawline_read_records_total{protocol=\"http\"}");
     }
 
     private void append(String text) {
