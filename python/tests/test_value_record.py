@@ -9,6 +9,7 @@ import sys
 from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
+import numpy
 import pytest
 from brokers import binary
 from conftest import VECTORS
@@ -422,3 +423,37 @@ def test_records_are_those_of_the_other_languages() -> None:
     assert record.decode(bytes.fromhex(whole["vector"])) == connection
     named = connection._replace(outcome=[Name("Closed"), {"code": Integer(80)}])
     assert record.decode(bytes.fromhex(whole["table"])) == named
+
+
+def test_numbers_and_times_of_numpy_fit_requested_types() -> None:
+    types = {"p": "port@proto", "proto": "enum", "at": "timestamp", "span": "timespan", "i": "integer", "x": "real"}
+    record = Record({**types, "spans": "timespan"})
+    of_python = {"p": 53, "proto": "udp", "at": 1.5, "span": 5, "i": 7, "x": 2, "spans": [1, 2]}
+    of_numpy = {
+        "p": numpy.uint16(53),
+        "proto": numpy.str_("udp"),
+        "at": numpy.float64(1.5),
+        "span": numpy.int64(5),
+        "i": numpy.uint8(7),
+        "x": numpy.int32(2),
+        "spans": numpy.array([1, 2]),
+    }
+    assert record.encode(of_numpy) == record.encode(of_python)
+    wrong = {**of_numpy, "p": numpy.float32(1.5)}
+    with pytest.raises(ValueFormatError, match="field p"):
+        record.encode(wrong)
+
+
+def test_what_numpy_has_beyond_python_is_encoded() -> None:
+    moment = numpy.datetime64("2023-11-14T22:13:20.000000001")
+    assert value.decode(value.encode(moment)) == Timestamp(1_700_000_000_000_000_001)
+    assert value.decode(value.encode(numpy.datetime64("2023-11-14"))) == Timestamp("2023-11-14T00:00:00Z")
+    assert value.decode(value.encode(numpy.timedelta64(1500, "ms"))) == Timespan("1500ms")
+    times = numpy.array(["2023-11-14", "NaT"], "M8[s]")
+    assert value.decode(value.encode(times)) == [Timestamp("2023-11-14T00:00:00Z"), None]
+    assert value.decode(value.encode(numpy.longdouble(0.5))) == 0.5 and value.decode(
+        value.encode(numpy.array([1], "g"))
+    ) == [1.0]
+    for complex_number in (numpy.clongdouble(1), numpy.complex64(1)):
+        with pytest.raises(TypeError, match="is not a value"):
+            value.encode(complex_number)

@@ -257,6 +257,17 @@ def _timedelta_of(ns: int) -> timedelta:
     return timedelta(microseconds=ns // 1000)
 
 
+def _numpy_time(value: Any) -> Any:
+    """Times or durations of numpy, whose times are in UTC. A missing one (NaT) is none."""
+    if value.ndim > 0:
+        return list(value)
+    if value != value:  # Only NaT differs from itself.
+        return None
+    kind = value.dtype.kind
+    ns = int(value.astype(f"{kind}8[ns]").astype("int64"))
+    return Timestamp(ns) if kind == "M" else Timespan(ns)
+
+
 def _convert(value: Any) -> Any:
     """Converts an object of another type to one that the native half supports."""
     if isinstance(value, (ipaddress.IPv4Address, ipaddress.IPv6Address)):
@@ -289,8 +300,14 @@ def _convert(value: Any) -> Any:
     if isinstance(value, list):
         return list(value)
     if type(value).__module__ == "numpy":
-        # A number of numpy's types, or an array.
-        return value.tolist()
+        # A time, a number of numpy's types, or an array.
+        if value.dtype.kind in "mM":
+            return _numpy_time(value)
+        if value.dtype.kind == "f" and value.ndim == 0:
+            # Python has no type for a longdouble, so that `tolist` returns the same again.
+            return float(value)
+        if value.dtype.kind != "c":
+            return value.tolist()
     raise TypeError(f"{type(value).__name__} is not a value; see rawline.value for the supported types")
 
 

@@ -56,8 +56,11 @@ impl Writer<'_, '_> {
             self.scratch.out.append(end, |bytes| hint.put_real(real, protocol, bytes))
         } else if is!(class, PyList_Type) || is!(class, PyTuple_Type) {
             return self.hinted_list(object, class, depth, hint, protocol, end);
-        } else {
+        } else if self.is_written(class) {
             (end, Ok(false))
+        } else {
+            let converted = self.converted(object)?;
+            return self.hinted(converted.as_ptr(), depth, hint, protocol, end);
         };
         match is_written {
             Ok(true) => return Ok(end),
@@ -104,10 +107,8 @@ impl Writer<'_, '_> {
 
     /// The name of a port's protocol, from another field.
     fn protocol_text<'a>(&self, object: *mut ffi::PyObject) -> Option<&'a [u8]> {
+        // Also a subclass, such as `Name` and numpy's.
         // SAFETY: see `value`.
-        let class = unsafe { ffi::Py_TYPE(object) };
-        let is_text = is!(class, PyUnicode_Type) || class.cast() == self.types.name;
-        // SAFETY: as above.
-        if is_text { unsafe { text_of(object) } } else { None }
+        unsafe { if ffi::PyUnicode_Check(object) != 0 { text_of(object) } else { None } }
     }
 }

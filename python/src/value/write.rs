@@ -449,12 +449,55 @@ impl Writer<'_, '_> {
         if is!(class, PySet_Type) || is!(class, PyFrozenSet_Type) {
             return self.set(&object, depth, end);
         }
-        // SAFETY: the function lives as long as the interpreter.
-        let convert = unsafe { Bound::from_borrowed_ptr(self.py, self.types.convert) };
+        let converted = self.converted(object.as_ptr())?;
+        if depth >= DEPTH_MAX { self.too_deep() } else { self.any(converted.as_ptr(), depth, end) }
+    }
+
+    /// Whether values of this class are written as they are. `lib/rawline/value.py` converts all others.
+    pub fn is_written(&self, class: *mut ffi::PyTypeObject) -> bool {
+        let types = self.types;
+        let ours = [
+            types.name,
+            types.integer,
+            types.address,
+            types.port,
+            types.timestamp,
+            types.timespan,
+            types.subnet,
+            types.count,
+        ];
+        // SAFETY: `None` is one object, whose type lives as long as the interpreter.
+        let none = unsafe { ffi::Py_TYPE(ffi::Py_None()) };
+        ours.contains(&class.cast())
+            || ptr::eq(class, none)
+            || is!(class, PyBool_Type)
+            || is!(class, PyBytes_Type)
+            || is!(class, PyDict_Type)
+            || is!(class, PySet_Type)
+            || is!(class, PyFrozenSet_Type)
+            || is!(class, PyUnicode_Type)
+            || is!(class, PyLong_Type)
+            || is!(class, PyFloat_Type)
+            || is!(class, PyList_Type)
+            || is!(class, PyTuple_Type)
+    }
+
+    /// An object of another type as one that can be written. Needs Python code.
+    pub fn converted(&mut self, object: *mut ffi::PyObject) -> Result<Py<PyAny>, Failed> {
+        if !self.owned {
+            // As in `by_python`.
+            return Err(Failed);
+        }
+        // SAFETY: see `value`; the function lives as long as the interpreter, and the object is counted from here on.
+        let (convert, object) = unsafe {
+            (Bound::from_borrowed_ptr(self.py, self.types.convert), Bound::from_borrowed_ptr(self.py, object))
+        };
         match convert.call1((object,)) {
-            Ok(_) if depth >= DEPTH_MAX => self.too_deep(),
-            Ok(converted) => self.any(converted.as_ptr(), depth, end),
-            Err(error) => self.failed(error),
+            Ok(converted) => Ok(converted.unbind()),
+            Err(error) => {
+                self.stop = Stop::Failed(Box::new(error));
+                Err(Failed)
+            }
         }
     }
 
