@@ -101,7 +101,7 @@ test-build: console
 	$(TEST_BUILD) --test tls
 
 # A debug build next to its Python files, as `pip install ./python` lays them out: pip would compile everything again.
-test-python: $(VENV)/.ready test-build
+test-python: $(VENV)/.ready $(TOOLS)/versitygw test-build
 	rm -rf $(PACKAGE) && mkdir -p $(PACKAGE) && cp -r python/lib/rawline $(PACKAGE)
 	cp target/debug/lib_rawline.$(if $(filter Darwin,$(shell uname)),dylib,so) $(PACKAGE)/rawline/_rawline.abi3.so
 	cd python && PYTHONPATH=$(PACKAGE) $(VENV)/bin/python -m pytest
