@@ -159,7 +159,7 @@ def read(client: rawline.Client, arguments: argparse.Namespace) -> Any:
     def check(answer: rawline.Batches, offset: int, count: int) -> None:
         assert (answer.first_offset, answer.next_offset) == (offset, offset + count), "other records than asked for"
         chosen = offset + (offset * 0x9E3779B97F4A7C15 & (1 << 64) - 1 >> 32) % count
-        for batch in answer:
+        for batch in answer.batches:
             first, next_offset, data = batch.first_offset, batch.next_offset, batch.data
             assert bytes(batch.sizes) == sizes[: 4 * len(batch)], "a size is wrong"
             assert stamp(data, 0)[0] == place(first), "another record"

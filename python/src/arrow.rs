@@ -2,17 +2,15 @@
 
 use crate::batch::Batch;
 use crate::error::config_error;
-use crate::kafka::time_us;
 use arrow_array::cast::AsArray;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi, to_ffi};
 use arrow_array::ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::{
     Array, ArrayRef, BinaryArray, BinaryViewArray, GenericBinaryArray, GenericStringArray, LargeBinaryArray,
-    OffsetSizeTrait, RecordBatch, RecordBatchIterator, StringViewArray, StructArray, TimestampMicrosecondArray,
-    UInt32Array, UInt64Array, make_array,
+    OffsetSizeTrait, RecordBatch, RecordBatchIterator, StringViewArray, StructArray, make_array,
 };
-use arrow_buffer::{OffsetBuffer, ScalarBuffer};
-use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
+use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::{ArrowError, DataType, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use std::ffi::CStr;
@@ -27,20 +25,31 @@ pub fn arrow_error(error: ArrowError) -> PyErr {
     config_error(format!("Arrow reports an error: {error}"))
 }
 
-/// A batch's records over the batch's memory: Binary, or LargeBinary if 31 bits aren't enough for the offsets.
+/// A batch's records over the batch's memory: Binary, or LargeBinary if 31 bits aren't enough for the offsets. Null
+/// values of Kafka's batches are null.
 pub fn records(batch: &Batch) -> PyResult<ArrayRef> {
     let stored = batch.stored();
+    let nulls = stored.kafka().filter(|kafka| kafka.has_nulls()).map(|_| {
+        let is_null = |index| batch.kafka_record(index).is_some_and(|record| record.value.is_none());
+        NullBuffer::from_iter((0..batch.records()).map(|index| !is_null(index)))
+    });
     let (start, end) = batch.places();
     let (offsets, data) = (stored.offsets().clone(), stored.data_buffer());
     let (from, count) = (start, end - start + 1);
     if i32::try_from(stored.header().raw_bytes).is_ok() {
         let offsets = OffsetBuffer::new(ScalarBuffer::<i32>::new(offsets, from, count));
-        return Ok(Arc::new(BinaryArray::try_new(offsets, data, None).map_err(arrow_error)?));
+        return Ok(Arc::new(BinaryArray::try_new(offsets, data, nulls).map_err(arrow_error)?));
     }
     let offsets: Vec<i64> =
         offsets.typed_data::<u32>().iter().skip(from).take(count).map(|at| i64::from(*at)).collect();
     let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
-    Ok(Arc::new(LargeBinaryArray::try_new(offsets, data, None).map_err(arrow_error)?))
+    Ok(Arc::new(LargeBinaryArray::try_new(offsets, data, nulls).map_err(arrow_error)?))
+}
+
+/// Whether [`records_as`] can return records as this type.
+pub fn is_binary_or_text(data_type: &DataType) -> bool {
+    use DataType::{Binary, BinaryView, LargeBinary, LargeUtf8, Utf8, Utf8View};
+    matches!(data_type, Binary | LargeBinary | BinaryView | Utf8 | LargeUtf8 | Utf8View)
 }
 
 /// Records as another of Arrow's binary or string types, over the same memory.
@@ -66,7 +75,7 @@ pub fn records_as(records: ArrayRef, requested: &DataType) -> PyResult<ArrayRef>
 fn widened(records: &BinaryArray) -> PyResult<LargeBinaryArray> {
     let offsets: Vec<i64> = records.value_offsets().iter().map(|at| i64::from(*at)).collect();
     let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
-    LargeBinaryArray::try_new(offsets, records.values().clone(), None).map_err(arrow_error)
+    LargeBinaryArray::try_new(offsets, records.values().clone(), records.nulls().cloned()).map_err(arrow_error)
 }
 
 fn text<O: OffsetSizeTrait>(records: GenericBinaryArray<O>) -> PyResult<GenericStringArray<O>> {
@@ -80,52 +89,6 @@ pub fn requested_type(requested: &Bound<'_, PyAny>) -> PyResult<DataType> {
     // SAFETY: the capsule's name guarantees its content, and the capsule is alive during the call.
     let requested = unsafe { requested.cast::<FFI_ArrowSchema>().as_ref() };
     DataType::try_from(requested).map_err(arrow_error)
-}
-
-/// The columns of [`table`]. The records have the requested type if it is a binary or string type. The caller casts
-/// other columns and other types. The partition is left out if columns are requested and it isn't one of them.
-pub fn table_schema(requested: Option<&DataType>) -> SchemaRef {
-    let time = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
-    let record = match requested {
-        Some(DataType::Struct(fields)) => fields.find("record").map(|(_, field)| field.data_type().clone()),
-        _ => None,
-    };
-    let record = record.filter(|record| {
-        use DataType::{BinaryView, LargeBinary, LargeUtf8, Utf8, Utf8View};
-        matches!(record, LargeBinary | BinaryView | Utf8 | LargeUtf8 | Utf8View)
-    });
-    let mut columns = vec![
-        Field::new("offset", DataType::UInt64, false),
-        Field::new("time", time, false),
-        Field::new("record", record.unwrap_or(DataType::Binary), false),
-    ];
-    if !matches!(requested, Some(DataType::Struct(fields)) if fields.find("partition").is_none()) {
-        columns.push(Field::new("partition", DataType::UInt32, false));
-    }
-    Arc::new(Schema::new(columns))
-}
-
-/// A batch's records with their partition and offsets, and the time at which their producer made the batch, or that it
-/// gave each of them.
-pub fn table(batch: &Batch, schema: &SchemaRef) -> PyResult<RecordBatch> {
-    let first = batch.first_offset_value();
-    let rows = batch.records();
-    let offsets = UInt64Array::from_iter_values(first..first + rows as u64);
-    let created_us = batch.stored().header().created_us;
-    let time = |time_us: u64| time_us.min(i64::MAX as u64) as i64;
-    let times = if batch.stored().kafka().is_some() {
-        let own = |index| batch.kafka_record(index).map_or(created_us, |record| time_us(record.timestamp_ms));
-        TimestampMicrosecondArray::from_iter_values((0..rows).map(|index| time(own(index))))
-    } else {
-        TimestampMicrosecondArray::from_value(time(created_us), rows)
-    };
-    let times = times.with_timezone("UTC");
-    let records = records_as(records(batch)?, schema.field(2).data_type())?;
-    let mut columns: Vec<ArrayRef> = vec![Arc::new(offsets), Arc::new(times), records];
-    if schema.fields().len() > columns.len() {
-        columns.push(Arc::new(UInt32Array::from_value(batch.partition_number(), rows)));
-    }
-    RecordBatch::try_new(schema.clone(), columns).map_err(arrow_error)
 }
 
 /// Exports a type through the C data interface.

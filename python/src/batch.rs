@@ -2,16 +2,18 @@
 
 use crate::arguments::whole;
 use crate::arrow;
+use crate::batches::Batches;
 use crate::buffer::{Held, memoryview, slice};
 use crate::error::{batch_error, client_error, config_error};
 use crate::kafka::KafkaBatch;
 use crate::message::Message;
 use crate::received::{Placed, Stored};
-use pyo3::exceptions::{PyIndexError, PyOverflowError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyCapsule, PyList, PySlice, PyTuple, PyType};
+use pyo3::types::{PyBytes, PyCapsule, PyList, PySlice};
 use rawline_batch::{Builder, Codec, Header, Limits, record_batch};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -51,6 +53,12 @@ impl Batch {
 
     pub fn topic_name(&self) -> Arc<str> {
         self.topic.clone()
+    }
+
+    /// The records from `start` to before `end`, counted from the first of these records.
+    pub fn part(&self, start: usize, end: usize) -> Batch {
+        let place = |index| self.start.saturating_add(index).min(self.end);
+        Batch { start: place(start), end: place(end), ..self.same() }
     }
 
     /// Keeps only the records with these offsets.
@@ -129,25 +137,10 @@ impl Batch {
     fn __getitem__<'py>(&self, py: Python<'py>, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let records = self.records();
         if let Ok(range) = index.cast::<PySlice>() {
-            let range = range.indices(records as isize)?;
-            if range.step != 1 {
-                return Err(PyValueError::new_err("a batch is sliced in steps of 1; use list(batch)[...] for others"));
-            }
-            let start = self.start + range.start.unsigned_abs();
-            let part = Batch { start, end: start + range.slicelength, ..self.same() };
-            return Ok(Bound::new(py, part)?.into_any());
+            let range = range_of(range, records)?;
+            return Ok(Bound::new(py, self.part(range.start, range.end))?.into_any());
         }
-        let wanted = match index.extract::<isize>() {
-            Err(error) if error.is_instance_of::<PyOverflowError>(py) => {
-                return Err(PyIndexError::new_err(format!("record {index} of a batch that has {records}")));
-            }
-            wanted => wanted?,
-        };
-        let place = if wanted < 0 { wanted + records as isize } else { wanted };
-        match usize::try_from(place) {
-            Ok(place) if place < records => self.record(py, place),
-            _ => Err(PyIndexError::new_err(format!("record {wanted} of a batch that has {records}"))),
-        }
+        self.record(py, place_of(index, records)?)
     }
 
     fn __iter__(batch: Bound<'_, Self>) -> BatchIterator {
@@ -156,7 +149,7 @@ impl Batch {
 
     fn __repr__(&self) -> String {
         let (first, next) = (self.first_offset_value(), self.first_offset_value() + self.records() as u64);
-        format!("<rawline.Batch of {} records, offsets {first} to {next}>", self.records())
+        format!("<rawline.Batch of {}, offsets {first} to {next}>", count(self.records(), "record", "records"))
     }
 
     /// The topic that was read; empty for a batch that wasn't read from a topic.
@@ -179,12 +172,12 @@ impl Batch {
 
     /// Offset after the last of these records.
     #[getter]
-    fn next_offset(&self) -> u64 {
+    pub fn next_offset(&self) -> u64 {
         self.first_offset_value() + self.records() as u64
     }
 
     /// The records with their keys, headers and times, which they have in Kafka's batches.
-    fn messages(batch: Bound<'_, Self>) -> BatchIterator {
+    pub fn messages(batch: Bound<'_, Self>) -> BatchIterator {
         BatchIterator::of_messages(batch.unbind())
     }
 
@@ -277,7 +270,7 @@ impl Batch {
     }
 
     /// Copies of the records.
-    fn to_list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+    pub fn to_list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let records: Vec<_> = self.slices().map(|record| PyBytes::new(py, record)).collect();
         PyList::new(py, records)
     }
@@ -311,6 +304,72 @@ impl Batch {
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         arrow::export_type(py, arrow_array::Array::data_type(&arrow::records(self)?))
     }
+
+    /// The records as a `pyarrow.Table`, with the columns of `Batches`.
+    fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.alone(py)?.to_arrow(py)
+    }
+
+    /// The records as a `polars.DataFrame`, with the columns of `Batches`.
+    fn to_polars<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.alone(py)?.to_polars(py)
+    }
+
+    /// The records as a `pandas.DataFrame`, with the columns of `Batches`. Needs pyarrow.
+    fn to_pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.alone(py)?.to_pandas(py)
+    }
+
+    /// Raises: numpy would take the records' bytes for columns.
+    #[pyo3(signature = (dtype=None, copy=None))]
+    fn __array__(&self, dtype: Option<Bound<'_, PyAny>>, copy: Option<Bound<'_, PyAny>>) -> PyResult<()> {
+        let _ = (dtype, copy);
+        Err(no_array())
+    }
+
+    /// The first and last records as a table, for notebooks.
+    fn _repr_html_<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.alone(py)?.html(py, &self.__repr__())
+    }
+}
+
+impl Batch {
+    fn alone(&self, py: Python<'_>) -> PyResult<Batches> {
+        Batches::new(py, [self.same()])
+    }
+}
+
+/// The error of `numpy.asarray` and `pandas.DataFrame`, which would take the records' bytes for columns.
+pub fn no_array() -> PyErr {
+    PyTypeError::new_err(
+        "records are no numpy array; use to_pandas(), to_polars() or to_arrow(), or to_list() for bytes",
+    )
+}
+
+/// The position of an index of Python, which counts from the end if it is negative, among this many records.
+pub fn place_of(index: &Bound<'_, PyAny>, records: usize) -> PyResult<usize> {
+    let outside = || PyIndexError::new_err(format!("no record {index}: there are {records}"));
+    let wanted = match index.extract::<isize>() {
+        Err(error) if error.is_instance_of::<PyOverflowError>(index.py()) => return Err(outside()),
+        wanted => wanted?,
+    };
+    let place = if wanted < 0 { wanted + records as isize } else { wanted };
+    usize::try_from(place).ok().filter(|place| *place < records).ok_or_else(outside)
+}
+
+/// The range of a slice of Python among this many records.
+pub fn range_of(slice: &Bound<'_, PySlice>, records: usize) -> PyResult<Range<usize>> {
+    let indices = slice.indices(records as isize)?;
+    if indices.step != 1 {
+        return Err(PyValueError::new_err("records are sliced in steps of 1; use list(records)[...] for others"));
+    }
+    let start = indices.start.unsigned_abs();
+    Ok(start..start + indices.slicelength)
+}
+
+/// A number with its noun.
+pub fn count(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
 }
 
 /// Iterates over the records of a batch, as memoryviews or as messages.
@@ -375,120 +434,6 @@ impl BatchIterator {
             return Ok(Some(Bound::new(py, message)?.into_any()));
         }
         batch.record(py, next).map(Some)
-    }
-}
-
-/// Batches, each partition's in order: a sequence, and an Arrow stream.
-///
-/// The stream has the columns `offset`, `time`, `record` and `partition`.
-///
-/// `polars.DataFrame(batches)`, `pyarrow.table(batches)` and DuckDB's `FROM batches` read it without copying records.
-#[pyclass(frozen, sequence, module = "rawline")]
-pub struct Batches {
-    batches: Py<PyTuple>,
-    records: u64,
-}
-
-impl Batches {
-    pub fn new(py: Python<'_>, batches: impl IntoIterator<Item = Batch>) -> PyResult<Batches> {
-        let mut records = 0;
-        let mut all = Vec::new();
-        for batch in batches {
-            records += batch.records() as u64;
-            all.push(Bound::new(py, batch)?);
-        }
-        Ok(Batches { batches: PyTuple::new(py, all)?.unbind(), records })
-    }
-
-    fn each<'py>(&self, py: Python<'py>) -> impl Iterator<Item = Bound<'py, Batch>> {
-        // The list contains only batches.
-        self.batches.bind(py).iter().filter_map(|batch| batch.cast_into::<Batch>().ok())
-    }
-}
-
-#[pymethods]
-impl Batches {
-    #[new]
-    #[pyo3(signature = (batches=None, /))]
-    fn of(py: Python<'_>, batches: Option<&Bound<'_, PyAny>>) -> PyResult<Batches> {
-        let mut all = Vec::new();
-        if let Some(batches) = batches {
-            for batch in batches.try_iter()? {
-                all.push(batch?.cast_into::<Batch>()?);
-            }
-        }
-        let records = all.iter().map(|batch| batch.get().records() as u64).sum();
-        Ok(Batches { batches: PyTuple::new(py, all)?.unbind(), records })
-    }
-
-    fn __len__(&self, py: Python<'_>) -> usize {
-        self.batches.bind(py).len()
-    }
-
-    fn __getitem__<'py>(&self, py: Python<'py>, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let item = self.batches.bind(py).as_any().get_item(index)?;
-        match item.cast_into::<PyTuple>() {
-            Ok(part) => Ok(Bound::new(py, Batches::of(py, Some(part.as_any()))?)?.into_any()),
-            Err(other) => Ok(other.into_inner()),
-        }
-    }
-
-    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(self.batches.bind(py).try_iter()?.into_any())
-    }
-
-    fn __repr__(&self, py: Python<'_>) -> String {
-        format!("<rawline.Batches: {} records in {} batches>", self.records, self.__len__(py))
-    }
-
-    /// Number of records.
-    #[getter(records)]
-    pub fn records_count(&self) -> u64 {
-        self.records
-    }
-
-    /// Offset of the first record; `None` without records.
-    #[getter]
-    fn first_offset(&self, py: Python<'_>) -> Option<u64> {
-        self.each(py).next().map(|batch| batch.get().first_offset_value())
-    }
-
-    /// Offset after the last record, where the next read starts; `None` without records.
-    #[getter]
-    fn next_offset(&self, py: Python<'_>) -> Option<u64> {
-        self.each(py).last().map(|batch| batch.get().next_offset())
-    }
-
-    /// Copies of the records.
-    fn to_list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let all = PyList::empty(py);
-        for batch in self.each(py) {
-            all.as_any().call_method1("extend", (batch.get().to_list(py)?,))?;
-        }
-        Ok(all)
-    }
-
-    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, (Bound<'py, PyTuple>,)) {
-        (py.get_type::<Batches>(), (self.batches.bind(py).clone(),))
-    }
-
-    /// One table per batch.
-    #[pyo3(signature = (requested_schema=None))]
-    fn __arrow_c_stream__<'py>(
-        &self,
-        py: Python<'py>,
-        requested_schema: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyCapsule>> {
-        let requested = requested_schema.map(|requested| arrow::requested_type(&requested)).transpose()?;
-        let schema = arrow::table_schema(requested.as_ref());
-        let batches = self.each(py).map(|batch| arrow::table(batch.get(), &schema)).collect::<PyResult<Vec<_>>>()?;
-        arrow::export_stream(py, schema, batches)
-    }
-
-    /// The columns' types.
-    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let fields = arrow::table_schema(None).fields().clone();
-        arrow::export_type(py, &arrow_schema::DataType::Struct(fields))
     }
 }
 

@@ -1,7 +1,8 @@
 //! The native part of `rawline.Client` and `rawline.AsyncClient`. Each method waits, or returns an asyncio future.
 
 use crate::arguments::{seconds, whole, whole_option};
-use crate::batch::{Batch, Batches};
+use crate::batch::Batch;
+use crate::batches::Batches;
 use crate::buffer::Held;
 use crate::consumer::{ConsumerCore, Plan};
 use crate::error::{client_error, config_error, nothing};

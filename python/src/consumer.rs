@@ -4,7 +4,8 @@
 //! its variants dequeue them. A wait may therefore be cancelled or interrupted at any time without losing records.
 
 use crate::arguments::seconds_option;
-use crate::batch::{Batch, BatchIterator, Batches};
+use crate::batch::{Batch, BatchIterator};
+use crate::batches::Batches;
 use crate::error::{client_error, config_error, nothing};
 use crate::producer::within;
 use crate::received::stored_batches;
@@ -79,28 +80,29 @@ impl Shared {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until a batch can be taken; returns false at the end and on close. Cancel safe.
-    async fn fetch(&self) -> Result<bool, ClientError> {
+    /// Waits until a batch can be taken; returns false at the end and on close. Taken records count as processed,
+    /// unless the caller collects more of them. Cancel safe.
+    async fn fetch(&self, collects: bool) -> Result<bool, ClientError> {
         let mut closing = pin!(self.closing.notified());
         closing.as_mut().enable();
         let fetched = match self.closed.load(Ordering::Acquire) {
             true => Ok(false),
             false => tokio::select! {
                 () = closing => Ok(false),
-                fetched = self.fetch_open() => fetched,
+                fetched = self.fetch_open(collects) => fetched,
             },
         };
         self.end_if_closed();
         fetched
     }
 
-    async fn fetch_open(&self) -> Result<bool, ClientError> {
+    async fn fetch_open(&self, collects: bool) -> Result<bool, ClientError> {
         let mut state = self.state.lock().await;
         // Another thread may have fetched while this one waited for its turn.
         if !self.waiting().is_empty() {
             return Ok(true);
         }
-        let Some(fetched) = self.next(&mut state).await? else {
+        let Some(fetched) = self.next(&mut state, collects).await? else {
             if matches!(*state, State::Open(_)) {
                 self.ended.store(true, Ordering::Release);
             }
@@ -164,7 +166,7 @@ impl Shared {
     }
 
     /// The next read with records; `None` at the end.
-    async fn next(&self, state: &mut State) -> Result<Option<Fetched>, ClientError> {
+    async fn next(&self, state: &mut State, collects: bool) -> Result<Option<Fetched>, ClientError> {
         let mut topic_wait = TOPIC_WAIT_MIN;
         loop {
             let next = match state {
@@ -192,7 +194,8 @@ impl Shared {
                     Err(error) => Err(error),
                 },
                 State::Member(consumer) => {
-                    return Ok(Some(std::mem::replace(consumer.next().await?, self.pool.take())));
+                    let fetched = if collects { consumer.next_more().await } else { consumer.next().await };
+                    return Ok(Some(std::mem::replace(fetched?, self.pool.take())));
                 }
                 State::Closed => return Ok(None),
             };
@@ -280,13 +283,14 @@ async fn commit(consumer: &mut GroupConsumer, untaken: &BTreeMap<u32, u64>) -> R
 
 #[pymethods]
 impl ConsumerCore {
-    /// Waits until a batch can be taken; returns false at the end and after a timeout.
-    #[pyo3(signature = (asynchronous, timeout=None))]
-    fn fetch(&self, py: Python<'_>, asynchronous: bool, timeout: Option<f64>) -> PyResult<Py<PyAny>> {
+    /// Waits until a batch can be taken; returns false at the end and after a timeout. In a group, taken records count
+    /// as processed, unless the caller `collects` more of them.
+    #[pyo3(signature = (asynchronous, timeout=None, collects=false))]
+    fn fetch(&self, py: Python<'_>, asynchronous: bool, timeout: Option<f64>, collects: bool) -> PyResult<Py<PyAny>> {
         self.check()?;
         let timeout = seconds_option("timeout", timeout)?;
         let shared = self.shared.clone();
-        let fetch = async move { within(timeout, shared.fetch()).await };
+        let fetch = async move { within(timeout, shared.fetch(collects)).await };
         // Spawned, so that the loop's other tasks run between any two fetches.
         let first = if asynchronous { First::Spawn } else { First::Look };
         finish(py, asynchronous, first, fetch, |py, fetched| {
@@ -301,7 +305,7 @@ impl ConsumerCore {
         let rest = self.take_rest();
         let waiting: Vec<Batch> = self.shared.waiting().drain(..).collect();
         let batches = Batches::new(py, rest.into_iter().chain(waiting))?;
-        Ok(Some(batches).filter(|batches| batches.records_count() > 0))
+        Ok(Some(batches).filter(|batches| batches.records() > 0))
     }
 
     /// The first queued batch.

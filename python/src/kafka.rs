@@ -26,6 +26,8 @@ pub struct KafkaBatch {
     number_first: u32,
     /// Start of each record in what holds them: a section has fewer than 2^31 bytes.
     starts: Vec<u32>,
+    /// Whether some record's value is null.
+    has_nulls: bool,
 }
 
 /// Records of a batch whose offsets follow each other.
@@ -57,6 +59,7 @@ impl KafkaBatch {
             unpacked: None,
             number_first: 0,
             starts: Vec::new(),
+            has_nulls: false,
         };
         if header.codec != RecordCodec::None {
             let mut unpacked = Vec::new();
@@ -66,18 +69,20 @@ impl KafkaBatch {
         let mut runs = Vec::new();
         let (mut begins_at, mut starts) = ((0, 0), Vec::with_capacity(header.records as usize));
         let mut values = Builder::new(Codec::None, Limits::FORMAT);
-        let mut cursor = RecordCursor::new(&header);
+        let (mut cursor, mut has_nulls) = (RecordCursor::new(&header), false);
         for number in 0.. {
             let start = cursor.position() as u32;
             let record = cursor.read(batch.section()).transpose()?;
             let follows = |delta: u32| delta - begins_at.1 == starts.len() as u32;
             if !starts.is_empty() && record.is_none_or(|record| !follows(record.offset_delta)) {
-                runs.push(batch.run(begins_at, std::mem::take(&mut starts), &mut values)?);
+                let starts = std::mem::take(&mut starts);
+                runs.push(batch.run(begins_at, starts, std::mem::take(&mut has_nulls), &mut values)?);
             }
             let Some(record) = record else { break };
             if starts.is_empty() {
                 begins_at = (number, record.offset_delta);
             }
+            has_nulls |= record.value.is_none();
             let pushed = values.push(record.value.unwrap_or_default());
             pushed.map_err(|full| ClientError::Config { reason: full.to_string() })?;
             starts.push(start);
@@ -90,6 +95,7 @@ impl KafkaBatch {
         &self,
         (number_first, offset_delta): (u32, u32),
         starts: Vec<u32>,
+        has_nulls: bool,
         values: &mut Builder,
     ) -> Result<Run, ClientError> {
         let KafkaBatch { source, position, header, unpacked, .. } = self;
@@ -98,7 +104,8 @@ impl KafkaBatch {
         let mut made = Vec::new();
         values.finish_into(time_us(header.max_timestamp_ms), producer_id, sequence, &mut made)?;
         let (source, unpacked) = (source.clone(), unpacked.clone());
-        let batch = KafkaBatch { source, position: *position, header: *header, unpacked, number_first, starts };
+        let (position, header) = (*position, *header);
+        let batch = KafkaBatch { source, position, header, unpacked, number_first, starts, has_nulls };
         Ok(Run { offset_delta, batch, values: made })
     }
 
@@ -122,6 +129,11 @@ impl KafkaBatch {
 
     pub fn header(&self) -> &RecordBatchHeader {
         &self.header
+    }
+
+    /// Whether the value of some record can be null.
+    pub fn has_nulls(&self) -> bool {
+        self.has_nulls
     }
 
     /// The whole batch as received, with its owner.

@@ -8,7 +8,8 @@
 //! source        the memory of received batches
 //! kafka         Kafka's batches
 //! received      batches, checked
-//! batch, arrow, message  batches in Python and Arrow, and their records with keys
+//! batch, batches, message  batches in Python, and their records with keys
+//! arrow, columns  records as Arrow arrays and tables
 //! client, producer, consumer, subscription
 //! value         converts structured values between Python objects and bytes
 //! avro, measurement
@@ -18,8 +19,10 @@ mod arguments;
 mod arrow;
 mod avro;
 mod batch;
+mod batches;
 mod buffer;
 mod client;
+mod columns;
 mod completions;
 mod consumer;
 mod error;
@@ -48,7 +51,7 @@ fn _rawline(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<subscription::SubscriptionCore>()?;
     module.add_class::<batch::Batch>()?;
     module.add_class::<batch::BatchIterator>()?;
-    module.add_class::<batch::Batches>()?;
+    module.add_class::<batches::Batches>()?;
     module.add_class::<message::Message>()?;
     module.add_function(wrap_pyfunction!(batch::build_batch, module)?)?;
     module.add_function(wrap_pyfunction!(batch::parse_batch, module)?)?;

@@ -35,7 +35,7 @@ def test_everything_is_awaited(broker: Broker, topic: str) -> None:
             assert await client.trim(topic, 0) == (0, 2)
             assert (await client.create_topic(topic + "-new", retain_bytes=7)).retain_bytes == 7
             assert await client.delete_topic(topic + "-new") is None
-            for batch in await client.read(topic, 0):
+            for batch in (await client.read(topic, 0)).batches:
                 assert await client.append_batches(topic, batch.wire) == (2, 4)
             async with client.producer(topic) as producer:
                 receipt = await producer.send(b"three")
@@ -48,7 +48,7 @@ def test_everything_is_awaited(broker: Broker, topic: str) -> None:
             async with client.consumer(topic, 4, end=5002) as consumer:
                 records = [bytes(record) async for record in consumer.records()]
             assert records == [b"three", *(b"%d" % index for index in range(5, 5000)), b"a", b"b"]
-            assert (await client.consumer(topic, end=5002).take(100_000)).records == 5002
+            assert len(await client.consumer(topic, end=5002).take(100_000)) == 5002
             with pytest.raises(rawline.RefusedError):
                 await client.topic("no such name")
 
@@ -274,7 +274,7 @@ def test_small_appends_together_keep_their_results(broker: Broker, topic: str) -
         await client.append(topic, ["first"])
         offsets = await asyncio.gather(*(append(number) for number in range(300)))
         assert [offset is None for offset in offsets] == [number % 3 == 0 for number in range(300)]
-        stored = [bytes(record) for batch in await client.read(topic, 0) for record in batch]
+        stored = [bytes(record) for record in await client.read(topic, 0)]
         assert len(stored) == 201
         for number, offset in enumerate(offsets):
             assert offset is None or stored[offset] == str(number).encode()

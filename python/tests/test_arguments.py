@@ -64,11 +64,40 @@ def test_what_counts_as_a_number_or_a_time_is_taken(client: rawline.Client, topi
     assert client.read(topic, five, records_max=five).first_offset == 5
     # Nothing is older than 1970.
     assert client.offset_at(topic, datetime(1960, 1, 1, tzinfo=timezone.utc)) == 0
-    assert client.consumer(topic, datetime(1960, 1, 1, tzinfo=timezone.utc), end=10).take(10).records == 10
+    assert client.consumer(topic, datetime(1960, 1, 1, tzinfo=timezone.utc), end=10).take(10).to_list()[-1] == b"9"
     # Longer than a clock can count is forever.
     with client.producer(topic, linger=1e18) as producer:
         producer.send(b"x", timeout=float("inf"))
     assert client.topic(topic).records == 11
+
+
+def test_numbers_and_times_of_numpy_are_taken(broker: Broker, client: rawline.Client, topic: str) -> None:
+    whole: Any = numpy.int64
+    real: Any = numpy.float32
+    text: Any = numpy.str_
+    moment: Any = numpy.datetime64("2026-01-02T03:04:05.678")
+    timeouts = {"connect_timeout": real(5), "request_timeout": whole(30), "retry_for": real(3)}
+    assert rawline.Client(broker.url, **timeouts).topics()
+    client.set_partitions(topic, whole(2))
+    client.set_retention(topic, retain_hours=real(1.5), retain_bytes=whole(1 << 40))
+    client.append(topic, [text("a")], key=text("k"), timestamp=moment, partition=numpy.uint8(1))
+    with client.producer(topic, linger=real(0.01), batch_records_max=whole(5), in_flight_max=whole(2)) as producer:
+        sent = producer.send(numpy.bytes_(b"b"), partition=whole(1), timestamp=whole(5), timeout=real(30))
+        assert sent.offset(real(30)) == 1
+        producer.flush(real(30))
+    one = numpy.array([1])
+    consumer = client.consumer(topic, {whole(1): whole(0)}, partitions=one, end={whole(1): whole(2)}, wait=real(1))  # type: ignore[arg-type]
+    taken = consumer.take(whole(2), timeout=real(30))
+    assert [message.timestamp for message in taken.messages()] == [1_767_323_045_678, 5]
+    assert bytes(taken[whole(0)]) == b"a" and bytes(taken.batches[0][whole(0)]) == b"a" and len(taken[: whole(1)]) == 1
+    hour = numpy.timedelta64(1, "h")
+    now: Any = numpy.datetime64("now")
+    assert client.offset_at(topic, now - hour, partition=whole(1)) == 0
+    assert client.offset_at(topic, now + hour, partition=whole(1)) == 2
+    assert len(client.consumer(topic, now - hour, end=client.topic(topic)).take(2)) == 2
+    assert client.trim(topic, whole(1), partition=whole(1)).first_offset == 1
+    client.set_group_offsets("numpy", topic, {whole(1): whole(1)})
+    assert client.group("numpy").offsets[0].offset == 1
 
 
 def test_objects_say_what_they_are(broker: Broker, client: rawline.Client, topic: str) -> None:
@@ -85,8 +114,8 @@ def test_objects_say_what_they_are(broker: Broker, client: rawline.Client, topic
     assert repr(aio.consumer(topic)) == f"<rawline.AsyncConsumer of '{topic}'>"
     assert repr(client.consumer(topic)) == f"<rawline.Consumer of '{topic}'>"
     batches = client.read(topic, 0)
-    assert repr(batches) == "<rawline.Batches: 1 records in 1 batches>"
-    assert repr(batches[0]) == "<rawline.Batch of 1 records, offsets 0 to 1>"
+    assert repr(batches) == "<rawline.Batches: 1 record in 1 batch>"
+    assert repr(batches.batches[0]) == "<rawline.Batch of 1 record, offsets 0 to 1>"
     assert repr(measurement.Reader()) == "<rawline.measurement.Reader of 0 series>"
 
 

@@ -47,15 +47,15 @@ def test_polars_sees_the_same_memory(batch: rawline.Batch) -> None:
     assert address(batch.data) in blocks
 
 
-def test_batches_are_a_table_of_offsets_times_and_records(batch: rawline.Batch) -> None:
+def test_batches_are_a_table(batch: rawline.Batch) -> None:
     batches = Batches([batch[:400], batch[400:]])
-    assert len(batches) == 2 and batches.records == 1000 and batches.to_list() == RECORDS
-    assert batches.first_offset == 0 and batches.next_offset == 1000 and list(batches[1][0:1]) == [RECORDS[400]]
     table = pyarrow.table(batches)
     table.validate(full=True)
-    assert table.column_names == ["offset", "time", "record", "partition"]
+    assert table.column_names == ["partition", "offset", "timestamp", "key", "record", "headers"]
+    assert set(table["partition"].to_pylist()) == {0} and table["key"].null_count == 1000
+    assert table["headers"].to_pylist() == [[]] * 1000
     assert table["offset"].to_pylist() == list(range(1000)) and table["record"].to_pylist() == RECORDS
-    assert table["time"][0].as_py().isoformat() == "2023-11-14T22:13:20.123456+00:00"
+    assert table["timestamp"][0].as_py().isoformat() == "2023-11-14T22:13:20.123456+00:00"
     assert [chunk.buffers()[2].address for chunk in table["record"].chunks] == [address(batch.data)] * 2
     frame = polars.DataFrame(batches)
     assert frame["record"].to_list() == RECORDS and frame["offset"].to_list() == list(range(1000))
@@ -87,10 +87,12 @@ def test_records_come_as_the_type_asked_for(batch: rawline.Batch) -> None:
     with pytest.raises(rawline.ConfigError, match="not all records are text"):
         pyarrow.array(parse_batch(build_batch([b"\xff"])), type=pyarrow.string())
     wanted = pyarrow.schema(
-        [("offset", pyarrow.int64()), ("time", pyarrow.timestamp("ns", "UTC")), ("record", pyarrow.string())]
+        [("offset", pyarrow.int64()), ("timestamp", pyarrow.timestamp("ns", "UTC")), ("record", pyarrow.string())]
     )
     table = pyarrow.table(Batches([batch]), schema=wanted)
     assert table.schema == wanted and table["record"].to_pylist() == texts
+    with pytest.raises(rawline.ConfigError, match='no column is named "value"; the columns are partition, offset,'):
+        pyarrow.table(Batches([batch]), schema=pyarrow.schema([("value", pyarrow.binary())]))
 
 
 def test_duckdb_joins_measurements_with_their_series() -> None:

@@ -85,12 +85,35 @@ def test_a_batch_is_a_sequence_of_its_records(codec: str) -> None:
     assert batch[10:20].first_offset == 10 and batch[10:20].next_offset == 20
     assert batch[10:20].data == b"".join(records[10:20]) and len(batch[20:10]) == 0
     assert memoryview(batch[10:20].sizes).cast("I").tolist() == [len(record) for record in records[10:20]]
-    with pytest.raises(IndexError, match="record 1000 of a batch that has 1000"):
+    with pytest.raises(IndexError, match="no record 1000: there are 1000"):
         batch[1000]
     with pytest.raises(ValueError, match="steps of 1"):
         batch[::2]
     with pytest.raises(TypeError, match="read-only"):
         batch[1][0] = 1
+
+
+def test_batches_are_a_sequence_of_their_records() -> None:
+    records = [b"record %d" % number for number in range(100)]
+    batch, *_ = parse_batches(build_batch(records), first_offset=1000)
+    batches = Batches([batch[:40], batch[5:5], batch[40:]])
+    assert len(batches) == 100 and list(batches) == records and batches.to_list() == records
+    assert [batches[place] for place in (0, 39, 40, -1, -100)] == [records[place] for place in (0, 39, 40, -1, 0)]
+    assert [message.offset for message in batches.messages()] == list(range(1000, 1100))
+    assert (batches.first_offset, batches.next_offset) == (1000, 1100)
+    for part in (slice(0, 5), slice(39, 41), slice(30, 90), slice(-5, None), slice(40, 40), slice(90, 10), slice(None)):
+        assert batches[part].to_list() == records[part] and len(batches[part]) == len(records[part])
+    assert [(part.first_offset, len(part)) for part in batches[39:41].batches] == [(1039, 1), (1040, 1)]
+    for outside in (100, -101, 1 << 70):
+        with pytest.raises(IndexError, match=f"no record {outside}: there are 100"):
+            batches[outside]
+    with pytest.raises(ValueError, match="steps of 1"):
+        batches[::2]
+    assert len(Batches()) == 0 and list(Batches()) == [] and Batches()[:5].to_list() == []
+    with pytest.raises(IndexError, match="no record 0: there are 0"):
+        Batches()[0]
+    assert repr(batches) == "<rawline.Batches: 100 records in 3 batches>"
+    assert repr(batches[:1]) == "<rawline.Batches: 1 record in 1 batch>"
 
 
 def test_records_outlive_their_batch() -> None:

@@ -28,7 +28,7 @@ def test_follow(broker: Broker, tmp_path: Path) -> None:
 def test_values(broker: Broker, tmp_path: Path) -> None:
     printed = broker.run_example(EXAMPLES / "values.py", tmp_path)
     assert "example.org asked by 10.0.0.1 at 2023-11-14T22:13:20.000000001Z on port 53/udp" in printed
-    shown = rawline.value.to_json(rawline.Client(broker.url).read("dns", 0)[0][1])
+    shown = rawline.value.to_json(rawline.Client(broker.url).read("dns", 0)[1])
     assert '"host":"2001:db8::1"' in shown
 
 

@@ -25,7 +25,7 @@ def append(client: rawline.Client, topic: str, numbers: range) -> None:
 
 
 def values(batches: rawline.Batches | None) -> list[int]:
-    return [int(bytes(record)) for batch in batches or [] for record in batch]
+    return [int(bytes(record)) for record in batches or []]
 
 
 def lags(client: rawline.Client, group: str) -> list[int]:
@@ -121,6 +121,26 @@ def test_what_the_loop_has_taken_is_committed(client: rawline.Client, topic: str
     assert lags(client, group) == [0]
     with pytest.raises(rawline.ConfigError, match="closed"):
         consumer.commit()
+
+
+def test_records_that_are_collected_are_not_processed(client: rawline.Client, topic: str) -> None:
+    group = f"of {topic}"
+    client.append(topic, [b"%d" % number for number in range(10)])
+
+    def fail() -> None:
+        # A read returns one record.
+        with client.consumer(topic, group=group, bytes_max=1) as consumer:
+            assert values(consumer.take(1)) == [0]
+            assert values(consumer.take(6)) == [1, 2, 3, 4, 5, 6]
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    # The second call has said that the record of the first is processed.
+    assert lags(client, group) == [9]
+    with client.consumer(topic, group=group, bytes_max=1) as consumer:
+        assert values(consumer.take(6)) == [1, 2, 3, 4, 5, 6]
+    assert lags(client, group) == [3]
 
 
 def test_a_member_is_closed_while_a_thread_waits(client: rawline.Client, topic: str) -> None:

@@ -104,7 +104,7 @@ def test_a_partition_can_be_chosen(client: rawline.Client, parted: str) -> None:
 def test_requests_name_a_partition(client: rawline.Client, parted: str) -> None:
     assert client.append(parted, [b"1", b"2", b"3"], partition=2) == (0, 3)
     assert client.append_records(parted, memoryview(b"\x01\0\0\0"), b"4", partition=2) == (3, 4)
-    for batch in client.read(parted, 1, records_max=1, partition=2):
+    for batch in client.read(parted, 1, records_max=1, partition=2).batches:
         assert batch.partition == 2 and batch.to_list() == [b"2"]
         assert client.append_batches(parted, batch.wire, partition=1) == (0, 1)
         copy = pickle.loads(pickle.dumps(batch))
@@ -141,7 +141,7 @@ def test_a_consumer_reads_some_partitions_from_where_another_was(client: rawline
     offsets: dict[int, int] = {}
     with client.consumer(parted, partitions=[1, 3]) as consumer:
         while sum(offsets.values()) < 40:
-            for batch in consumer.poll() or []:
+            for batch in (consumer.poll() or rawline.Batches()).batches:
                 offsets[batch.partition] = batch.next_offset
     assert offsets == {1: 10, 3: 30}
     client.append(parted, [b"30"], partition=3)
@@ -150,7 +150,7 @@ def test_a_consumer_reads_some_partitions_from_where_another_was(client: rawline
     # The others are read from their beginning.
     with client.consumer(parted, offsets, end=client.topic(parted)) as consumer:
         taken = consumer.take(1000)
-        assert taken.records == 21 and {batch.partition for batch in taken} == {2, 3}
+        assert len(taken) == 21 and {batch.partition for batch in taken.batches} == {2, 3}
     with client.consumer(parted, "latest") as consumer:
         assert consumer.poll(timeout=0.01) is None
         received: rawline.Batches | None = None
@@ -158,7 +158,7 @@ def test_a_consumer_reads_some_partitions_from_where_another_was(client: rawline
         while received is None:
             client.append(parted, [b"new"], partition=2)
             received = consumer.poll(timeout=0.5)
-        assert received[0].partition == 2 and set(received.to_list()) == {b"new"}
+        assert received.batches[0].partition == 2 and set(received.to_list()) == {b"new"}
     for wrong in [{"partitions": [4]}, {"start": {4: 0}}, {"end": {4: 7}}]:
         with pytest.raises(rawline.RefusedError) as caught:
             client.consumer(parted, **wrong).poll()  # type: ignore[arg-type]
@@ -173,7 +173,7 @@ def test_tables_have_the_partition(client: rawline.Client, parted: str) -> None:
     for partition in range(4):
         client.append(parted, [b"x"] * (partition + 1), partition=partition)
     frame = polars.DataFrame(client.consumer(parted, end=client.topic(parted)).take(10))
-    assert frame.columns == ["offset", "time", "record", "partition"]
+    assert frame.columns == ["partition", "offset", "timestamp", "key", "record", "headers"]
     counts = frame.group_by("partition").len().sort("partition")
     assert counts.rows() == [(0, 1), (1, 2), (2, 3), (3, 4)]
 
@@ -185,12 +185,12 @@ def test_a_consumer_continues_in_each_partition_after_a_crash(start_broker: Call
     client.append("t", [b"whole"], partition=1)
     consumer = client.consumer("t")
     first = consumer.poll()
-    assert first is not None and first[0].partition == 1
+    assert first is not None and first.batches[0].partition == 1
     broker.kill()
     broker.start()
     client.append("t", [b"more"], partition=0)
     client.append("t", [b"more"], partition=1)
-    received = {(batch.partition, batch.first_offset) for batch in consumer.take(2)}
+    received = {(batch.partition, batch.first_offset) for batch in consumer.take(2).batches}
     assert received == {(0, 0), (1, 1)}
 
 
@@ -204,7 +204,8 @@ def test_damage_in_one_partition_hides_nothing_of_the_others(client: rawline.Cli
     consumer, errors, read = client.consumer(parted), 0, list[tuple[int, int]]()
     while errors < 3 or len(read) < 5:
         try:
-            read.extend((batch.partition, batch.first_offset) for batch in consumer.poll() or [])
+            received = consumer.poll() or rawline.Batches()
+            read.extend((batch.partition, batch.first_offset) for batch in received.batches)
         except rawline.BatchError as error:
             errors += error.code == "batch_decompress"
             if errors == 2:

@@ -45,7 +45,7 @@ def test_batches_are_made_as_asked_for(client: rawline.Client, topic: str, codec
     with client.producer(topic, codec=codec, batch_records_max=100, linger=1) as producer:  # type: ignore[arg-type]
         producer.send_many([b"a record that can be compressed well " * 10] * 1000)
     batches = client.consumer(topic, end=1000).take(1000)
-    assert {batch.codec for batch in batches} == {codec} and {len(batch) for batch in batches} == {100}
+    assert {batch.codec for batch in batches.batches} == {codec} and {len(batch) for batch in batches.batches} == {100}
 
 
 def test_batches_are_numbered_unless_asked_not_to_be(client: rawline.Client, topic: str) -> None:
@@ -53,7 +53,7 @@ def test_batches_are_numbered_unless_asked_not_to_be(client: rawline.Client, top
         with client.producer(topic, batch_records_max=3, linger=60, exactly_once=exactly_once) as producer:
             for record in range(10):
                 producer.send(f"record {record}")
-        batches = list(client.read(topic, number * 10, records_max=10))
+        batches = client.read(topic, number * 10, records_max=10).batches
         assert [batch.sequence for batch in batches] == [0, 3, 6, 9]
         assert len({batch.producer_id for batch in batches}) == 1
         assert (batches[0].producer_id != 0) == exactly_once

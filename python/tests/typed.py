@@ -30,15 +30,18 @@ def synchronous(client: rawline.Client) -> None:
     client.consumer("t", {0: 10, 3: 7}, partitions=[0, 3], end=client.topic("t"))
     assert_type(client.topic("t").offsets, tuple[rawline.Extent, ...])
     batches = consumer.take(10)
-    assert_type(batches[0].partition, int)
-    assert_type(batches[0], rawline.Batch)
+    assert_type(batches.batches[0].partition, int)
+    assert_type(batches.batches, tuple[rawline.Batch, ...])
+    assert_type(batches[0], memoryview)
     assert_type(batches[:1], rawline.Batches)
-    assert_type(batches[0][0], memoryview)
-    assert_type(batches[0][1:], rawline.Batch)
+    assert_type(list(batches), list[memoryview])
+    assert_type(batches.messages(), Iterator[rawline.Message])
+    assert_type(batches.batches[0][0], memoryview)
+    assert_type(batches.batches[0][1:], rawline.Batch)
     assert_type([record for batch in consumer for record in batch], list[memoryview])
-    codec = batches[0].codec
+    codec = batches.batches[0].codec
     if codec != "gzip" and codec != "snappy":
-        client.append("t", batches[0], codec=codec)
+        client.append("t", batches.batches[0], codec=codec)
     client.append("t", batches)
     client.append("t", ["x"], codec="gzip")  # type: ignore[arg-type]
     client.consumer("t", "newest")  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from pathlib import Path
 def path() -> Path:
     """The program at `RAWLINE_BIN`, else the one that was installed with this package, else the one on `PATH`.
 
-    Raises `FileNotFoundError` if there is none.
+    Raises `FileNotFoundError` if none exists.
     """
     if given := os.environ.get("RAWLINE_BIN"):
         if is_program(Path(given)):

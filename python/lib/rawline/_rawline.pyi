@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Generator, Iterable, Iterator
 from datetime import datetime, timedelta
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
-from typing import Any, Literal, SupportsIndex, final, overload
+from typing import Any, Literal, NoReturn, SupportsIndex, final, overload
 
 from typing_extensions import Buffer, Self
 
@@ -83,7 +83,17 @@ class Batch:
         """The records with their keys, headers and times, which they have in Kafka's batches."""
     def to_list(self) -> list[bytes]:
         """Copies of the records."""
+    def to_arrow(self) -> Any:
+        """The records as a `pyarrow.Table`, with the columns of `Batches`."""
+    def to_polars(self) -> Any:
+        """The records as a `polars.DataFrame`, with the columns of `Batches`."""
+    def to_pandas(self) -> Any:
+        """The records as a `pandas.DataFrame`, with the columns of `Batches`. Needs pyarrow."""
     def __reduce__(self) -> tuple[Any, ...]: ...
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
+        """Raises: numpy would take the records' bytes for columns."""
+    def _repr_html_(self) -> str:
+        """The first and last records as a table, for notebooks."""
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]:
         """The records as an Arrow array of binary over the same memory."""
     def __arrow_c_schema__(self) -> object:
@@ -127,24 +137,26 @@ class BatchIterator:
 
 @final
 class Batches:
-    """Batches, each partition's in order: a sequence, and an Arrow stream.
+    """Records of several batches, each partition's in order: a sequence of read-only memoryviews, and an Arrow table.
 
-    The stream has the columns `offset`, `time`, `record` and `partition`.
-
-    `polars.DataFrame(batches)`, `pyarrow.table(batches)` and DuckDB's `FROM batches` read it without copying records.
+    The table has the columns `partition`, `offset`, `timestamp`, `key`, `record` and `headers`. `to_pandas`,
+    `to_polars` and `to_arrow` return it; `polars.DataFrame(batches)`, `pyarrow.table(batches)` and DuckDB's
+    `FROM batches` read it. Records aren't copied for Arrow, polars and DuckDB.
     """
 
     def __new__(cls, batches: Iterable[Batch] | None = None, /) -> Self: ...
     def __len__(self) -> int:
-        """Number of batches."""
+        """Number of records."""
     @overload
-    def __getitem__(self, index: SupportsIndex, /) -> Batch: ...
+    def __getitem__(self, index: SupportsIndex, /) -> memoryview: ...
     @overload
     def __getitem__(self, index: slice, /) -> Batches: ...
-    def __iter__(self) -> Iterator[Batch]: ...
+    def __iter__(self) -> Iterator[memoryview]: ...
     @property
-    def records(self) -> int:
-        """Number of records."""
+    def batches(self) -> tuple[Batch, ...]:
+        """The batches, each with its partition and offsets."""
+    def messages(self) -> Iterator[Message]:
+        """The records with their partitions, offsets, keys, headers and times."""
     @property
     def first_offset(self) -> int | None:
         """Offset of the first record; `None` without records."""
@@ -153,9 +165,19 @@ class Batches:
         """Offset after the last record, where the next read starts; `None` without records."""
     def to_list(self) -> list[bytes]:
         """Copies of the records."""
+    def to_arrow(self) -> Any:
+        """The table as a `pyarrow.Table`."""
+    def to_polars(self) -> Any:
+        """The table as a `polars.DataFrame`."""
+    def to_pandas(self) -> Any:
+        """The table as a `pandas.DataFrame`. Needs pyarrow."""
     def __reduce__(self) -> tuple[Any, ...]: ...
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
+        """Raises: numpy would take the records' bytes for columns."""
+    def _repr_html_(self) -> str:
+        """The first and last records as a table, for notebooks."""
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """One table per batch."""
+        """The table, in parts of one batch."""
     def __arrow_c_schema__(self) -> object:
         """The columns' types."""
 
@@ -229,7 +251,7 @@ class ProducerCore:
 
 @final
 class ConsumerCore:
-    def fetch(self, asynchronous: bool, timeout: float | None = None) -> Any: ...
+    def fetch(self, asynchronous: bool, timeout: float | None = None, collects: bool = False) -> Any: ...
     def take(self) -> Batches | None: ...
     def take_one(self) -> Batch | None: ...
     @overload

@@ -30,7 +30,7 @@ from rawline.client import (
     time_us,
     topic_info,
 )
-from rawline.consumer import Deadline, Place, Start, state_of
+from rawline.consumer import Deadline, Place, Start, Taking, state_of
 from rawline.errors import RawlineError
 from rawline.group import GroupInfo, GroupSummary, group_info
 from rawline.producer import fields_of, warn_of_loss
@@ -393,25 +393,23 @@ class AsyncConsumer:
                 yield message
 
     async def poll(self, timeout: float | None = None) -> Batches | None:
-        """The next batches; `None` at `end`, or if no batch is received within `timeout` seconds."""
-        deadline = Deadline(timeout)
+        """The next records; `None` at `end`, or if none is received within `timeout` seconds."""
+        return await self._poll(Deadline(timeout), False)
+
+    async def _poll(self, deadline: Deadline, collects: bool) -> Batches | None:
         while (batches := self._core.take()) is None:
-            if not await self._core.fetch(True, deadline.left()):
+            if not await self._core.fetch(True, deadline.left(), collects):
                 return None
         return batches
 
     async def take(self, records: int, timeout: float | None = None) -> Batches:
-        """Batches with at least `records` records; fewer at `end` or after `timeout` seconds. See `Consumer.take`."""
+        """This number of records; fewer at `end` or after `timeout` seconds. See `Consumer.take`."""
+        taking = Taking(self._core, records)
         deadline = Deadline(timeout)
-        batches: list[Batch] = []
-        try:
-            while records > 0 and (received := await self.poll(deadline.left())) is not None:
-                batches.extend(received)
-                records -= received.records
-        except BaseException:
-            self._core.put_back(batches)
-            raise
-        return Batches(batches)
+        with taking:
+            while taking.lacks > 0 and (received := await self._poll(deadline, taking.has_records)) is not None:
+                taking.add(received)
+        return taking.taken()
 
     @property
     def ended(self) -> bool:

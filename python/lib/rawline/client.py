@@ -111,8 +111,15 @@ def topic_info(topic: tuple[Any, ...]) -> TopicInfo:
     )
 
 
-def time_us(moment: datetime) -> int:
+def is_time(moment: object) -> bool:
+    """Whether it is a datetime or numpy's datetime64, which is in UTC."""
+    return isinstance(moment, datetime) or type(moment).__name__ == "datetime64"
+
+
+def time_us(moment: Any) -> int:
     """Microseconds since 1970 of a time with a zone; 0 for earlier times, since no record is older."""
+    if type(moment).__name__ == "datetime64":
+        return max(0, int(moment.astype("datetime64[us]").astype("int64")))
     if not isinstance(moment, datetime):
         raise TypeError(f"{moment!r} is not a time; give a datetime such as datetime.now(timezone.utc)")
     if moment.tzinfo is None:

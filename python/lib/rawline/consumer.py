@@ -19,14 +19,14 @@ Start = Place | Mapping[int, int]
 
 def start_of(start: Place) -> tuple[str, int]:
     """Converts a start for the native half."""
-    from rawline.client import time_us
+    from rawline.client import is_time, time_us
 
-    if isinstance(start, datetime):
+    if is_time(start):
         return "time", time_us(start)
     if isinstance(start, str):
         return start, 0
     try:
-        return "offset", index(start)
+        return "offset", index(start)  # type: ignore[arg-type]
     except TypeError:
         raise TypeError(f'start is {start!r}; give "earliest", "latest", an offset or a datetime') from None
 
@@ -44,6 +44,40 @@ class Deadline:
         if given is not None or self._end is None:
             return given
         return max(0.0, self._end - time.monotonic())
+
+
+class Taking:
+    """Collects a number of records. Returns those received beyond it to the consumer, after an error all of them."""
+
+    def __init__(self, core: ConsumerCore, records: int) -> None:
+        self._core = core
+        self._wanted = index(records)
+        self._batches: list[Batch] = []
+        self.lacks = self._wanted
+        """Number of records that are still to be received."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            self._core.put_back(self._batches)
+
+    @property
+    def has_records(self) -> bool:
+        """Whether it has records that the caller doesn't have yet, so that they aren't processed."""
+        return bool(self._batches)
+
+    def add(self, received: Batches) -> None:
+        self._batches += received.batches
+        self.lacks -= len(received)
+
+    def taken(self) -> Batches:
+        received = Batches(self._batches)
+        if self.lacks >= 0:
+            return received
+        self._core.put_back(list(received[self._wanted :].batches))
+        return received[: self._wanted]
 
 
 def state_of(core: ConsumerCore) -> str:
@@ -111,28 +145,26 @@ class Consumer:
             yield from messages
 
     def poll(self, timeout: float | None = None) -> Batches | None:
-        """The next batches, at least one; `None` at `end`, or if no batch is received within `timeout` seconds."""
-        deadline = Deadline(timeout)
+        """The next records, at least one; `None` at `end`, or if none is received within `timeout` seconds."""
+        return self._poll(Deadline(timeout), False)
+
+    def _poll(self, deadline: Deadline, collects: bool) -> Batches | None:
         while (batches := self._core.take()) is None:
-            if not self._core.fetch(False, deadline.left()):
+            if not self._core.fetch(False, deadline.left(), collects):
                 return None
         return batches
 
     def take(self, records: int, timeout: float | None = None) -> Batches:
-        """Batches with at least `records` records; fewer at `end` or after `timeout` seconds.
+        """This number of records; fewer at `end` or after `timeout` seconds.
 
-        After an error or Ctrl-C, the next call returns the batches received so far.
+        After an error or Ctrl-C, the next call returns the records received so far.
         """
+        taking = Taking(self._core, records)
         deadline = Deadline(timeout)
-        batches: list[Batch] = []
-        try:
-            while records > 0 and (received := self.poll(deadline.left())) is not None:
-                batches.extend(received)
-                records -= received.records
-        except BaseException:
-            self._core.put_back(batches)
-            raise
-        return Batches(batches)
+        with taking:
+            while taking.lacks > 0 and (received := self._poll(deadline, taking.has_records)) is not None:
+                taking.add(received)
+        return taking.taken()
 
     @property
     def ended(self) -> bool:

@@ -22,11 +22,10 @@ def fields_of(
     if key is None and headers is None and timestamp is None:
         return None
     pairs = list(headers.items() if isinstance(headers, Mapping) else headers or ())
-    if isinstance(timestamp, datetime):
-        from rawline.client import time_us
+    from rawline.client import is_time, time_us
 
-        timestamp = time_us(timestamp) // 1000
-    return key, pairs, timestamp
+    time_ms: Any = time_us(timestamp) // 1000 if is_time(timestamp) else timestamp
+    return key, pairs, time_ms
 
 
 def warn_of_loss(producer: object, core: ProducerCore) -> None:

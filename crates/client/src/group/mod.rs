@@ -149,8 +149,14 @@ impl GroupConsumer {
     /// Cancel safe: if the future is dropped, the next call continues without a loss. After an error, the next call
     /// continues at the same offset; a member whose `instance` another process has taken over keeps failing.
     pub async fn next(&mut self) -> Result<&mut Fetched, ClientError> {
-        let _polling = self.polls.begin();
         self.progress.set_all_processed();
+        self.next_more().await
+    }
+
+    /// Like [`GroupConsumer::next`], for a caller that collects records: those returned before don't count as
+    /// processed.
+    pub async fn next_more(&mut self) -> Result<&mut Fetched, ClientError> {
+        let _polling = self.polls.begin();
         let index = self.wait().await?;
         let Some(consumer) = self.consumers.get_mut(index) else { unreachable!("records of consumer {index}") };
         Ok(consumer.current())
