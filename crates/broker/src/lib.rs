@@ -50,11 +50,11 @@ mod transaction_error;
 mod trim;
 
 pub use append::AppendError;
-pub use broker::{Broker, FailedTopic, NamedPartitions, OpenProducerError, is_named_id};
+pub use broker::{Broker, FailedTopic, JournalStatus, NamedPartitions, OpenProducerError, is_named_id};
 pub use clock::{Clock, SteadyClock, SystemClock};
 pub use commit_thread::CommitThread;
 pub use config::Config;
-pub use coordinator::{Commit, Coordinator, GroupOffset, OFFSET_METADATA_BYTES_MAX, OffsetError};
+pub use coordinator::{Commit, Coordinator, GroupLag, GroupOffset, OFFSET_METADATA_BYTES_MAX, OffsetError};
 pub use files_limit::raise_files_limit;
 pub use freed_memory::{keep_freed_memory, limit_arenas};
 pub use group_status::{ConsumerShare, GroupState, GroupStatus, MemberShare, MemberStatus, TopicShare};

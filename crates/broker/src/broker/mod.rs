@@ -47,6 +47,15 @@ pub struct FailedTopic {
     pub reason: String,
 }
 
+/// A journal as operators see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JournalStatus {
+    /// Time of its newest object, whichever broker stored it, in microseconds since the Unix epoch. `None` without one.
+    pub newest_us: Option<u64>,
+    /// Whether none of its topics takes appends until a restart.
+    pub has_failed: bool,
+}
+
 /// The broker: topics on a store.
 pub struct Broker {
     shared: Arc<Shared>,
@@ -361,6 +370,15 @@ impl Broker {
             Some(FailedTopic { name: name.to_owned(), reason: self.journals.one(name).failure()? })
         };
         self.topics().into_iter().filter_map(failed).collect()
+    }
+
+    /// The journals, by number.
+    pub fn journal_statuses(&self) -> Vec<JournalStatus> {
+        let status = |journal: &Journal| JournalStatus {
+            newest_us: Some(journal.with_newest_us(|newest_us| newest_us)).filter(|newest_us| *newest_us > 0),
+            has_failed: journal.failure().is_some(),
+        };
+        self.journals.all().iter().map(status).collect()
     }
 
     /// All topics' extents, by name.

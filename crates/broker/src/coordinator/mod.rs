@@ -2,11 +2,13 @@
 //! offsets that groups commit (`offsets.rs`).
 
 mod keep;
+mod lag;
 mod offsets;
 mod status;
 #[cfg(test)]
 mod tests;
 
+pub use lag::GroupLag;
 pub use offsets::{Commit, GroupOffset, OFFSET_METADATA_BYTES_MAX, OffsetError};
 
 use crate::cluster::Cluster;

@@ -83,6 +83,12 @@ families! {
     SUBSCRIPTION_SLOW: Counter "rawline_subscription_slow_total" []
         "Subscriptions ended because the subscriber was too slow";
 
+    GROUPS: Gauge "rawline_groups" [] "Groups of consumers that this broker coordinates";
+    GROUP_MEMBERS: Gauge "rawline_group_members" ["group"] "Members of a group of consumers";
+    GROUP_LAG: Gauge "rawline_group_lag_records" ["group"] "Records that a group of consumers has not committed";
+    GROUP_OLDEST: Gauge "rawline_group_oldest_timestamp_seconds" ["group"]
+        "When the oldest record that a group has not committed was appended, in seconds since the Unix epoch";
+
     MEMORY: Gauge "rawline_memory_bytes" [] "Memory of connections and the buffer pool in bytes";
     POOL: Gauge "rawline_pool_bytes" [] "Size of the buffer pool in bytes";
     POOL_FREE: Gauge "rawline_pool_free_bytes" [] "Bytes of the buffer pool that are not reserved";
@@ -101,6 +107,9 @@ families! {
     DELETED_RECORDS: Counter "rawline_deleted_records_total" [] "Records deleted from the fronts of topics";
     DELETED_BYTES: Counter "rawline_deleted_bytes_total" [] "Bytes of objects deleted from the fronts of topics";
 
+    JOURNAL_COMMIT_TIME: Gauge "rawline_journal_commit_timestamp_seconds" ["journal"]
+        "When the newest object was stored, by any broker, in seconds since the Unix epoch";
+    JOURNAL_FAILED: Gauge "rawline_journal_failed" ["journal"] "1 if the journal takes no appends until a restart";
     JOURNAL_SNAPSHOTS: Counter "rawline_journal_snapshots_total" [] "Stored snapshots of journals";
     JOURNAL_MERGES: Counter "rawline_journal_merges_total" [] "Merges of journal objects";
     JOURNAL_MERGED_BYTES: Counter "rawline_journal_merged_bytes_total" [] "Bytes of objects that merges have made";
@@ -113,6 +122,8 @@ families! {
         "Slow requests to the bucket that were sent again";
     BUCKET_SENT: Counter "rawline_bucket_sent_bytes_total" [] "Bytes of requests to the bucket";
     BUCKET_RECEIVED: Counter "rawline_bucket_received_bytes_total" [] "Bytes of responses from the bucket";
+    CACHE_READS: Counter "rawline_cache_reads_total" ["result"]
+        "Reads of a bucket's objects, by whether the cache had all of their bytes";
     CACHE_FETCHES: Counter "rawline_cache_fetches_total" [] "Ranges of objects fetched from the bucket";
     CACHE_FETCHED: Counter "rawline_cache_fetched_bytes_total" [] "Bytes of these ranges";
     ZONE_SENT: Counter "rawline_zone_sent_bytes_total" ["zone"]

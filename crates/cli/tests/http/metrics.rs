@@ -84,6 +84,44 @@ fn counters_move_with_what_they_count() {
     assert_eq!(after["rawline_pool_bytes"], f64::from((128 - 24) << 20));
 }
 
+/// Commits an offset of a group without members.
+fn commit(broker: &Broker, group: &str, offset: u64) {
+    let body = format!(r#"{{"offsets":[{{"topic":"t","partition":0,"offset":{offset}}}]}}"#);
+    let committed = broker.put(&format!("/group?group-name={group}"), &body);
+    assert!(committed.status < 300, "{}", committed.text());
+}
+
+#[test]
+fn a_group_is_as_far_behind_as_the_records_that_it_has_not_committed() {
+    let broker = Broker::start(&[]);
+    let lag = |group: &str| scrape(&broker).get(&format!("rawline_group_lag_records{{group=\"{group}\"}}")).copied();
+    let oldest = |group: &str| {
+        scrape(&broker).get(&format!("rawline_group_oldest_timestamp_seconds{{group=\"{group}\"}}")).copied()
+    };
+    let append = |count: usize| {
+        broker.post("/records?topic-name=t", BATCH, &batch(Codec::None, &records(0, count, 50))).assert_status(201);
+    };
+    append(10);
+    assert_eq!(lag("g"), None, "it has committed nothing");
+    commit(&broker, "g", 10);
+    assert_eq!((lag("g"), oldest("g")), (Some(0.0), None));
+    append(5);
+    append(7);
+    let first = oldest("g").unwrap();
+    assert_eq!(lag("g"), Some(12.0));
+    let newest = scrape(&broker)["rawline_journal_commit_timestamp_seconds{journal=\"0\"}"];
+    assert!(first <= newest && newest - first < 60.0, "{first} to {newest}");
+    commit(&broker, "g", 15);
+    assert_eq!(lag("g"), Some(7.0));
+    assert!(oldest("g").unwrap() > first, "the next object is the oldest");
+    broker.post("/trim?topic-name=t&before=20", "", b"").assert_status(200);
+    assert_eq!(lag("g"), Some(2.0), "deleted records wait for no group");
+    let after = scrape(&broker);
+    assert_eq!(after["rawline_groups"], 1.0);
+    assert_eq!(after["rawline_group_members{group=\"g\"}"], 0.0);
+    assert_eq!(after["rawline_journal_failed{journal=\"0\"}"], 0.0);
+}
+
 /// The metrics that a broker serves, with their kinds and labels, are those of the table; `docs/operating.md` explains
 /// them in the same order, and no others.
 #[test]
@@ -91,6 +129,7 @@ fn every_metric_is_in_the_table_and_documented() {
     let broker = Broker::start(&[]);
     broker.post("/records?topic-name=t", RECORD, b"a").assert_status(201);
     broker.get("/record?topic-name=t&offset=0").assert_status(200);
+    commit(&broker, "g", 0);
     let (mut served, text) = (BTreeMap::new(), broker.get("/metrics").text().to_owned());
     for line in text.lines() {
         if let Some((name, kind)) = line.strip_prefix("# TYPE ").and_then(|line| line.split_once(' ')) {

@@ -317,7 +317,7 @@ async fn render_metrics(api: &Api) -> Result<ApiResponse, ApiError> {
         let message = format!("{METRICS_UNREAD_MAX} clients have not read their metrics yet; retry");
         return Err(ApiError::new(code::BUFFERS_EXHAUSTED, message));
     };
-    Ok(response::metrics(scrape::text(api), permit))
+    Ok(response::metrics(Box::pin(scrape::text(api)).await, permit))
 }
 
 /// `ok`, also if topics have failed: the others are served, and restarting the broker again and again would not help.

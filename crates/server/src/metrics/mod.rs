@@ -1,5 +1,6 @@
 //! What the servers of a broker count, for `/metrics` and `/stats`: one [`ServerMetrics`] for HTTP and Kafka's protocol.
 
+pub(crate) mod groups;
 mod kafka_errors;
 mod process;
 mod subscriptions;

@@ -29,6 +29,7 @@ pub(crate) use name::CopyName;
 use super::lock::DirLock;
 use super::{Mappings, Prefetched};
 use crate::limits::{CACHE_AHEAD_GETS_MAX, CACHE_MAPPINGS_MAX, SENDFILE_BYTES_MIN};
+use crate::metrics::METRICS;
 use crate::object_error::ObjectError;
 use crate::store::disk::sys::is_resident;
 use crate::store::disk::warm::Missed;
@@ -354,6 +355,7 @@ impl Inner {
     ) -> Result<Option<Bytes>, CacheError> {
         let name = &object.name;
         let mut truncated = object.bytes != copy.whole.len() as u64 || !self.files.is_whole(&copy.whole);
+        METRICS.cache.read(!truncated && copy.has(range));
         let mut looks = 0;
         while !truncated && !copy.has(range) {
             if let Some(error) = self.failing.now() {
