@@ -1,6 +1,6 @@
 //! The one table of all metrics: names, kinds, labels and help, of the broker and of the servers around it.
 //!
-//! The text of `/metrics`, the table in `docs/operating.md`, the dashboard and the alert rules name these and no others.
+//! The text of `/metrics` and the table in `docs/operating.md` have these and no others.
 
 /// How Prometheus treats a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What the servers of a broker count, for `/metrics` and `/stats`: one [`ServerMetrics`] for HTTP and Kafka's protocol.
+//! What the servers of a broker count, for `/metrics` and `/stats`: one [`ServerMetrics`] for both protocols.
 
 pub(crate) mod groups;
 mod kafka_errors;
