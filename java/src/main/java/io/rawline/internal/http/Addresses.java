@@ -1,6 +1,7 @@
 package io.rawline.internal.http;
 
 import io.rawline.error.ConfigException;
+import io.rawline.internal.setting.Log;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -13,6 +14,8 @@ import java.util.function.Function;
  * client stays where it is until it can't connect there, or the broker there doesn't respond to anything.
  */
 final class Addresses {
+    private static final Log LOG = new Log();
+
     private final List<Address> all;
     /** Of the broker at each address; null where no other one can take its place. */
     private final List<Liveness> livenesses = new ArrayList<>();
@@ -104,7 +107,11 @@ final class Addresses {
             Address address = all.get(place);
             try {
                 Connection connection = opener.open(address, Peer.of(livenesses.get(place)));
-                current.set(place);
+                if (current.getAndSet(place) != place && failed != null) {
+                    NotConnectedException before = failed;
+                    LOG.warn(() -> "can't connect to " + before.address.url() + " (" + before.reason.getMessage()
+                            + "), continues at " + address.url());
+                }
                 return connection;
             } catch (IOException error) {
                 failed = failed == null ? new NotConnectedException(address, error) : failed;

@@ -9,6 +9,7 @@ import io.rawline.error.RetryPolicy;
 import io.rawline.internal.http.Call;
 import io.rawline.internal.http.Http;
 import io.rawline.internal.http.Request;
+import io.rawline.internal.setting.Log;
 import io.rawline.internal.setting.Nanos;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -18,6 +19,8 @@ import java.util.function.Supplier;
 public final class Attempts {
     /** What {@link #waitAfter} returns if the request is not retried. */
     public static final long GIVE_UP = -1;
+
+    private static final Log LOG = new Log();
 
     private final RetryPolicy policy;
     private long waitNs;
@@ -47,7 +50,12 @@ public final class Attempts {
             wait = Math.max(wait, Nanos.of(refused.retryAfter().get()));
         }
         waitNs = Math.min(waitNs * 2, Nanos.of(policy.waitMax()));
-        return wait <= leftNs ? wait : GIVE_UP;
+        if (wait > leftNs) {
+            return GIVE_UP;
+        }
+        long leftMs = leftNs / 1_000_000;
+        LOG.warn(() -> "a request failed and is retried for another " + leftMs + " ms: " + error.getMessage());
+        return wait;
     }
 
     /** Sends a request, with retries; returns the response's body. */
