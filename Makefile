@@ -180,8 +180,8 @@ check-dependencies: $(VENV)/.ready
 
 check-python: $(VENV)/.ready ## Python: ruff, mypy (.tools/python/bin/ruff format python formats)
 	$(VENV)/bin/ruff check --no-cache python
-	$(VENV)/bin/ruff check --no-cache --config python/pyproject.toml interop tools console/tests
-	$(VENV)/bin/ruff format --no-cache --check --config python/pyproject.toml python interop tools console/tests
+	$(VENV)/bin/ruff check --no-cache --config python/pyproject.toml interop tools packaging console/tests
+	$(VENV)/bin/ruff format --no-cache --check --config python/pyproject.toml python interop tools packaging console/tests
 	cd python && MYPYPATH=lib $(VENV)/bin/mypy --strict lib/rawline tests/typed.py
 
 # Their command lines are tested with the broker, crates/cli/tests/deployment.rs.
@@ -270,4 +270,6 @@ kafka-vectors: ## Write the golden bytes of Kafka's protocol, vectors/kafka, as 
 
 clean: ## Remove build results and the data of `make run`
 	$(CARGO) clean
-	rm -rf .rawline .tools console/node_modules console/dist/* java/target lab/out lab/generated lab/.tools lab/.venv lab/java/target interop/kafka/java/target interop/kafka/engines/*/target
+	rm -rf .rawline .tools console/node_modules console/dist/* dist java/target lab/out lab/generated lab/.tools lab/.venv lab/java/target interop/kafka/java/target interop/kafka/engines/*/target
+
+include packaging/packages.mk
