@@ -31,6 +31,7 @@ pub mod produce;
 pub mod profile;
 #[cfg(feature = "full")]
 pub mod query;
+mod ready_file;
 #[cfg(feature = "full")]
 pub mod rollups;
 #[cfg(feature = "full")]
@@ -39,6 +40,7 @@ pub mod serve;
 mod show;
 mod split;
 mod start;
+mod stop;
 mod storage;
 pub mod subscribe;
 mod table;

@@ -2,6 +2,8 @@
 
 use super::interrupt::Interrupt;
 use super::listen::{LISTEN_BACKLOG, bind, cannot_listen};
+use super::ready_file::{Ready, ReadyFile};
+use super::stop::stop;
 use super::storage::{StorageArg, StorageKind};
 use super::{CommandError, explain, full, log, parse_bytes, parse_duration};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -52,6 +54,9 @@ Examples:
 
   # Store in Azure Blob Storage, with AZURE_STORAGE_ACCOUNT_NAME, AZURE_STORAGE_ACCOUNT_KEY
   rawline serve --storage az://my-container/events
+
+  # For tests: in memory, on a free port that is in the file
+  rawline serve --storage memory: --listen 127.0.0.1:0 --ready-file ready.json
 
   # Then, in another shell
   seq 1000 | rawline produce numbers
@@ -195,6 +200,15 @@ pub struct Args {
     #[arg(long, value_name = "N", env = "RAWLINE_CONNECTIONS_MAX", default_value_t = 1024)]
     connections_max: usize,
 
+    /// File to write once the broker listens, for the program that started it: JSON with url, kafka and pid; removed
+    /// when the broker stops
+    #[arg(long, value_name = "FILE", env = "RAWLINE_READY_FILE")]
+    ready_file: Option<PathBuf>,
+
+    /// Stop when stdin ends, so that the broker doesn't outlive the program that started it
+    #[arg(long, env = "RAWLINE_STOP_WITH_STDIN")]
+    stop_with_stdin: bool,
+
     /// Address to serve CPU profiles on, such as 127.0.0.1:5000 [default: off]
     #[arg(long, value_name = "HOST:PORT", env = "RAWLINE_DEBUG_LISTEN", value_parser = parse_listen)]
     debug_listen: Option<SocketAddr>,
@@ -265,6 +279,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     let socket = bind(args.listen, "--listen")?;
     let kafka_socket =
         args.kafka.map(|address| Ok::<_, CommandError>((address, bind(address, "--kafka")?))).transpose()?;
+    let ready_file = args.ready_file.as_deref().map(ReadyFile::new).transpose()?;
     let store = open_store(&args).await?;
     let http_config = HttpConfig { measurements: full::measurements(&args.storage), ..http_config };
     let clock = Arc::new(SteadyClock::new(SystemClock));
@@ -299,10 +314,15 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     if let Some(cluster) = broker.cluster() {
         report_others(cluster, scheme(&args));
     }
-    eprintln!("rawline: listening on {}://{address}", scheme(&args));
+    let url = format!("{}://{address}", scheme(&args));
+    eprintln!("rawline: listening on {url}");
+    if let Some(file) = &ready_file {
+        let kafka = kafka_address.map(|address| address.to_string());
+        file.write(&Ready { url, kafka, pid: std::process::id() })?;
+    }
     let kafka_config = kafka_config(&args, &http_config);
     let broker = Arc::new(broker);
-    let stop = leave_first(broker.clone(), stop(interrupt));
+    let stop = leave_first(broker.clone(), stop(interrupt, args.stop_with_stdin)?);
     let access = http_config.access.clone();
     let serving_kafka = match kafka_listener {
         Some(listener) => kafka::serve(listener, broker.clone(), pool.clone(), kafka_config, stop.clone()).boxed(),
@@ -565,20 +585,6 @@ async fn open_store(args: &Args) -> Result<Storage, CommandError> {
         return s3::open_early(config).await.map_err(failed);
     }
     disk::open(args.storage.name.as_ref(), args.durability).map_err(failed)
-}
-
-/// Becomes true at the first signal; a second one exits the process.
-fn stop(mut interrupt: Interrupt) -> watch::Receiver<bool> {
-    let (stop, stopped) = watch::channel(false);
-    tokio::spawn(async move {
-        interrupt.wait().await;
-        eprintln!("rawline: stopping: no new connections, committing pending appends");
-        stop.send_replace(true);
-        interrupt.wait().await;
-        eprintln!("rawline: stopped at once");
-        std::process::exit(1);
-    });
-    stopped
 }
 
 fn failed(error: impl std::fmt::Display) -> CommandError {

@@ -10,7 +10,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// Starts a broker that must not start; returns its exit code and its output.
 fn refused(flags: &[&str]) -> (Option<i32>, String) {
@@ -53,6 +53,51 @@ fn wrong_settings_are_refused_with_advice() {
     let (code, said) = refused(&["--listen", &taken.local_addr().unwrap().to_string()]);
     assert_eq!(code, Some(1));
     assert!(said.contains("--listen"), "{said}");
+}
+
+/// The content of `--ready-file`, once it exists.
+fn read_ready(path: &Path, broker: &mut std::process::Child) -> serde_json::Value {
+    while !path.exists() {
+        assert!(broker.try_wait().unwrap().is_none(), "the broker ended without {}", path.display());
+        pause();
+    }
+    // It is written at once: what exists is complete.
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
+#[test]
+fn a_ready_broker_says_where_it_listens() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("ready.json");
+    fs::write(&path, "of an earlier broker").unwrap();
+    let free = "127.0.0.1:0";
+    let flags = ["--storage", "memory:", "--listen", free, "--kafka", free, "--stop-with-stdin", "--ready-file"];
+    let mut broker = command(&flags).arg(&path).stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    while fs::read(&path).is_ok_and(|text| text == b"of an earlier broker") {
+        pause();
+    }
+    let ready = read_ready(&path, &mut broker);
+    assert_eq!(ready["pid"], broker.id());
+    let address: SocketAddr = ready["url"].as_str().unwrap().strip_prefix("http://").unwrap().parse().unwrap();
+    exchange(address, &request("GET", "/health", &[], b"")).assert_status(200);
+    TcpStream::connect(ready["kafka"].as_str().unwrap()).unwrap();
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing but the file remains");
+    // The end of stdin stops it as a signal does.
+    drop(broker.stdin.take());
+    assert!(broker.wait().unwrap().success());
+    assert!(!path.exists(), "the file names a broker that has stopped");
+}
+
+#[test]
+fn a_ready_file_that_cannot_be_written_ends_the_broker() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("nowhere/ready.json");
+    let flags = ["--storage", "memory:", "--listen", "127.0.0.1:0", "--ready-file"];
+    let output = command(&flags).arg(&path).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("nowhere/ready.json") && said.contains("--ready-file"), "{said}");
+    assert!(!said.contains("panicked"), "{said}");
 }
 
 /// Opens a named pipe for writing once another process reads it.
