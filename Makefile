@@ -131,6 +131,7 @@ $(CHROMIUM):
 test-java: tools test-build
 	@command -v mvn >/dev/null || { echo "the Java client is built with Maven: install Maven 3.8 and Java 17 or newer, then run make again"; exit 1; }
 	$(MAVEN) -f java/pom.xml install
+	$(MAVEN) -f java/junit5/pom.xml install
 
 # Clients and engines mostly wait, each for the other side: they run at the same time. The tests run Maven and Go themselves.
 test-kafka: $(VENV)/.ready test-build kcat ## Test the broker with Kafka's clients in Java, Go and C, with Connect, Flink and Spark, and compare it with a real Kafka (3 min after make test)
@@ -270,6 +271,6 @@ kafka-vectors: ## Write the golden bytes of Kafka's protocol, vectors/kafka, as 
 
 clean: ## Remove build results and the data of `make run`
 	$(CARGO) clean
-	rm -rf .rawline .tools console/node_modules console/dist/* dist java/target lab/out lab/generated lab/.tools lab/.venv lab/java/target interop/kafka/java/target interop/kafka/engines/*/target
+	rm -rf .rawline .tools console/node_modules console/dist/* dist java/target java/junit5/target lab/out lab/generated lab/.tools lab/.venv lab/java/target interop/kafka/java/target interop/kafka/engines/*/target
 
 include packaging/packages.mk
