@@ -19,7 +19,7 @@ COPY --from=console /src/console/dist console/dist
 ARG COMMIT=unknown
 ENV RAWLINE_COMMIT=$COMMIT
 RUN --mount=type=cache,target=/usr/local/cargo/registry --mount=type=cache,target=/src/target \
-    cargo build --release --locked --package rawline-cli && cp target/release/rawline /usr/local/bin/rawline
+    cargo build --profile dist --locked --package rawline-cli --features full && cp target/dist/rawline /usr/local/bin/rawline
 RUN install --directory --owner=65532 --group=65532 --mode=0700 /new/var/lib/rawline /new/var/cache/rawline
 
 FROM debian:13.1-slim

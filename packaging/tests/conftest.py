@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import tarfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -45,6 +46,17 @@ class Steps:
 def step(request: pytest.FixtureRequest) -> Steps:
     """Measures a step: `with step("install"): …`."""
     return Steps(request.node.name.removeprefix("test_"))
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """The archive's files; or those that another archive would have, if a folder is named."""
+    if "RAWLINE_TREE" in os.environ:
+        return Path(os.environ["RAWLINE_TREE"])
+    with tarfile.open(package("rawline-*-linux-x86_64.tar.xz")) as archive:
+        archive.extractall(tmp_path / "archive", filter="data")
+    (folder,) = (tmp_path / "archive").iterdir()
+    return folder
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

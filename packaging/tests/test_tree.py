@@ -1,0 +1,38 @@
+"""The files of the archive: the binary, what it generates, the unit, the licenses."""
+
+import re
+import subprocess
+from pathlib import Path
+
+from conftest import EMPTY, run
+
+
+def test_the_version_names_commit_and_features(tree: Path) -> None:
+    assert re.fullmatch(
+        r"rawline \d+\.\d+\.\d+ \(commit \S+, full(, debug)?\)\n", run([tree / "bin/rawline", "--version"])
+    )
+
+
+def test_manual_pages_and_completions_are_complete(tree: Path) -> None:
+    page = run(["gzip", "--decompress", "--stdout", tree / "share/man/man1/rawline-serve.1.gz"])
+    assert "RAWLINE_STORAGE" in page
+    completions = tree / "share/bash-completion/completions/rawline"
+    assert "rawline" in run(["bash", "-c", f"source {completions} && complete -p rawline"])
+    for path in ("share/zsh/site-functions/_rawline", "share/fish/vendor_completions.d/rawline.fish"):
+        assert (tree / path).stat().st_size > 1000
+
+
+def test_licenses_of_all_dependencies_are_complete(tree: Path) -> None:
+    licenses = (tree / "share/doc/rawline/THIRD-PARTY-LICENSES.txt").read_text(encoding="utf-8")
+    for name in ("tokio v", "zstd-sys v", "ring v", "preact v", "The Rust standard library", "Copyright (c) Meta"):
+        assert name in licenses, name
+    assert "Apache License" in (tree / "share/doc/rawline/LICENSE").read_text(encoding="utf-8")
+
+
+def test_the_unit_is_one_that_systemd_accepts(tree: Path, tmp_path: Path) -> None:
+    unit = tmp_path / "rawline.service"
+    text = (tree / "lib/systemd/system/rawline.service").read_text(encoding="utf-8")
+    unit.write_text(text.replace("/usr/local/bin/rawline", str(tree / "bin/rawline")), encoding="utf-8")
+    done = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], env=EMPTY, capture_output=True, text=True)
+    # About other units of this machine it complains too.
+    assert "rawline.service" not in done.stderr, done.stderr
