@@ -20,6 +20,7 @@ mod queries;
 mod read;
 mod serve;
 mod slow;
+mod testing;
 mod topics;
 mod trim;
 mod wait;
