@@ -123,6 +123,25 @@ pub const SNAPSHOT_TRIES: u32 = 5;
 /// How long a part that wasn't stored or read waits for the next attempt.
 pub const SNAPSHOT_RETRY_AFTER: Duration = Duration::from_millis(200);
 
+/// How often a directory is looked at again that a broker changes meanwhile.
+pub const VIEW_TRIES_MAX: u32 = 10;
+/// The time between two of these.
+pub const VIEW_RETRY: Duration = Duration::from_millis(200);
+/// Number of objects of which a check or a copy of a storage reads the indexes at the same time.
+pub const VIEW_INDEXES_MAX: usize = 32;
+/// Number of those of which it reads the batches.
+pub const VIEW_READS_MAX: usize = 4;
+/// How far an object's time may be ahead of this machine's before a check says so, and how far two clocks may differ.
+pub const CLOCKS_DIFFER_MAX: Duration = Duration::from_secs(5);
+/// Number of objects, and of pieces of one, that a check names.
+pub const FINDINGS_MAX: usize = 20;
+/// Size at which an object of a backup is stored.
+pub const BACKUP_OBJECT_BYTES: u64 = 64 << 20;
+/// Number of a backup's objects that are stored at the same time.
+pub const BACKUP_PUTS_MAX: usize = 4;
+/// How often one is tried.
+pub const BACKUP_TRIES_MAX: u32 = 5;
+
 /// An object of a journal on a directory is not merged if each of its pieces has this many bytes: reading a partition
 /// then reads little of others, and a few busy partitions are written once.
 pub const DISK_KEEP_PIECE_BYTES: u64 = 64 << 10;

@@ -9,8 +9,8 @@ mod version;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use commands::{
-    CommandError, brokers, completions, consume, cost, full, group, keys, man, produce, profile, serve, subscribe, top,
-    topic, topics, value,
+    CommandError, backup, brokers, completions, consume, cost, doctor, full, group, keys, man, produce, profile,
+    restore, serve, subscribe, top, topic, topics, value,
 };
 use futures_util::future::LocalBoxFuture;
 use rawline_broker::limit_arenas;
@@ -62,6 +62,9 @@ enum Command {
     Key(keys::Args),
     Profile(profile::Args),
     Cost(cost::Args),
+    Doctor(doctor::Args),
+    Backup(backup::Args),
+    Restore(restore::Args),
     Value(value::Args),
     #[command(flatten)]
     Full(full::Command),
@@ -110,6 +113,9 @@ fn main() -> ExitCode {
         Command::Key(args) => Box::pin(async { keys::run(args) }),
         Command::Profile(args) => Box::pin(async { profile::run(args) }),
         Command::Cost(args) => Box::pin(cost::run(args)),
+        Command::Doctor(args) => Box::pin(doctor::run(args)),
+        Command::Backup(args) => Box::pin(backup::run(args)),
+        Command::Restore(args) => Box::pin(restore::run(args)),
         Command::Value(args) => Box::pin(value::run(args)),
         Command::Full(command) => Box::pin(command.run()),
         Command::Completions(args) => Box::pin(async move { completions::run(&args, Cli::command()) }),

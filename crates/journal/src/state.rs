@@ -175,7 +175,7 @@ pub(crate) struct InTransactionBefore {
 
 impl State {
     /// Nothing, in the journal with this number.
-    pub(crate) fn of_journal(journal: u32) -> State {
+    pub fn of_journal(journal: u32) -> State {
         State { topics: Topics::of_journal(journal), ..State::default() }
     }
 
@@ -251,6 +251,14 @@ impl State {
     /// The offset that a partition's next record gets.
     pub fn next_offset(&self, partition: PartitionId) -> u64 {
         self.partitions.get(&partition).map_or(0, |partition| partition.next_offset)
+    }
+
+    /// The state of a copy whose merged objects have the numbers up to this one: its next merge has the one after.
+    #[must_use]
+    pub fn with_merges(mut self, begun: u64) -> State {
+        let Some(merges) = Merges::new(begun, 0) else { unreachable!("merge {begun}") };
+        self.merges = merges;
+        self
     }
 
     /// This state with no memory of producers' names: for tests of observers that remember them.

@@ -19,14 +19,14 @@ use std::sync::Arc;
 use tokio::time::sleep;
 
 /// A merged object, and where its pieces are.
-pub(super) struct Copied {
+pub(crate) struct Copied {
     /// Its index, then the batches: slices of the store's response.
     pub parts: Vec<Bytes>,
     pub pieces: Arc<[MergedPiece]>,
 }
 
 /// Why objects can't be copied.
-pub(super) enum CopyError {
+pub(crate) enum CopyError {
     /// An object is damaged or gone.
     Unreadable { source: Source, error: StoreError },
     /// The store failed.
@@ -34,13 +34,13 @@ pub(super) enum CopyError {
 }
 
 /// A piece with the offset after its last record.
-pub(super) type Wanted = (PartitionId, Piece, u64);
+pub(crate) type Wanted = (PartitionId, Piece, u64);
 
 /// The batches of a piece as the index describes them, and their bytes.
-pub(super) type Read = (Vec<Batch>, Bytes);
+pub(crate) type Read = (Vec<Batch>, Bytes);
 
 /// A piece of a merged object that is about to be laid out.
-pub(super) struct Made {
+pub(crate) struct Made {
     pub partition: PartitionId,
     pub first_offset: u64,
     /// Offset after the last record.
@@ -53,7 +53,7 @@ pub(super) struct Made {
 }
 
 /// Copies pieces, of which each list makes one.
-pub(super) async fn copy(store: &dyn Store, merge: u64, id: Id, joined: &[Joined]) -> Result<Copied, CopyError> {
+pub(crate) async fn copy(store: &dyn Store, merge: u64, id: Id, joined: &[Joined]) -> Result<Copied, CopyError> {
     let mut wanted = Vec::with_capacity(joined.iter().map(|joined| joined.pieces.len()).sum());
     for Joined { partition, pieces, next_offset } in joined {
         let ends = pieces.iter().skip(1).map(|next| next.first_offset).chain([*next_offset]);
@@ -94,7 +94,7 @@ fn made(joined: &Joined, read: impl Iterator<Item = Read>) -> Made {
 }
 
 /// Puts an index before these pieces, which are in order of partition and offset.
-pub(super) fn lay_out(merge: u64, id: Id, made: Vec<Made>) -> Copied {
+pub(crate) fn lay_out(merge: u64, id: Id, made: Vec<Made>) -> Copied {
     let batches: usize = made.iter().map(|made| made.batches.len()).sum();
     assert!(batches <= OBJECT_BATCHES_MAX, "merge {merge} has {batches} batches");
     let section = |made: &Made| Section { partition: made.partition, first_offset: made.first_offset };
@@ -115,13 +115,13 @@ pub(super) fn lay_out(merge: u64, id: Id, made: Vec<Made>) -> Copied {
 }
 
 /// A batch that keeps the time of the object that it was appended with.
-pub(super) fn dated(batch: &Batch, appended_us: u64) -> Batch {
+pub(crate) fn dated(batch: &Batch, appended_us: u64) -> Batch {
     let is_dated = batch.kind != BatchKind::Rawline || batch.max_timestamp_us > 0;
     if is_dated { *batch } else { Batch { max_timestamp_us: appended_us, ..*batch } }
 }
 
 /// Reads pieces of one object. A local copy that turns out to be damaged is fetched again.
-pub(super) async fn read_source(store: &dyn Store, wanted: &[Wanted]) -> Result<Vec<Read>, CopyError> {
+pub(crate) async fn read_source(store: &dyn Store, wanted: &[Wanted]) -> Result<Vec<Read>, CopyError> {
     let Some((_, Piece { place, .. }, _)) = wanted.first() else { return Ok(Vec::new()) };
     let source = place.source;
     let mut is_retry = false;

@@ -31,6 +31,14 @@ pub(super) async fn newest(store: Arc<dyn Store>) -> Result<Dated<Option<Loaded>
     Ok(Dated { found, date })
 }
 
+/// The snapshot with this name; `None` if it doesn't exist.
+pub(super) async fn named(store: &dyn Store, name: SnapshotName) -> Result<Option<Loaded>, StoreError> {
+    match patiently(|| store.snapshot(name)).await? {
+        Some(root) => Ok(Some(whole(store, root).await?)),
+        None => Ok(None),
+    }
+}
+
 async fn whole(store: &dyn Store, bytes: Bytes) -> Result<Loaded, StoreError> {
     let root = SnapshotRoot::parse(&bytes).map_err(|error| damaged("newest snapshot", error))?;
     let name = SnapshotName::root(root.next_number());
@@ -57,7 +65,7 @@ async fn whole(store: &dyn Store, bytes: Bytes) -> Result<Loaded, StoreError> {
 
 /// What the snapshot with this root needs, one part after the other: it takes the memory of one. `None` if a part is
 /// gone.
-pub(super) async fn needed(
+pub(crate) async fn needed(
     store: &dyn Store,
     bytes: Bytes,
     files: Vec<SharedFile>,

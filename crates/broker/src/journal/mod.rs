@@ -6,23 +6,24 @@
 //! `expiry.rs` knows which transactions have timed out.
 //! `watch.rs` checks whether stored objects still exist (`look.rs`). `reads.rs` reads the objects of others,
 //! `catch_ups.rs` has the callers that wait for them. `merge.rs` merges small objects, which `copy.rs` copies, and
-//! compacts topics by key; `collect.rs` deletes what isn't needed. `docs/storage.md` explains how it works.
+//! compacts topics by key; `collect.rs` deletes what isn't needed. `stored.rs` reads a journal that it doesn't drive. `docs/storage.md` explains how it works.
 
 mod alarm;
 mod build;
 mod catalog;
 mod catch_ups;
 mod collect;
-mod copy;
+pub(crate) mod copy;
 mod error;
 mod expiry;
 mod handle;
-mod load;
+pub(crate) mod load;
 mod look;
 mod merge;
 mod reads;
 pub(crate) mod request;
 mod snapshots;
+pub(crate) mod stored;
 mod task;
 mod together;
 mod walk;

@@ -10,7 +10,7 @@ use std::path::Path;
 const LOCK_FILE: &str = "LOCK";
 
 /// A locked directory. Dropping it releases the lock.
-pub(super) struct DirLock(File);
+pub(super) struct DirLock(Option<File>);
 
 impl DirLock {
     /// Locks `dir` until this is dropped or the process ends, in whatever way: the kernel holds the lock, the presence
@@ -25,7 +25,7 @@ impl DirLock {
         };
         let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(DirLock(file)),
+            Ok(()) => Ok(DirLock(Some(file))),
             Err(Errno::WOULDBLOCK) => Err(StoreError::human(format!(
                 "{} is in use by another process; stop that process or choose another directory",
                 dir.display()
@@ -33,12 +33,31 @@ impl DirLock {
             Err(error) => Err(failed(error.into())),
         }
     }
+
+    /// Of a directory that is only looked at: other processes may have it.
+    pub(super) fn none() -> DirLock {
+        DirLock(None)
+    }
+
+    /// Whether a process has the lock.
+    pub(super) fn is_held(dir: &Path) -> bool {
+        let Ok(file) = File::open(dir.join(LOCK_FILE)) else { return false };
+        match flock(&file, FlockOperation::NonBlockingLockShared) {
+            Ok(()) => {
+                drop(DirLock(Some(file)));
+                false
+            }
+            Err(error) => error == Errno::WOULDBLOCK,
+        }
+    }
 }
 
 impl Drop for DirLock {
     fn drop(&mut self) {
-        // Closing the file is not enough: a child process that was just forked holds a copy of it for a moment.
-        let _ = flock(&self.0, FlockOperation::Unlock);
+        if let Some(file) = &self.0 {
+            // Closing the file is not enough: a child process that was just forked holds a copy of it for a moment.
+            let _ = flock(file, FlockOperation::Unlock);
+        }
     }
 }
 
@@ -51,9 +70,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let lock = DirLock::acquire(dir.path()).unwrap();
         // File descriptors of a child process between fork and exec.
-        let copy = lock.0.try_clone().unwrap();
+        let copy = lock.0.as_ref().unwrap().try_clone().unwrap();
+        assert!(DirLock::is_held(dir.path()));
         assert!(DirLock::acquire(dir.path()).is_err(), "the directory has two owners");
         drop(lock);
+        assert!(!DirLock::is_held(dir.path()));
         DirLock::acquire(dir.path()).unwrap();
         drop(copy);
     }

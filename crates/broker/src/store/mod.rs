@@ -9,12 +9,14 @@ mod lost;
 mod mapping;
 pub(crate) mod members;
 mod memory;
+mod purpose;
 pub mod s3;
 
 pub use crate::store_error::{Setting, StoreError};
 pub use mapping::{FileRange, Mappings};
 pub use members::MemberStore;
 pub use memory::MemoryStore;
+pub use purpose::Purpose;
 
 use crate::journal_config::JournalConfig;
 use crate::limits::DELETION_DELAY;
@@ -35,6 +37,8 @@ use std::time::Duration;
 pub struct Storage {
     /// What tells it from others.
     pub id: StorageId,
+    /// The storage of which it is a backup, if it is one.
+    pub backup_of: Option<StorageId>,
     /// The stores of its journals, by number: each has the topics that their names assign to it. At least one.
     pub journals: Vec<Arc<dyn Store>>,
     /// Where the brokers that share it keep their cards; `None` if it has one broker.
@@ -46,7 +50,7 @@ pub struct Storage {
 impl Storage {
     /// A storage that keeps no id: of one journal and one broker.
     pub fn new(journal: Arc<dyn Store>) -> Storage {
-        Storage { id: StorageId::draw(), journals: vec![journal], members: None, _lock: None }
+        Storage { id: StorageId::draw(), backup_of: None, journals: vec![journal], members: None, _lock: None }
     }
 
     /// The same of brokers with these cards.

@@ -19,29 +19,29 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-type Keyed = (Vec<u8>, Option<Vec<u8>>);
+pub(crate) type Keyed = (Vec<u8>, Option<Vec<u8>>);
 
 /// What was appended, by offset.
 #[derive(Default)]
-struct Appended {
-    records: BTreeMap<u64, Keyed>,
+pub(crate) struct Appended {
+    pub(crate) records: BTreeMap<u64, Keyed>,
 }
 
 /// Merges and compacts soon, with memory for few keys.
-fn compacting(config: JournalConfig) -> JournalConfig {
+pub(crate) fn compacting(config: JournalConfig) -> JournalConfig {
     let merge = config.merge.clone().unwrap();
     let limits = MergeLimits { piece_bytes: 3_000, ..merge.limits };
     let compact = CompactLimits { dirty_bytes_min: 2_000, keys_max: 15 };
     JournalConfig { merge: Some(MergeConfig { limits, look_objects: 5, compact, wait: None, ..merge }), ..config }
 }
 
-async fn create(journal: &Journal, settings: &str) -> PartitionId {
+pub(crate) async fn create(journal: &Journal, settings: &str) -> PartitionId {
     let control = Control::Create { topic: 0, name: "t".into(), partitions: 1, settings: settings.as_bytes().into() };
     PartitionId { topic: journal.change(control).await.unwrap(), number: 0 }
 }
 
 impl Appended {
-    async fn append(&mut self, journal: &Journal, partition: PartitionId, random: &mut Rng) {
+    pub(crate) async fn append(&mut self, journal: &Journal, partition: PartitionId, random: &mut Rng) {
         let codecs = [RecordCodec::None, RecordCodec::Gzip, RecordCodec::Snappy, RecordCodec::Lz4, RecordCodec::Zstd];
         let value = |random: &mut Rng| (random.u8(..8) > 0).then(|| random.u64(..).to_string().repeat(3).into_bytes());
         let records: Vec<Keyed> =
@@ -71,7 +71,7 @@ impl Appended {
 }
 
 /// The records of a partition, by offset. Its batches have all offsets.
-async fn kept(journal: &Journal, partition: PartitionId) -> BTreeMap<u64, Keyed> {
+pub(crate) async fn kept(journal: &Journal, partition: PartitionId) -> BTreeMap<u64, Keyed> {
     let offsets = journal.offsets(partition);
     let (mut kept, mut offset) = (BTreeMap::new(), offsets.start);
     while offset < offsets.end {
@@ -98,7 +98,7 @@ async fn kept(journal: &Journal, partition: PartitionId) -> BTreeMap<u64, Keyed>
     kept
 }
 
-fn folded(records: &BTreeMap<u64, Keyed>) -> BTreeMap<&[u8], &[u8]> {
+pub(crate) fn folded(records: &BTreeMap<u64, Keyed>) -> BTreeMap<&[u8], &[u8]> {
     let mut values = BTreeMap::new();
     for (key, value) in records.values() {
         match value {
@@ -131,7 +131,7 @@ impl Clock for Virtual {
     }
 }
 
-const COMPACT: &str = r#"{"cleanup_policy":"compact"}"#;
+pub(crate) const COMPACT: &str = r#"{"cleanup_policy":"compact"}"#;
 
 #[tokio::test(start_paused = true)]
 async fn a_partition_keeps_the_newest_record_of_each_key_and_its_offsets() {

@@ -6,6 +6,7 @@ mod busy;
 mod clocks;
 mod clouds;
 mod compacting;
+mod copies;
 mod endings;
 mod memory;
 mod merging;

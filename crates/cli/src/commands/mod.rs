@@ -2,6 +2,7 @@
 
 #[cfg(feature = "full")]
 pub mod avro;
+pub mod backup;
 mod broker;
 pub mod brokers;
 pub mod completions;
@@ -9,6 +10,7 @@ mod confirm;
 pub mod consume;
 mod convert;
 pub mod cost;
+pub mod doctor;
 mod explain;
 #[cfg(feature = "full")]
 pub mod full;
@@ -32,6 +34,7 @@ pub mod profile;
 #[cfg(feature = "full")]
 pub mod query;
 mod ready_file;
+pub mod restore;
 #[cfg(feature = "full")]
 pub mod rollups;
 #[cfg(feature = "full")]
@@ -42,6 +45,7 @@ mod split;
 mod start;
 mod stop;
 mod storage;
+mod stored;
 pub mod subscribe;
 mod table;
 pub mod top;

@@ -151,6 +151,11 @@ impl<'a> SnapshotRoot<'a> {
         self.header.next_number.get()
     }
 
+    /// The time of the newest object that it covers, in microseconds since the Unix epoch.
+    pub fn newest_us(&self) -> u64 {
+        self.more.time_us.get()
+    }
+
     /// The merges up to there.
     pub(crate) fn merges(&self) -> Merges {
         self.merges

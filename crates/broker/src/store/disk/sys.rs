@@ -23,7 +23,8 @@ pub(super) fn map(file: &File, bytes: u64) -> io::Result<Mmap> {
     // SAFETY: the directory's lock keeps other brokers away, and this one changes a segment's bytes only after
     // `Segment::bytes`, while slices are made only below it: bytes that are borrowed do not change. The file is cut
     // only down to that same mark, so borrowed bytes stay inside it; beyond the file's end the mapping is never
-    // touched.
+    // touched. A directory that is only looked at is another process's: of its segments, whole objects are borrowed,
+    // which that process doesn't change either.
     unsafe { MmapOptions::new().len(length).map(file) }
 }
 

@@ -7,6 +7,7 @@ use super::probe::Probe;
 use super::tries::Tries;
 use crate::limits::{DELETION_DELAY, DELETION_DELAY_MIN};
 use crate::storage_id::StorageId;
+use crate::store::Purpose;
 use crate::store_error::{Setting, StoreError};
 use bytes::Bytes;
 use object_store::path::Path;
@@ -30,6 +31,8 @@ pub(super) struct Laid {
     pub journals: u32,
     /// What tells the storage from others.
     pub id: StorageId,
+    /// The storage of which it is a backup, if it is one.
+    pub backup_of: Option<StorageId>,
 }
 
 /// The content of the key. An unknown member may change the rules, so it is refused.
@@ -41,6 +44,8 @@ struct Storage {
     #[serde(default = "hour")]
     deletion_delay_s: u64,
     id: StorageId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    backup_of: Option<StorageId>,
 }
 
 /// What applies to a storage that doesn't say it.
@@ -53,11 +58,12 @@ fn hour() -> u64 {
 struct Asked {
     deletion_delay: Option<Duration>,
     journals: Option<u32>,
+    purpose: Purpose,
 }
 
 impl Asked {
     fn of(config: &S3Config) -> Asked {
-        Asked { deletion_delay: config.deletion_delay, journals: config.journals }
+        Asked { deletion_delay: config.deletion_delay, journals: config.journals, purpose: config.purpose }
     }
 }
 
@@ -80,14 +86,14 @@ pub(super) async fn find_or_decide(bucket: &Bucket, probe: &Probe, config: &S3Co
         let message = format!("a deletion delay of {delay:?} is impossible; use whole seconds, at least {least}");
         return Err(StoreError::human(message).about(Setting::DeletionDelay));
     }
-    let id = StorageId::draw();
-    let storage = Storage { format: FORMAT, journals, deletion_delay_s: delay.as_secs(), id };
+    let (id, backup_of) = (StorageId::draw(), asked.purpose.backup_of());
+    let storage = Storage { format: FORMAT, journals, deletion_delay_s: delay.as_secs(), id, backup_of };
     let content = serde_json::to_string(&storage).map_err(|error| StoreError::human(error.to_string()))?;
     probe.passed().await?;
     let mut tries = Tries::at_start(bucket);
     loop {
         match bucket.create(&path, Bytes::from(content.clone()).into()).await {
-            Ok(_) => return Ok(Laid { deletion_delay: delay, journals, id }),
+            Ok(_) => return Ok(Laid { deletion_delay: delay, journals, id, backup_of }),
             // Another broker starts at the same time, or the response to an earlier try was lost.
             Err(Failed::Exists { in_progress: false }) => {
                 let found = bucket.small(&path).await?;
@@ -99,11 +105,14 @@ pub(super) async fn find_or_decide(bucket: &Bucket, probe: &Probe, config: &S3Co
     }
 }
 
-/// The constants of an existing storage, which a read-only broker uses.
+/// The constants of an existing storage in which nothing is changed.
 pub(super) async fn find(bucket: &Bucket, config: &S3Config) -> Result<Laid, StoreError> {
     let path = bucket.path(STORAGE)?;
     match bucket.small(&path).await? {
         Some(content) => check(bucket, &path, &content, Asked::of(config)),
+        None if config.purpose == Purpose::View => {
+            Err(StoreError::human(format!("there is no {}: no storage has this URL; check it", bucket.url(&path))))
+        }
         None => Err(StoreError::human(format!(
             "there is no {}: a read-only broker follows a storage that others write; start one that \
              isn't read-only first",
@@ -124,11 +133,12 @@ fn check(bucket: &Bucket, path: &Path, content: &[u8], asked: Asked) -> Result<L
         ))
     };
     let storage: Storage = serde_json::from_value(found.clone()).map_err(|_| other())?;
-    let Storage { format, journals, deletion_delay_s, id } = storage;
+    let Storage { format, journals, deletion_delay_s, id, backup_of } = storage;
     let deletion_delay = Duration::from_secs(deletion_delay_s);
     if format != FORMAT || !(1..=JOURNALS_MAX).contains(&journals) || deletion_delay < DELETION_DELAY_MIN {
         return Err(other());
     }
+    asked.purpose.check(&bucket.url(path).trim_end_matches(STORAGE), backup_of)?;
     if let Some(asked) = asked.journals.filter(|asked| *asked != journals) {
         let message = format!(
             "the storage was created with {journals} journal{}, which can't change: each topic is in the one that its \
@@ -138,7 +148,7 @@ fn check(bucket: &Bucket, path: &Path, content: &[u8], asked: Asked) -> Result<L
         return Err(StoreError::human(message).about(Setting::Journals));
     }
     match asked.deletion_delay.filter(|asked| *asked != deletion_delay) {
-        None => Ok(Laid { deletion_delay, journals, id }),
+        None => Ok(Laid { deletion_delay, journals, id, backup_of }),
         Some(asked) => Err(StoreError::human(format!(
             "the storage was created with a deletion delay of {deletion_delay:?}, which can't change: brokers that \
              disagree on it could lose records; omit the delay of {asked:?}, or use another storage"
@@ -151,7 +161,7 @@ fn check(bucket: &Bucket, path: &Path, content: &[u8], asked: Asked) -> Result<L
 pub(super) async fn changed(bucket: &Bucket, laid: Laid) -> Result<Option<StoreError>, StoreError> {
     let path = bucket.path(STORAGE)?;
     let found = bucket.get_once(&path, None).await?.found.map(|(content, _)| content);
-    let asked = Asked { deletion_delay: None, journals: None };
+    let asked = Asked { deletion_delay: None, journals: None, purpose: Purpose::View };
     let why = match found.map(|content| check(bucket, &path, &content, asked)) {
         Some(Ok(found)) if found == laid => return Ok(None),
         Some(Ok(_)) => format!("{} says other things than before", bucket.url(&path)),

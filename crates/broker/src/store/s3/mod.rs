@@ -26,10 +26,10 @@ mod tries;
 
 pub use address::{Address, Service};
 pub use connect::{Connected, connect};
-pub use open::{open, open_early};
+pub use open::{open, open_early, probe};
 
-use super::StoreError;
 use super::cache::Cache;
+use super::{Purpose, StoreError};
 use std::time::Duration;
 
 /// Maximum number of keys in one DeleteObjects request.
@@ -57,6 +57,8 @@ pub struct S3Config {
     pub has_clock: bool,
     /// Whether nothing is stored but the broker's card. Then the storage must exist.
     pub is_read_only: bool,
+    /// What the storage is opened for.
+    pub purpose: Purpose,
     /// The service's usual variables, among them its endpoint and credentials: those that `object_store` knows of
     /// `AWS_…`, `GOOGLE_…` or `AZURE_…`, and `STORAGE_EMULATOR_HOST` and `AZURE_STORAGE_CONNECTION_STRING`.
     pub variables: Vec<(String, String)>,
@@ -79,6 +81,7 @@ impl S3Config {
             journals: None,
             has_clock: true,
             is_read_only: false,
+            purpose: Purpose::Broker,
             variables: std::env::vars_os()
                 .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
                 .collect(),

@@ -24,12 +24,22 @@ pub fn open_early(config: S3Config) -> BoxFuture<'static, Result<Storage, StoreE
     Box::pin(look(config))
 }
 
+/// Makes sure that the bucket creates an object only if it doesn't exist, and that objects can be stored and deleted.
+/// The storage needn't exist.
+pub fn probe(config: S3Config) -> BoxFuture<'static, Result<(), StoreError>> {
+    Box::pin(async move {
+        let bucket = Arc::new(Bucket::new(&config)?);
+        bucket.check_credentials().await?;
+        Probe::start(bucket).passed().await
+    })
+}
+
 async fn look(config: S3Config) -> Result<Storage, StoreError> {
     let bucket = Arc::new(Bucket::new(&config)?);
     bucket.check_credentials().await?;
     let (laid, probe, card_probe) = if config.is_read_only {
         let laid = find(&bucket, &config).await?;
-        let refusal = "a broker that is read-only stores nothing in the bucket";
+        let refusal = "the bucket is opened to read only, and nothing is stored in it";
         // A card is replaced without a condition.
         (laid, Probe::decided(Err(StoreError::human(refusal))), Probe::decided(Ok(())))
     } else {
@@ -54,5 +64,5 @@ async fn look(config: S3Config) -> Result<Storage, StoreError> {
     };
     let journals = (0..laid.journals).map(journal).collect();
     let members = Some(Arc::new(S3Members::new(bucket.clone(), card_probe.clone())) as Arc<dyn MemberStore>);
-    Ok(Storage { id: laid.id, journals, members, _lock: None })
+    Ok(Storage { id: laid.id, backup_of: laid.backup_of, journals, members, _lock: None })
 }

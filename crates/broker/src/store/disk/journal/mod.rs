@@ -51,8 +51,10 @@ use rawline_journal::{
     Garbage, Header, Index, Limits, Listing, MergeLimits, Place, PutResult, SharedFile, SnapshotName, Source,
 };
 use reserve::Reserve;
+use segments::Stored;
+use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
@@ -61,6 +63,15 @@ use write::{Create, DATE, Writer};
 
 /// Number of objects that a directory commits at the same time: while the disk syncs one, the next is written.
 const IN_FLIGHT_MAX: usize = 2;
+
+/// What a journal's directory has.
+struct Found {
+    newest_snapshot: Option<u64>,
+    segments: BTreeMap<u64, Arc<Stored>>,
+    /// Number of the next object.
+    next_number: u64,
+    merged: BTreeMap<u64, Arc<Stored>>,
+}
 
 /// A journal on a directory.
 #[derive(Clone)]
@@ -92,15 +103,40 @@ impl DiskStore {
         let snapshot_bytes = newest_snapshot.map_or(Ok(0), |newest| names::snapshot_bytes(&snapshots_dir, newest))?;
         let reserve = Reserve::open(&dir, options.segment_bytes, snapshot_bytes, files)?;
         let in_place = || files.device().writes_in_place(&dir).map_err(|error| io_error("look at", &dir, &error));
+        let fills = is_synced && in_place()?;
+        let found = Found { newest_snapshot, segments, next_number, merged };
+        DiskStore::of(dir, options, files, lock, found, reserve, fills)
+    }
+
+    /// The journal in a directory that isn't changed. Blocks.
+    pub(super) fn view(dir: &Path, files: &Arc<OpenFiles>, lock: &Arc<DirLock>) -> Result<DiskStore, StoreError> {
+        let dir = dir.join("journal");
+        let newest_snapshot = names::newest_snapshot(&dir.join("snapshots"))?;
+        let (segments, next_number) = recover::view(&dir, newest_snapshot.unwrap_or(1), files)?;
+        let merged = recover::merged(&dir.join("merged"), files)?;
+        let found = Found { newest_snapshot, segments, next_number, merged };
+        DiskStore::of(dir, Options::default(), files, lock, found, Reserve::none(files), false)
+    }
+
+    fn of(
+        dir: PathBuf,
+        options: Options,
+        files: &Arc<OpenFiles>,
+        lock: &Arc<DirLock>,
+        found: Found,
+        reserve: Reserve,
+        fills: bool,
+    ) -> Result<DiskStore, StoreError> {
+        let Found { newest_snapshot, segments, next_number, merged } = found;
         let inner = Inner {
-            fills: is_synced && in_place()?,
+            fills,
             lock: Arc::downgrade(lock),
             storage: changed::storage_of(&dir),
             snapshot: AtomicU64::new(newest_snapshot.unwrap_or_default()),
             inode: changed::inode(&dir).map_err(|error| io_error("look at", &dir, &error))?,
+            merged_dir: dir.join("merged"),
+            snapshots_dir: dir.join("snapshots"),
             dir,
-            merged_dir,
-            snapshots_dir,
             options,
             reserve,
             files: files.clone(),

@@ -79,6 +79,28 @@ pub(super) fn recover(
     Ok((segments, next_number))
 }
 
+/// The segments in `dir`, and the number after their last object, without changing anything: a broker may run on the
+/// directory.
+pub(super) fn view(
+    dir: &Path,
+    covered: u64,
+    files: &Arc<OpenFiles>,
+) -> Result<(BTreeMap<u64, Arc<Stored>>, u64), StoreError> {
+    // How commits are confirmed isn't known: what the frames say of it counts.
+    let durability = Durability::PageCache;
+    let mut found = find(dir, durability, files)?;
+    found.truncate(check(dir, covered, durability, &found)?);
+    let mut next_number = covered;
+    let stored = |found: Found| {
+        let Seal { first_number, segment_bytes, entries, .. } = found.seal;
+        let segment = Segment::of_earlier_run(dir, first_number, segment_bytes, files);
+        next_number = next_number.max(first_number + entries.len() as u64);
+        (first_number, Arc::new(Stored::new(segment, entries, true)))
+    };
+    let segments = found.into_iter().filter(|found| !found.seal.entries.is_empty()).map(stored).collect();
+    Ok((segments, next_number))
+}
+
 /// Looks at all segments.
 fn find(dir: &Path, durability: Durability, files: &Arc<OpenFiles>) -> Result<Vec<Found>, StoreError> {
     let mut found: Vec<Found> = Vec::new();

@@ -64,6 +64,12 @@ impl Reserve {
         Ok(reserve)
     }
 
+    /// None, of a directory that isn't changed.
+    pub fn none(files: &Arc<OpenFiles>) -> Reserve {
+        let state = State { file: None, bytes: 0, wanted_bytes: 0 };
+        Reserve { files: files.clone(), base_bytes: 0, state: Mutex::new(state) }
+    }
+
     /// From now on two snapshots of this size have room: the next one is stored before this one is deleted, and may be
     /// larger.
     pub fn have_room_for(&self, snapshot_bytes: u64) {
