@@ -212,7 +212,7 @@ fn affected(view: &StoredJournal, pieces: &[Wanted], text: &mut String) {
             text,
             "{comma}{topic}, partition {}, offsets {} to {}",
             partition.number,
-            piece.first_offset,
+            piece.first_offset.max(view.state.first_offset(*partition)),
             next_offset - 1
         );
     }
