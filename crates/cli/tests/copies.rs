@@ -109,7 +109,7 @@ async fn a_backup_of_a_running_broker_becomes_the_same_storage_again() {
     succeeds(&bucket, &["restore", &backup, "--storage", &restored, "--at", &points[0]]);
     succeeds(&bucket, &["doctor", "--storage", &restored]);
     assert_same(&contents(&broker(&["--storage", &restored])), &before);
-    // In a bucket, at the newest one; it goes on, and so does the group.
+    // In a bucket, at the newest one; it continues, and so does the group.
     let moved = format!("s3://{}/moved", bucket.name);
     succeeds(&bucket, &["restore", &backup, "--storage", &moved]);
     let served = on(&bucket, &moved);

@@ -1,5 +1,5 @@
-//! Runs the commands of the README, of `docs/start.md`, which continues it, and of `docs/command-line.md`, as a reader
-//! would.
+//! Runs the commands of the README, of `docs/start.md`, which continues it, of `docs/command-line.md` and of
+//! `docs/backup.md`, as a reader would.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::disallowed_methods)] // A test.
 
@@ -123,6 +123,20 @@ fn the_page_about_the_command_line_works_by_copy_and_paste() {
     assert!(top.contains("by rate") && top.contains("numbers"), "{top}");
     assert!(scripts.contains("first offset   50") && scripts.contains("\n91\n92\n"), "{scripts}");
     assert!(other.contains("man1/rawline.1") && other.contains("(commit "), "{other}");
+}
+
+#[test]
+fn the_page_about_backups_works_by_copy_and_paste() {
+    let blocks = shell_blocks("docs/backup.md");
+    let folder = tempfile::tempdir().unwrap();
+    let broker = Broker::start(&folder.path().join("data"));
+    let outputs: Vec<String> = blocks.iter().map(|block| run(block, folder.path(), &broker)).collect();
+    let [backup, restore, check] = outputs.first_chunk().unwrap();
+    assert!(backup.matches("copied into 1 object").count() == 2 && backup.lines().count() == 4, "{backup}");
+    assert!(restore.contains("every checksum matches"), "{restore}");
+    assert!(check.contains("a broker runs on it"), "{check}");
+    let checks = std::fs::read_to_string(folder.path().join("checks.json")).unwrap();
+    assert!(checks.contains("a backup of"), "{checks}");
 }
 
 #[test]

@@ -55,7 +55,7 @@ pub(super) async fn at(
         None if points.is_empty() => Some(StoredJournal::load(store, number).await?),
         None => {
             return Err(StoreError::human(
-                "the backup has no point as early as that; `rawline restore --list` shows its points",
+                "the backup has no point as early as that; choose one from the list of its points",
             ));
         }
     };

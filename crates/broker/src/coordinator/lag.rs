@@ -1,4 +1,4 @@
-//! How far groups are behind, for metrics: what they have not committed, and since when.
+//! The lag of groups, for metrics: the records that they have not committed, and since when.
 
 use super::Coordinator;
 use rawline_journal::PartitionId;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// Groups that are looked at before other tasks of the thread run.
 const GROUPS_AT_ONCE: usize = 16;
 
-/// How far a group is behind.
+/// The lag of a group.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GroupLag {
     /// Number of members.

@@ -6,7 +6,8 @@
 //! `expiry.rs` knows which transactions have timed out.
 //! `watch.rs` checks whether stored objects still exist (`look.rs`). `reads.rs` reads the objects of others,
 //! `catch_ups.rs` has the callers that wait for them. `merge.rs` merges small objects, which `copy.rs` copies, and
-//! compacts topics by key; `collect.rs` deletes what isn't needed. `stored.rs` reads a journal that it doesn't drive. `docs/storage.md` explains how it works.
+//! compacts topics by key; `collect.rs` deletes what isn't needed. `stored.rs` reads a journal that it doesn't drive.
+//! `docs/storage.md` explains how it works.
 
 mod alarm;
 mod build;

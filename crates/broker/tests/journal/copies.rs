@@ -111,7 +111,7 @@ async fn check_point(backup: &Path, at_us: Option<u64>, topics: &Topics, before:
     let storage = disk::open_with(dir.path(), options()).unwrap();
     let journal = open(&storage, 100).await;
     check_records(&journal, topics, before, after).await;
-    // It goes on, and its merges get numbers that no object of the copy has.
+    // It continues, and its merges get numbers that no object of the copy has.
     let (mut random, mut keyed) = (Rng::with_seed(7), Appended::default());
     let plain = journal.offsets(topics.plain);
     for n in 0..60 {

@@ -133,7 +133,8 @@ fn of_directory(args: &Args) -> Vec<Finding> {
     let mut findings = Vec::new();
     let free = format!("{} of {} are free", BinaryBytes(free_bytes), BinaryBytes(total_bytes));
     findings.push(if free_bytes < total_bytes / FREE_PART_MIN {
-        let advice = "appends are refused when it is full: delete records (`rawline topic trim`, retention) or get a larger disk";
+        let advice = "appends are refused when it is full: delete records (`rawline topic trim`, retention), or get a \
+                      larger disk";
         Finding::warning("disk", format!("{free}; {advice}"))
     } else {
         Finding::ok("disk", free)

@@ -28,7 +28,7 @@ Exit codes: 0 the storage is complete and verified, 1 it isn't, 2 wrong usage.";
 /// Make a storage of a backup, as it was at a point in time; or of another storage, to move it
 ///
 /// The storage must not exist yet. It has the records of the backup at the same offsets, its topics and its groups, and
-/// an id of its own: it is a storage that begins with this state, and its backups need another place.
+/// another id: it is a storage that begins with this state, and its backups need another place.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

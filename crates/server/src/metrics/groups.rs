@@ -1,4 +1,4 @@
-//! Groups of consumers in metrics: those that are behind most by name, the others as one.
+//! Groups of consumers in metrics: those with the greatest lag by name, the others as one.
 
 use rawline_broker::GroupLag;
 use rawline_broker::metrics::{MICROSECONDS, Text, families};

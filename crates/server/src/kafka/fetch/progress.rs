@@ -107,7 +107,7 @@ mod tests {
             preferred,
             records_bytes,
         };
-        Found { fetched, records: Vec::new(), pieces: 0, holds_buffers }
+        Found { fetched, records: Vec::new(), pieces: 0, count: 0, holds_buffers }
     }
 
     /// Reads the partitions to read; returns their places.
