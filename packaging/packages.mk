@@ -83,13 +83,18 @@ dist-chart: $(HELM)
 	mv $(DIST_WORK)/rawline-$(DIST_VERSION).tgz $(DIST)/rawline-$(DIST_VERSION)-chart.tgz
 
 JAVA_JAR = rawline-client-$(DIST_VERSION)
+JUNIT_JAR = rawline-junit5-$(DIST_VERSION)
 dist-java:
 	@command -v mvn >/dev/null || { echo "the Java client is built with Maven: install Maven 3.8 and Java 17 or newer, then run make again"; exit 1; }
 	@mkdir -p $(DIST)
-	$(MAVEN) -f java/pom.xml package -Dmaven.test.skip
+	$(MAVEN) -f java/pom.xml install -Dmaven.test.skip
+	$(MAVEN) -f java/junit5/pom.xml package -Dmaven.test.skip
 	cp java/target/$(JAVA_JAR).jar java/target/$(JAVA_JAR)-sources.jar java/target/$(JAVA_JAR)-javadoc.jar \
 		java/target/$(JAVA_JAR)-processor.jar $(DIST)
 	cp java/pom.xml $(DIST)/$(JAVA_JAR).pom
+	cp java/junit5/target/$(JUNIT_JAR).jar java/junit5/target/$(JUNIT_JAR)-sources.jar \
+		java/junit5/target/$(JUNIT_JAR)-javadoc.jar $(DIST)
+	cp java/junit5/pom.xml $(DIST)/$(JUNIT_JAR).pom
 
 test-dist: $(VENV)/.ready $(HELM) ## Install each package of `make dist` in an empty environment, append and read (5 min)
 	cd packaging/tests && $(VENV)/bin/python -m pytest --override-ini=addopts=-ra

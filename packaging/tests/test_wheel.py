@@ -23,6 +23,17 @@ with rawline.Client(sys.argv[1]) as client:
     end = client.topic("module").next_offset
     print([bytes(record) for record in client.consumer("module", end=end).records()])
 """
+# A test's broker is the wheel's own, and pytest finds the fixtures.
+TESTS = """
+import importlib.metadata, sys
+from rawline.testing import Broker
+with Broker() as broker:
+    broker.client().append("events", [b"of a test"])
+    with open(f"/proc/{broker.pid}/cmdline") as command:
+        assert command.read().split("\\0")[0] == sys.argv[1], command
+(fixtures,) = importlib.metadata.entry_points(group="pytest11")
+print(fixtures.value)
+"""
 TYPED = """
 import rawline
 client = rawline.Client("http://127.0.0.1:51313")
@@ -44,6 +55,8 @@ def test_wheel(empty: Path, tmp_path: Path, step: Steps) -> None:
     with broker(step, [command, "serve", "--listen", "127.0.0.1:0", "--storage", tmp_path / "data"]) as url:
         append_and_read(step, [command], url)
         assert run([empty / "python", "-c", PROGRAM, url]) == "[b'hello']\n"
+    with step("a test"):
+        assert run([empty / "python", "-c", TESTS, command]) == "rawline.pytest_plugin\n"
     licenses = tmp_path / "venv/share/doc/rawline/THIRD-PARTY-LICENSES.txt"
     assert "tokio v" in licenses.read_text(encoding="utf-8")
 
