@@ -2,6 +2,7 @@
 
 use crate::arguments::whole;
 use crate::arrow;
+use crate::count::count;
 use crate::error::{avro_error, config_error};
 use crate::records::{Chunk, Source};
 use arrow_array::RecordBatch;
@@ -164,7 +165,8 @@ impl Table {
     }
 
     fn __repr__(&self) -> String {
-        format!("<rawline.avro.Table of {} rows: {}>", self.__len__(), self.column_names().join(", "))
+        let rows = count(self.__len__(), "row", "rows");
+        format!("<rawline.avro.Table of {rows}: {}>", self.column_names().join(", "))
     }
 
     /// The columns, as one or more batches.

@@ -4,6 +4,7 @@ use crate::arguments::whole;
 use crate::arrow;
 use crate::batches::Batches;
 use crate::buffer::{Held, memoryview, slice};
+use crate::count::count;
 use crate::error::{batch_error, client_error, config_error};
 use crate::kafka::KafkaBatch;
 use crate::message::Message;
@@ -365,11 +366,6 @@ pub fn range_of(slice: &Bound<'_, PySlice>, records: usize) -> PyResult<Range<us
     }
     let start = indices.start.unsigned_abs();
     Ok(start..start + indices.slicelength)
-}
-
-/// A number with its noun.
-pub fn count(number: usize, one: &str, many: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { many })
 }
 
 /// Iterates over the records of a batch, as memoryviews or as messages.

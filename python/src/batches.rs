@@ -1,8 +1,9 @@
 //! The records of several batches in Python: a sequence of records, and an Arrow table.
 
 use crate::arrow;
-use crate::batch::{Batch, count, no_array, place_of, range_of};
+use crate::batch::{Batch, no_array, place_of, range_of};
 use crate::columns::{columns, schema};
+use crate::count::count;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyCapsule, PyList, PySlice, PyTuple, PyType};

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! arguments     numbers from Python
+//! count         counts in texts
 //! runtime       one tokio runtime; waiting for it from Python, with and without asyncio
 //! buffer        bytes shared with Python without a copy
 //! records       records from Python: bytes-like objects or Arrow arrays
@@ -25,6 +26,7 @@ mod client;
 mod columns;
 mod completions;
 mod consumer;
+mod count;
 mod error;
 mod group;
 mod kafka;

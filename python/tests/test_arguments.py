@@ -116,6 +116,8 @@ def test_objects_say_what_they_are(broker: Broker, client: rawline.Client, topic
     batches = client.read(topic, 0)
     assert repr(batches) == "<rawline.Batches: 1 record in 1 batch>"
     assert repr(batches.batches[0]) == "<rawline.Batch of 1 record, offsets 0 to 1>"
+    rows = measurement.Reader().decode([measurement.encode("cpu", {}, 1, 1)])
+    assert repr(rows).startswith("<rawline.avro.Table of 1 row: ")
     assert repr(measurement.Reader()) == "<rawline.measurement.Reader of 0 series>"
 
 
