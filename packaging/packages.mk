@@ -55,14 +55,13 @@ dist-npm: dist-tree
 	@command -v npm >/dev/null || { echo "the packages for npm are built with npm: install Node 20 or newer, then run make again"; exit 1; }
 	$(PYTHON) packaging/npm.py $(DIST_TARGET) $(DIST_WORK)/usr $(DIST)
 
-# maturin puts what is in this folder into the wheel: scripts into the environment's `bin`, data into its root.
-WHEEL_DATA := python/rawline.data
+# Only one wheel stays there.
 dist-wheel: dist-tree $(DIST_VENV)/.ready
-	rm -rf $(WHEEL_DATA) && mkdir -p $(WHEEL_DATA)/scripts $(WHEEL_DATA)/data/share/doc/rawline
-	cp $(DIST_WORK)/usr/bin/rawline $(WHEEL_DATA)/scripts
-	cp $(DIST_WORK)/usr/share/doc/rawline/*LICENSE* $(WHEEL_DATA)/data/share/doc/rawline
-	cd python && $(DIST_RUN) maturin build --zig --target $(DIST_TARGET) --compatibility manylinux_2_17 --profile dist --locked --out $(DIST)
-	rm -rf $(WHEEL_DATA)
+	rm -rf $(DIST_WORK)/wheel $(DIST)/*.whl
+	cd python && $(DIST_RUN) maturin build --zig --target $(DIST_TARGET) --compatibility manylinux_2_17 --profile dist --locked \
+		--out $(DIST_WORK)/wheel
+	$(PYTHON) packaging/wheel.py $(DIST_WORK)/wheel/*.whl $(DIST_WORK)/usr
+	mv $(DIST_WORK)/wheel/*.whl $(DIST)
 	cd python && $(DIST_RUN) maturin sdist --out $(DIST)
 
 dist-image: dist-tree

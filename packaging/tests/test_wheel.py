@@ -79,12 +79,10 @@ def test_uvx(tmp_path: Path, step: Steps) -> None:
 
 def test_the_wheel_is_for_every_system_and_python_that_it_names() -> None:
     """By the symbols that its binary and its module need."""
-    found = re.fullmatch(
-        r"rawline-[\d.]+-cp310-abi3-(manylinux_2_17_x86_64)\.manylinux2014_x86_64\.whl", package(WHEEL).name
-    )
-    assert found, package(WHEEL).name
-    shown = run([TOOLS / "auditwheel", "show", package(WHEEL)], EMPTY)
-    assert f'"{found[1]}"' in " ".join(shown.split()), shown
+    name = package(WHEEL).name
+    assert re.fullmatch(r"rawline-[\d.]+-cp310-abi3-manylinux2014_x86_64\.manylinux_2_17_x86_64\.whl", name), name
+    shown = " ".join(run([TOOLS / "auditwheel", "show", package(WHEEL)]).split())
+    assert '"manylinux_2_17_x86_64"' in shown, shown
 
 
 @pytest.mark.skipif("RAWLINE_TEST_SDIST" not in os.environ, reason="it compiles: set RAWLINE_TEST_SDIST=1")
