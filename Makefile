@@ -16,7 +16,7 @@ PROFILE := $(if $(FEATURES),release,quick)
 TEST_FEATURES := full,rawline-bench/roll-up
 
 .PHONY: help run test test-programs test-rust test-python test-java test-console test-kafka test-kafka-clients test-kafka-engines kcat
-.PHONY: test-build console screenshots cluster bench bench-kafka sim fuzz
+.PHONY: test-build console screenshots monitoring cluster bench bench-kafka sim fuzz
 .PHONY: check check-rust check-format check-clippy check-small check-dependencies check-python check-console check-java check-lab check-deploy
 .PHONY: tools release full clean kafka-oracle kafka-vectors
 .PHONY: lab lab-quick lab-test lab-mine lab-report lab-build lab-generate
@@ -54,7 +54,7 @@ console/node_modules/.ready: console/package.json console/package-lock.json
 	touch $@
 
 AZURITE := $(CURDIR)/.tools/azurite
-tools: $(TOOLS)/versitygw $(TOOLS)/gcs-server $(AZURITE)/.ready ## Install the servers of the tests: S3, and emulators of Google's and Azure's storage (2 min)
+tools: $(TOOLS)/versitygw $(TOOLS)/gcs-server $(TOOLS)/promcheck $(AZURITE)/.ready ## Install what tests need: an S3 server, emulators of Google's and Azure's storage, Prometheus' engine (2 min)
 
 # Of these servers' libraries little runs: without optimization they compile in two thirds of the time. What a request to
 # the S3 server passes is optimized, because benchmarks use it too.
@@ -69,6 +69,10 @@ $(TOOLS)/versitygw: tools/s3-server/main.go tools/s3-server/go.mod tools/s3-serv
 $(TOOLS)/gcs-server: tools/gcs-server/main.go tools/gcs-server/go.mod tools/gcs-server/go.sum
 	@command -v go >/dev/null || { echo "the emulator of Google Cloud Storage is built with Go: install Go 1.24 or newer, then run make again"; exit 1; }
 	cd tools/gcs-server && $(GO_BUILD) -o $@ .
+
+$(TOOLS)/promcheck: $(wildcard tools/promcheck/*.go) tools/promcheck/go.mod tools/promcheck/go.sum
+	@command -v go >/dev/null || { echo "Prometheus' linter and engine are built with Go: install Go 1.24 or newer, then run make again"; exit 1; }
+	cd tools/promcheck && $(GO_BUILD) -o $@ .
 
 $(AZURITE)/.ready: tools/azurite/package.json tools/azurite/package-lock.json
 	@command -v npm >/dev/null || { echo "the emulator of Azure's storage runs on Node: install Node 20 or newer with npm, then run make again"; exit 1; }
@@ -116,6 +120,9 @@ CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || comman
 
 test-console: $(VENV)/.ready test-build $(CHROMIUM) ## Test the console in Chromium (1 min)
 	cd console/tests && CHROMIUM=$(CHROMIUM) $(VENV)/bin/python -m pytest --numprocesses=2
+
+monitoring: test-build $(TOOLS)/promcheck ## Make deploy/grafana.json and deploy/alerts.yaml from the table of metrics (1 min)
+	RAWLINE_WRITE=1 $(CARGO) test --workspace --locked --features $(TEST_FEATURES) --test http monitoring::the_files
 
 # Two minutes: the plots need some steps.
 screenshots: full $(VENV)/.ready $(CHROMIUM) ## Take the screenshots in docs/console (3 min after make full)

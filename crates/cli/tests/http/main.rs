@@ -15,6 +15,7 @@ mod malformed;
 #[cfg(feature = "full")]
 mod measurements;
 mod metrics;
+mod monitoring;
 mod partitions;
 mod queries;
 mod read;

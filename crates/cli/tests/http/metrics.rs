@@ -92,7 +92,7 @@ fn commit(broker: &Broker, group: &str, offset: u64) {
 }
 
 #[test]
-fn a_group_is_as_far_behind_as_the_records_that_it_has_not_committed() {
+fn the_lag_of_a_group_is_the_records_that_it_has_not_committed() {
     let broker = Broker::start(&[]);
     let lag = |group: &str| scrape(&broker).get(&format!("rawline_group_lag_records{{group=\"{group}\"}}")).copied();
     let oldest = |group: &str| {

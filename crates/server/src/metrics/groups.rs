@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_that_are_behind_are_named_and_the_others_are_one() {
+    fn groups_with_a_lag_are_named_and_the_others_are_one() {
         let mut groups: BTreeMap<Arc<str>, GroupLag> =
             (0..1000).map(|number| (format!("g{number:04}").into(), lag(0, 1, None))).collect();
         groups.insert("g0777".into(), lag(5, 0, Some(7)));
