@@ -110,6 +110,16 @@ class ProgramsTest {
     }
 
     @Test
+    void theTutorialsProgramAddsPaymentsUp() throws Exception {
+        Path program = Path.of("examples/Payments.java");
+        String page = Files.readString(Path.of("../docs/start/java.md"));
+        assertTrue(page.contains("```java\n" + Files.readString(program) + "```"));
+        try (Broker broker = Broker.start()) {
+            assertTrue(page.contains("Payments.java\n" + java(program.toString(), broker.url())));
+        }
+    }
+
+    @Test
     void theExampleRunsOnTheModulePath() throws Exception {
         try (Broker broker = Broker.start()) {
             String said = run(List.of(
