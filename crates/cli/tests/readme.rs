@@ -1,5 +1,5 @@
-//! Runs the commands of the README, of `docs/start.md`, which continues it, of `docs/command-line.md` and of
-//! `docs/backup.md`, as a reader would.
+//! Runs the commands of the README, of `docs/start.md`, which continues it, of `docs/command-line.md`, of
+//! `docs/backup.md` and of tutorials, as a reader would.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::disallowed_methods)] // A test.
 
@@ -123,6 +123,35 @@ fn the_page_about_the_command_line_works_by_copy_and_paste() {
     assert!(top.contains("by rate") && top.contains("numbers"), "{top}");
     assert!(scripts.contains("first offset   50") && scripts.contains("\n91\n92\n"), "{scripts}");
     assert!(other.contains("man1/rawline.1") && other.contains("(commit "), "{other}");
+}
+
+/// The outputs of a page's blocks, in a folder with a new broker.
+fn outputs(page: &str) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let broker = Broker::start(&folder.path().join("data"));
+    shell_blocks(page).iter().map(|block| run(block, folder.path(), &broker)).collect()
+}
+
+#[test]
+fn the_tutorial_for_backend_developers_works_by_copy_and_paste() {
+    let outputs = outputs("docs/start/backend.md");
+    let [append, http, process, second, wait] = outputs.first_chunk().unwrap();
+    assert!(append.contains("records        9"), "{append}");
+    assert!(http.contains("first_offset") && http.contains("customer-"), "{http}");
+    assert!(process.contains("lag       8") && process.ends_with("\n10\n"), "{process}");
+    assert!(second.starts_with("10\n") && second.contains("statistics"), "{second}");
+    assert_eq!(wait, "{\"order\": 11, \"amount\": 5}\n");
+}
+
+#[test]
+fn the_tutorial_for_operators_works_by_copy_and_paste() {
+    let outputs = outputs("docs/start/operator.md");
+    let [keys, what, retention, backup] = outputs.first_chunk().unwrap();
+    assert!(keys.contains("monitoring  -       -       -      -        -          yes"), "{keys}");
+    let lag = "rawline_group_lag_records{group=\"billing\"} 3800";
+    assert!(what.contains("3800") && what.contains(lag), "{what}");
+    assert!(retention.contains("retain hours   72"), "{retention}");
+    assert!(backup.contains("every checksum matches"), "{backup}");
 }
 
 #[test]
