@@ -295,10 +295,14 @@ fn set_options(stream: &TcpStream, peer: SocketAddr) {
 
 /// Within one machine there is no network path to probe. A congestion control that paces (BBR) would spend a third of
 /// the broker's time on timers; Reno, which every kernel has, sends at once. Accepted connections inherit the choice
-/// from the listener, before pacing begins.
+/// from the listener, before pacing begins. Other systems don't pace by default.
+#[cfg(target_os = "linux")]
 fn send_at_once(socket: impl AsFd) {
     let _ = sockopt::set_tcp_congestion(socket, "reno");
 }
+
+#[cfg(not(target_os = "linux"))]
+fn send_at_once(_: impl AsFd) {}
 
 /// The first probe of an idle connection, the time between probes, and how many may stay unanswered: a client whose
 /// machine or network is gone loses its connection after two minutes. Accepted connections inherit this.

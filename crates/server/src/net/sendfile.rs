@@ -7,8 +7,10 @@
 use crate::net::peer::SharedStream;
 use rawline_broker::limits::SENDFILE_BYTES_MIN;
 use rawline_broker::store::{FileRange, Mappings};
+#[cfg(target_os = "linux")]
 use rustix::net::{SendAncillaryBuffer, SendFlags};
 use std::io::{self, IoSlice};
+#[cfg(target_os = "linux")]
 use std::os::fd::AsFd;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -74,27 +76,22 @@ impl AsyncWrite for FileSender {
     ) -> Poll<io::Result<usize>> {
         let in_file = self.mappings.as_ref().and_then(|mappings| {
             let mut long = pieces.iter().enumerate().filter(|(_, piece)| piece.len() >= SENDFILE_BYTES_MIN);
-            long.find_map(|(number, piece)| Some((number, piece.len(), mappings.find(piece)?)))
+            long.find_map(|(number, piece)| Some((number, &**piece, mappings.find(piece)?)))
         });
         match in_file {
             None => Pin::new(&mut *self.stream.lock()).poll_write_vectored(context, pieces),
-            Some((0, length, FileRange { file, position })) => self.poll_write_with(context, |stream| {
-                let mut position = position;
-                match rustix::fs::sendfile(stream.as_fd(), &*file, Some(&mut position), length)? {
+            Some((0, piece, range)) => self.poll_write_with(context, |stream| {
+                match send_part(stream, piece, &range)? {
                     // A mapped file is never truncated. Continuing would send other bytes than announced.
                     0 => Err(io::ErrorKind::UnexpectedEof.into()),
                     sent => {
-                        assert!(sent <= length, "{sent} bytes sent of {length}");
+                        assert!(sent <= piece.len(), "{sent} bytes sent of {}", piece.len());
                         Ok(sent)
                     }
                 }
             }),
             // The head of a response travels in the same packet as the beginning of its body.
-            Some((before, ..)) => self.poll_write_with(context, |stream| {
-                let front = pieces.split_at(before).0;
-                let none = &mut SendAncillaryBuffer::default();
-                Ok(rustix::net::sendmsg(stream.as_fd(), front, none, SendFlags::MORE | SendFlags::NOSIGNAL)?)
-            }),
+            Some((before, ..)) => self.poll_write_with(context, |stream| send_head(stream, pieces.split_at(before).0)),
         }
     }
 
@@ -109,6 +106,31 @@ impl AsyncWrite for FileSender {
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut *self.stream.lock()).poll_shutdown(context)
     }
+}
+
+/// Sends a piece of a mapped file, as much of it as the socket takes.
+#[cfg(target_os = "linux")]
+fn send_part(stream: &TcpStream, piece: &[u8], range: &FileRange) -> io::Result<usize> {
+    let mut position = range.position;
+    Ok(rustix::fs::sendfile(stream.as_fd(), &*range.file, Some(&mut position), piece.len())?)
+}
+
+/// Other systems copy.
+#[cfg(not(target_os = "linux"))]
+fn send_part(stream: &TcpStream, piece: &[u8], _: &FileRange) -> io::Result<usize> {
+    stream.try_write(piece)
+}
+
+/// Sends bytes that others follow at once.
+#[cfg(target_os = "linux")]
+fn send_head(stream: &TcpStream, head: &[IoSlice<'_>]) -> io::Result<usize> {
+    let none = &mut SendAncillaryBuffer::default();
+    Ok(rustix::net::sendmsg(stream.as_fd(), head, none, SendFlags::MORE | SendFlags::NOSIGNAL)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn send_head(stream: &TcpStream, head: &[IoSlice<'_>]) -> io::Result<usize> {
+    stream.try_write_vectored(head)
 }
 
 impl AsyncRead for FileSender {

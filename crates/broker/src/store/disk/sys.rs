@@ -1,14 +1,23 @@
 //! System calls on segment files: mapping, fetching, writing and syncing.
 
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_vendor = "apple")]
+mod macos;
+
+#[cfg(target_os = "linux")]
+use linux as system;
+#[cfg(target_vendor = "apple")]
+use macos as system;
+
+pub(super) use system::{drop_cached, sync, write_back, writes_in_place};
+
 use bytes::Bytes;
 use memmap2::{Mmap, MmapOptions};
-use rustix::fs::Advice;
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::{self, IoSlice};
 use std::ops::Range;
-use std::os::fd::AsRawFd;
-use std::path::Path;
 
 /// Linux takes at most this many pieces in one vectored write (`IOV_MAX`).
 const PIECES_MAX: usize = 1024;
@@ -31,19 +40,15 @@ pub(super) fn map(file: &File, bytes: u64) -> io::Result<Mmap> {
 /// Fetches `slice`, a part of a mapping, into memory. A disk that can't be read is an error here.
 pub(super) fn populate(slice: &[u8]) -> io::Result<()> {
     let Some(pages) = pages(slice) else { return Ok(()) };
-    // SAFETY: the range is made of the pages that hold `slice`, so it is mapped; populating changes no byte.
-    let populated =
-        unsafe { rustix::mm::madvise(pages.start as *mut _, pages.len(), rustix::mm::Advice::LinuxPopulateRead) };
-    match populated {
-        // Linux before 5.14.
+    // SAFETY: the range is made of the pages that hold `slice`, so it is mapped.
+    match unsafe { system::populate(&pages) } {
+        // Linux before 5.14, and macOS.
         Err(Errno::INVAL) => {
             slice.iter().step_by(rustix::param::page_size()).for_each(|byte| {
                 std::hint::black_box(*byte);
             });
             Ok(())
         }
-        // It would have been a SIGBUS.
-        Err(Errno::FAULT | Errno::HWPOISON) => Err(Errno::IO.into()),
         populated => Ok(populated?),
     }
 }
@@ -57,9 +62,9 @@ pub(in crate::store) fn is_resident(slice: &[u8]) -> bool {
     while start < pages.end {
         let length = (pages.end - start).min(PAGES_PER_CALL * page_bytes);
         // SAFETY: the range is made of the pages that hold `slice`, so it is mapped; `held` has a byte for each.
-        let failed = unsafe { libc::mincore(start as *mut _, length, held.as_mut_ptr()) } != 0;
+        let is_known = unsafe { system::residence(start..start + length, &mut held) };
         let (asked, _) = held.split_at(length.div_ceil(page_bytes));
-        if failed || asked.iter().any(|page| page & 1 == 0) {
+        if !is_known || asked.iter().any(|page| page & 1 == 0) {
             return false;
         }
         start += length;
@@ -95,34 +100,6 @@ pub(in crate::store) fn write_at(file: &File, parts: &[Bytes], mut position: u64
     }
     assert_eq!(position, end, "{} pieces were written up to another position", parts.len());
     Ok(())
-}
-
-/// Begins to write a part of a file to the disk, and waits until it is written, though it may not be durable.
-pub(super) fn write_back(file: &File, range: Range<u64>) -> io::Result<()> {
-    let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
-    let (position, bytes) = (range.start as i64, (range.end - range.start) as i64);
-    // SAFETY: the call takes numbers only, and the file is open.
-    let failed = unsafe { libc::sync_file_range(file.as_raw_fd(), position, bytes, flags) } != 0;
-    if failed { Err(io::Error::last_os_error()) } else { Ok(()) }
-}
-
-/// Whether what a file in this directory has is replaced in place, in the same blocks: ext4 and XFS are known to do so.
-pub(super) fn writes_in_place(dir: &Path) -> io::Result<bool> {
-    // The numbers of `statfs(2)`, whose type isn't the same everywhere.
-    Ok(matches!(rustix::fs::statfs(dir)?.f_type, 0xef53 | 0x5846_5342))
-}
-
-/// Makes a file's bytes durable.
-pub(super) fn sync(file: &File) -> io::Result<()> {
-    Ok(rustix::fs::fdatasync(file)?)
-}
-
-/// Makes later reads of the file come from the disk. After a sync that failed, an earlier run's included, the page
-/// cache may hold bytes that never reached the disk, and the kernel takes them for clean.
-pub(super) fn drop_cached(file: &File) -> io::Result<()> {
-    // Only clean pages can be dropped.
-    sync(file)?;
-    Ok(rustix::fs::fadvise(file, 0, None, Advice::DontNeed)?)
 }
 
 #[cfg(test)]
