@@ -1,10 +1,12 @@
 """The files of the archive: the binary, what it generates, the unit, the licenses."""
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
-from conftest import EMPTY, run
+import pytest
+from conftest import EMPTY, Steps, append_and_read, broker, run
 
 
 def test_the_version_names_commit_and_features(tree: Path) -> None:
@@ -36,3 +38,36 @@ def test_the_unit_is_one_that_systemd_accepts(tree: Path, tmp_path: Path) -> Non
     done = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], env=EMPTY, capture_output=True, text=True)
     # About other units of this machine it complains too.
     assert "rawline.service" not in done.stderr, done.stderr
+
+
+def allowed_calls(unit: str) -> set[str]:
+    """The system calls that the unit's filter allows, with those of the groups in it."""
+    groups: dict[str, list[str]] = {}
+    members: list[str] = []
+    for line in run(["systemd-analyze", "--no-pager", "syscall-filter"]).splitlines():
+        word = re.sub(r"\x1b\[[0-9;]*m", "", line).strip()
+        if word.startswith("@") and not line.startswith(" "):
+            members = groups.setdefault(word, [])
+        elif word and not word.startswith("#"):
+            members.append(word)
+
+    def calls(names: list[str]) -> set[str]:
+        return {call for name in names for call in (calls(groups[name]) if name.startswith("@") else [name])}
+
+    (names,) = re.findall(r"^SystemCallFilter=(.*)$", unit, re.MULTILINE)
+    return calls([*names.split(), "@default"])
+
+
+def test_the_unit_allows_every_system_call_that_the_broker_makes(tree: Path, tmp_path: Path, step: Steps) -> None:
+    if not shutil.which("strace", path=EMPTY["PATH"]):
+        pytest.skip("strace is missing: apt-get install strace")
+    trace = tmp_path / "trace"
+    binary = tree / "bin/rawline"
+    # As the parent of strace, the broker gets the signal itself.
+    traced = ["strace", "--daemonize", "--follow-forks", "--quiet=all", "--output", trace, binary]
+    with broker(step, [*traced, "serve", "--listen", "127.0.0.1:0", "--storage", tmp_path / "data"]) as url:
+        append_and_read(step, [binary], url)
+    made = set(re.findall(r"^\d+ (\w+)\(", trace.read_text(encoding="utf-8"), re.MULTILINE))
+    unit = (tree / "lib/systemd/system/rawline.service").read_text(encoding="utf-8")
+    assert {"pwritev", "fdatasync", "mincore"} <= made, made
+    assert made <= allowed_calls(unit), made - allowed_calls(unit)
