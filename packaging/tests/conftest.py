@@ -62,7 +62,7 @@ def tree(tmp_path: Path) -> Path:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Shows the seconds, whose figures docs/packages.md has."""
     for name, rows in _seconds.items():
-        shown = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in rows)
+        shown = ", ".join(f"{step} {seconds:.2f} s" for step, seconds in rows)
         terminalreporter.write_line(f"{name}: {shown}")
     for file in sorted(DIST.glob("*")):
         terminalreporter.write_line(f"{file.stat().st_size / 1e6:7.2f} MB  {file.name}")

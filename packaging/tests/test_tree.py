@@ -31,7 +31,15 @@ def test_licenses_of_all_dependencies_are_complete(tree: Path) -> None:
     assert "Apache License" in (tree / "share/doc/rawline/LICENSE").read_text(encoding="utf-8")
 
 
+def need(*programs: str) -> None:
+    """Skips a test on a machine without these."""
+    for program in programs:
+        if not shutil.which(program, path=EMPTY["PATH"]):
+            pytest.skip(f"{program} is missing")
+
+
 def test_the_unit_is_one_that_systemd_accepts(tree: Path, tmp_path: Path) -> None:
+    need("systemd-analyze")
     unit = tmp_path / "rawline.service"
     text = (tree / "lib/systemd/system/rawline.service").read_text(encoding="utf-8")
     unit.write_text(text.replace("/usr/local/bin/rawline", str(tree / "bin/rawline")), encoding="utf-8")
@@ -59,8 +67,7 @@ def allowed_calls(unit: str) -> set[str]:
 
 
 def test_the_unit_allows_every_system_call_that_the_broker_makes(tree: Path, tmp_path: Path, step: Steps) -> None:
-    if not shutil.which("strace", path=EMPTY["PATH"]):
-        pytest.skip("strace is missing: apt-get install strace")
+    need("strace", "systemd-analyze")
     trace = tmp_path / "trace"
     binary = tree / "bin/rawline"
     # As the parent of strace, the broker gets the signal itself.
