@@ -13,6 +13,7 @@ use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+use rawline_batch::record_batch::Record;
 use std::ffi::CStr;
 use std::sync::Arc;
 
@@ -30,8 +31,8 @@ pub fn arrow_error(error: ArrowError) -> PyErr {
 pub fn records(batch: &Batch) -> PyResult<ArrayRef> {
     let stored = batch.stored();
     let nulls = stored.kafka().filter(|kafka| kafka.has_nulls()).map(|_| {
-        let is_null = |index| batch.kafka_record(index).is_some_and(|record| record.value.is_none());
-        NullBuffer::from_iter((0..batch.records()).map(|index| !is_null(index)))
+        let is_null = |record: Record<'_>| record.value.is_none();
+        NullBuffer::from_iter(batch.kafka_records().map(|record| !record.is_some_and(is_null)))
     });
     let (start, end) = batch.places();
     let (offsets, data) = (stored.offsets().clone(), stored.data_buffer());

@@ -120,6 +120,12 @@ impl Batch {
         self.stored.kafka()?.record(self.start + index)
     }
 
+    /// Each record as a Kafka batch has it, if it is one; `None` from a record on that Python has changed.
+    pub fn kafka_records(&self) -> impl Iterator<Item = Option<record_batch::Record<'_>>> {
+        let records = self.stored.kafka().map(|kafka| kafka.records_from(self.start));
+        records.into_iter().flatten().take(self.records())
+    }
+
     /// The records' bytes.
     pub fn slices(&self) -> impl Iterator<Item = &[u8]> {
         let data = self.stored.data().1;

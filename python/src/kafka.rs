@@ -164,6 +164,16 @@ impl KafkaBatch {
         cursor.seek(self.number_first + number as u32, start as usize);
         cursor.read(self.section())?.ok()
     }
+
+    /// The records from a number on, in order, without an end; `None` as in [`KafkaBatch::record`], and after such a
+    /// record.
+    pub fn records_from(&self, number: usize) -> impl Iterator<Item = Option<Record<'_>>> {
+        let mut cursor = RecordCursor::new(&self.header);
+        if let Some(start) = self.starts.get(number) {
+            cursor.seek(self.number_first + number as u32, *start as usize);
+        }
+        std::iter::repeat_with(move || cursor.read(self.section())?.ok())
+    }
 }
 
 /// Microseconds since the Unix epoch; 0 for -1, which stands for no time.

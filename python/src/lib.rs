@@ -10,7 +10,7 @@
 //! kafka         Kafka's batches
 //! received      batches, checked
 //! batch, batches, message  batches in Python, and their records with keys
-//! arrow, columns  records as Arrow arrays and tables
+//! arrow, columns, fields  records as Arrow arrays and tables
 //! client, producer, consumer, subscription
 //! value         converts structured values between Python objects and bytes
 //! avro, measurement
@@ -28,6 +28,7 @@ mod completions;
 mod consumer;
 mod count;
 mod error;
+mod fields;
 mod group;
 mod kafka;
 mod measurement;
