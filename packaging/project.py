@@ -11,11 +11,9 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @dataclass(frozen=True)
 class Platform:
-    """A system that packages are built for, by the names that others give it."""
+    """A system that packages are built for: Rust's name, and Node's."""
 
     target: str
-    name: str
-    debian: str
     npm_os: str
     npm_cpu: str
 
@@ -23,8 +21,8 @@ class Platform:
 PLATFORMS = {
     platform.target: platform
     for platform in (
-        Platform("x86_64-unknown-linux-gnu", "linux-x86_64", "amd64", "linux", "x64"),
-        Platform("aarch64-unknown-linux-gnu", "linux-aarch64", "arm64", "linux", "arm64"),
+        Platform("x86_64-unknown-linux-gnu", "linux", "x64"),
+        Platform("aarch64-unknown-linux-gnu", "linux", "arm64"),
     )
 }
 
