@@ -11,7 +11,6 @@ use rawline_batch::record_batch;
 use std::sync::Arc;
 
 /// The columns that are requested.
-#[derive(Default)]
 pub struct RecordFields {
     pub timestamps: Option<ArrayRef>,
     pub keys: Option<ArrayRef>,
@@ -60,10 +59,9 @@ impl RecordFields {
                 headers.iter_mut().for_each(|headers| headers.append(found));
             }
         }
-        let array = |array: ArrayRef| array;
         Ok(RecordFields {
-            timestamps: timestamps.map(|mut times| array(Arc::new(times.finish()))),
-            keys: keys.map(|mut keys| array(Arc::new(keys.finish()))),
+            timestamps: timestamps.map(|mut times| Arc::new(times.finish()) as ArrayRef),
+            keys: keys.map(|mut keys| Arc::new(keys.finish()) as ArrayRef),
             headers: headers.map(HeadersBuilder::finish).transpose()?,
         })
     }
