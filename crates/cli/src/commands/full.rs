@@ -5,6 +5,7 @@ pub use super::avro::{DecodeArgs, EncodeArgs, Encoder, FileRecords, LineShower, 
 
 use super::avro::Schemas;
 use super::listen::{LISTEN_BACKLOG, bind, cannot_listen};
+use super::log::Log;
 use super::measurements::RollUps;
 use super::rollups::RollupArgs;
 use super::storage::{StorageArg, StorageKind};
@@ -95,12 +96,12 @@ pub fn measurements(storage: &StorageArg) -> Option<Arc<dyn Measurements>> {
 }
 
 /// Serves CPU profiles on this address.
-pub async fn serve_profiles(address: SocketAddr) -> Result<(), CommandError> {
+pub async fn serve_profiles(log: &Log, address: SocketAddr) -> Result<(), CommandError> {
     const FLAG: &str = "--debug-listen";
     let socket = bind(address, FLAG)?;
     let listener = socket.listen(LISTEN_BACKLOG).map_err(|error| cannot_listen(address, FLAG, &error))?;
     let address = listener.local_addr().map_err(|error| CommandError::Failed(error.to_string()))?;
-    eprintln!("rawline: profiles on http://{address}/debug/pprof/");
+    log.say(&format!("profiles on http://{address}/debug/pprof/"));
     tokio::spawn(rawline_server::http::debug::serve(listener));
     Ok(())
 }

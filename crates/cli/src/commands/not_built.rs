@@ -1,6 +1,7 @@
 //! Stands in for `full.rs` in a binary without the feature `full`: the same names, and errors that say how to build it.
 
 use super::CommandError;
+use super::log::Log;
 use super::storage::StorageArg;
 use rawline_client::{Client, Fetched};
 use rawline_server::Measurements;
@@ -124,7 +125,7 @@ pub fn measurements(_: &StorageArg) -> Option<Arc<dyn Measurements>> {
 }
 
 /// Fails.
-pub async fn serve_profiles(_: SocketAddr) -> Result<(), CommandError> {
+pub async fn serve_profiles(_: &Log, _: SocketAddr) -> Result<(), CommandError> {
     Err(not_built("--debug-listen"))
 }
 

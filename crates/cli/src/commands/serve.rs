@@ -2,6 +2,7 @@
 
 use super::interrupt::Interrupt;
 use super::listen::{LISTEN_BACKLOG, bind, cannot_listen};
+use super::log::{Log, LogFormat};
 use super::ready_file::{Ready, ReadyFile};
 use super::stop::stop;
 use super::storage::{StorageArg, StorageKind};
@@ -209,6 +210,10 @@ pub struct Args {
     #[arg(long, env = "RAWLINE_STOP_WITH_STDIN")]
     stop_with_stdin: bool,
 
+    /// Format of the log on stderr
+    #[arg(long, value_name = "FORMAT", env = "RAWLINE_LOG_FORMAT", value_enum, default_value_t = LogFormat::Text)]
+    log_format: LogFormat,
+
     /// Address to serve CPU profiles on, such as 127.0.0.1:5000 [default: off]
     #[arg(long, value_name = "HOST:PORT", env = "RAWLINE_DEBUG_LISTEN", value_parser = parse_listen)]
     debug_listen: Option<SocketAddr>,
@@ -267,7 +272,7 @@ fn durability() -> impl TypedValueParser<Value = Durability> {
 /// Runs the broker until ctrl-c or SIGTERM.
 pub async fn run(args: Args) -> Result<(), CommandError> {
     let started = Instant::now();
-    log::start()?;
+    let log = log::start(args.log_format)?;
     raise_files_limit();
     if args.storage.is_bucket() {
         keep_freed_memory();
@@ -295,7 +300,7 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     let pool = Pool::new(usize::try_from(pool_bytes(&args, &batch_limits)).unwrap_or(usize::MAX));
     let address = listener.local_addr().map_err(failed)?;
     if let Some(debug) = args.debug_listen {
-        full::serve_profiles(debug).await?;
+        full::serve_profiles(&log, debug).await?;
     }
     let kafka_address = kafka_listener.as_ref().map(TcpListener::local_addr).transpose().map_err(failed)?;
     let tls = http_config.tls.as_ref();
@@ -307,22 +312,22 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     let interrupt = Interrupt::new()?;
     let topics = broker.topics_count();
     let plural = if topics == 1 { "" } else { "s" };
-    eprintln!("rawline: {topics} topic{plural} in {}, ready in {:.0?}", args.storage, started.elapsed());
+    log.say(&format!("{topics} topic{plural} in {}, ready in {:.0?}", args.storage, started.elapsed()));
     if let Some(listener) = &kafka_listener {
-        eprintln!("rawline: listening for Kafka's clients on {}", listener.local_addr().map_err(failed)?);
+        log.say(&format!("listening for Kafka's clients on {}", listener.local_addr().map_err(failed)?));
     }
     if let Some(cluster) = broker.cluster() {
-        report_others(cluster, scheme(&args));
+        report_others(&log, cluster, scheme(&args));
     }
     let url = format!("{}://{address}", scheme(&args));
-    eprintln!("rawline: listening on {url}");
+    log.say(&format!("listening on {url}"));
     if let Some(file) = &ready_file {
         let kafka = kafka_address.map(|address| address.to_string());
         file.write(&Ready { url, kafka, pid: std::process::id() })?;
     }
     let kafka_config = kafka_config(&args, &http_config);
     let broker = Arc::new(broker);
-    let stop = leave_first(broker.clone(), stop(interrupt, args.stop_with_stdin)?);
+    let stop = leave_first(broker.clone(), stop(log.clone(), interrupt, args.stop_with_stdin)?);
     let access = http_config.access.clone();
     let serving_kafka = match kafka_listener {
         Some(listener) => kafka::serve(listener, broker.clone(), pool.clone(), kafka_config, stop.clone()).boxed(),
@@ -333,11 +338,13 @@ pub async fn run(args: Args) -> Result<(), CommandError> {
     tokio::select! {
         _ = async { tokio::join!(serving_http, serving_kafka) } => {}
         () = access.follow(args.keys.clone()) => unreachable!("the keys file is followed until the broker stops"),
+        () = log.report() => unreachable!("repetitions are reported until the broker stops"),
     }
     if let Some(broker) = Arc::into_inner(broker) {
         broker.close().await;
     }
-    eprintln!("rawline: stopped");
+    log.end();
+    log.say("stopped");
     Ok(())
 }
 
@@ -363,17 +370,17 @@ fn described(args: &Args, card: Card, http: SocketAddr, kafka: Option<SocketAddr
 }
 
 /// Reports the other brokers on the storage.
-fn report_others(cluster: &Cluster, scheme: &str) {
+fn report_others(log: &Log, cluster: &Cluster, scheme: &str) {
     let brokers = cluster.brokers();
     if brokers.card(brokers.me).is_none_or(|card| card.url.is_none()) {
-        eprintln!(
-            "rawline: other brokers on this storage can't reach this one: give it --advertise {scheme}://HOST:PORT"
-        );
+        log.say(&format!(
+            "other brokers on this storage can't reach this one: give it --advertise {scheme}://HOST:PORT"
+        ));
     }
     let others = brokers.live().filter(|card| card.id != brokers.me).count();
     if others > 0 {
         let plural = if others == 1 { "" } else { "s" };
-        eprintln!("rawline: broker {}, with {others} other{plural} on this storage", brokers.me);
+        log.say(&format!("broker {}, with {others} other{plural} on this storage", brokers.me));
     }
 }
 

@@ -2,11 +2,12 @@
 
 use super::CommandError;
 use super::interrupt::Interrupt;
+use super::log::Log;
 use std::io;
 use tokio::sync::{oneshot, watch};
 
 /// Becomes true at the first signal, or at the end of stdin if `with_stdin`. A second signal exits the process.
-pub fn stop(mut interrupt: Interrupt, with_stdin: bool) -> Result<watch::Receiver<bool>, CommandError> {
+pub fn stop(log: Log, mut interrupt: Interrupt, with_stdin: bool) -> Result<watch::Receiver<bool>, CommandError> {
     let (stop, stopped) = watch::channel(false);
     let stdin = with_stdin.then(stdin_end).transpose();
     let stdin = stdin.map_err(|error| CommandError::Failed(format!("can't start a thread: {error}")))?;
@@ -15,14 +16,14 @@ pub fn stop(mut interrupt: Interrupt, with_stdin: bool) -> Result<watch::Receive
             () = interrupt.wait() => true,
             () = ended(stdin) => false,
         };
-        eprintln!("rawline: stopping: no new connections, committing pending appends");
+        log.say("stopping: no new connections, committing pending appends");
         stop.send_replace(true);
         if !has_signal {
             // The program that closed stdin may have sent one at the same time.
             interrupt.wait().await;
         }
         interrupt.wait().await;
-        eprintln!("rawline: stopped at once");
+        log.say("stopped at once");
         std::process::exit(1);
     });
     Ok(stopped)

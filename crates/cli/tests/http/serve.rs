@@ -6,7 +6,7 @@ use rawline_testkit::process;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::fs::{self, File, OpenOptions};
-use std::io::{ErrorKind, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -210,4 +210,45 @@ fn profile_strings(mut bytes: &[u8]) -> Vec<String> {
     }
     assert_eq!(strings.first().map(String::as_str), Some(""));
     strings
+}
+
+/// Each line of the log is an object, and what a thousand clients do wrong is logged once, with their number.
+#[test]
+fn a_log_as_json_repeats_no_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let flags = ["--log-format", "json", "--listen", "127.0.0.1:0", "--storage"];
+    let mut broker = command(&flags).arg(folder.path().join("data")).spawn().unwrap();
+    let mut lines = BufReader::new(broker.stderr.take().unwrap()).lines();
+    let mut said: Vec<serde_json::Value> = Vec::new();
+    let mut next = || {
+        let line = lines.next()?.unwrap();
+        Some(serde_json::from_str::<serde_json::Value>(&line).unwrap_or_else(|error| panic!("{line}: {error}")))
+    };
+    let address: SocketAddr = loop {
+        let line = next().unwrap();
+        let message = line["message"].as_str().unwrap();
+        if let Some(address) = message.strip_prefix("listening on http://") {
+            break address.parse().unwrap();
+        }
+    };
+    for _ in 0..3 {
+        let mut client = TcpStream::connect(address).unwrap();
+        client.write_all(&[22, 3, 1, 0, 1, 1, 0, 0, 0, 0, 0]).unwrap();
+        // The broker closes it once the line is logged, or was left out.
+        let _ = client.read_to_end(&mut Vec::new());
+    }
+    let process = rustix::process::Pid::from_raw(broker.id().cast_signed()).unwrap();
+    rustix::process::kill_process(process, rustix::process::Signal::TERM).unwrap();
+    while let Some(line) = next() {
+        said.push(line);
+    }
+    assert!(broker.wait().unwrap().success());
+    let handshakes = said.iter().filter(|line| line["level"] == "warn").collect::<Vec<_>>();
+    let [handshake] = handshakes[..] else { panic!("{said:?}") };
+    assert!(handshake["message"].as_str().unwrap().contains("tls-cert"), "{handshake}");
+    assert!(handshake["time"].as_str().unwrap().parse::<jiff::Timestamp>().is_ok(), "{handshake}");
+    assert!(handshake["address"].as_str().unwrap().contains("127.0.0.1"), "{handshake}");
+    let left_out = said.iter().filter(|line| line["message"].as_str().unwrap().starts_with("left out 2 repetitions"));
+    assert_eq!(left_out.count(), 1, "{said:?}");
+    assert_eq!(said.last().unwrap()["message"], "stopped");
 }
