@@ -98,8 +98,8 @@ impl Repeats {
     }
 }
 
-/// Formats a line, unless it is left out: then nothing is written. It isn't a filter of the library, whose state is wrong
-/// for the next event if a filter refuses one by its fields.
+/// Formats a line, unless it is left out: then nothing is written. It isn't a filter of the library, whose state is
+/// wrong for the next event if a filter refuses one by its fields.
 pub struct Once<F> {
     pub format: F,
     pub repeats: Arc<Repeats>,
