@@ -11,12 +11,12 @@ pub(crate) use traffic::{Metered, Protocol, Verb};
 
 use http::StatusCode;
 use kafka_errors::KafkaErrors;
-use rawline_broker::metrics::{Gauge, Histogram, MICROSECONDS, Sharded, TIME_BOUNDS, Text, Values, families};
+use rawline_broker::metrics::{Gauge, MICROSECONDS, Sharded, TIME_BOUNDS, TIMES, Text, Values, families};
 use rawline_kafka::Api as KafkaApi;
 use std::sync::Arc;
 use std::time::Duration;
 use subscriptions::SubscriptionMetrics;
-use traffic::{FORWARDED, Flow, Traffic};
+use traffic::{ALWAYS_SHOWN, Flow, Traffic};
 
 /// What was built, for `rawline_build_info`.
 #[derive(Debug, Clone, Copy)]
@@ -188,15 +188,15 @@ impl ServerMetrics {
     /// Of the APIs that were used: most have one client, or none.
     fn render_kafka(&self, text: &mut Text) {
         let used = KafkaApi::ALL.iter().map(|api| (*api, self.kafka_seconds(*api)));
-        let used: Vec<_> = used.filter(|(api, seconds)| seconds.count > 0 || FORWARDED.contains(api)).collect();
+        let used: Vec<_> = used.filter(|(api, seconds)| seconds.count > 0 || ALWAYS_SHOWN.contains(api)).collect();
         text.counters(&families::KAFKA_REQUESTS, used.iter().map(|(api, seconds)| ([api.name()], seconds.count)));
         self.kafka_errors.render(text);
         let seconds = used.into_iter().map(|(api, seconds)| ([api.name()], seconds));
         text.histograms(&families::KAFKA_SECONDS, MICROSECONDS, seconds);
     }
 
-    fn kafka_seconds(&self, api: KafkaApi) -> Values<{ rawline_broker::metrics::TIMES }> {
-        Values::of(&TIME_BOUNDS, self.traffic.all().map(|traffic: &Traffic| -> &Histogram<_> { traffic.kafka(api) }))
+    fn kafka_seconds(&self, api: KafkaApi) -> Values<TIMES> {
+        Values::of(&TIME_BOUNDS, self.traffic.all().map(|traffic| traffic.kafka(api)))
     }
 }
 

@@ -112,7 +112,7 @@ fn place_of(status: StatusCode) -> usize {
 }
 
 /// The APIs that are shown before they are used: those of records.
-pub(super) const FORWARDED: [KafkaApi; 2] = [KafkaApi::Produce, KafkaApi::Fetch];
+pub(super) const ALWAYS_SHOWN: [KafkaApi; 2] = [KafkaApi::Produce, KafkaApi::Fetch];
 
 /// Records and their bytes.
 #[derive(Debug, Default)]
