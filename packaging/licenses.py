@@ -35,7 +35,7 @@ def crates(target: str) -> Iterable[tuple[str, str, Path]]:
     tree += ["--edges=normal", "--prefix=none", "--format={p}"]
     used = {" ".join(line.split()[:2]) for line in output(tree).splitlines()}
     metadata = json.loads(
-        output(["cargo", "metadata", "--locked", "--format-version=1", f"--filter-platform={target}"])
+        output(["cargo", "metadata", "--locked", "--all-features", "--format-version=1", f"--filter-platform={target}"])
     )
     for package in sorted(metadata["packages"], key=lambda package: (package["name"], package["version"])):
         name = f"{package['name']} v{package['version']}"
