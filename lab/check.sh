@@ -2,6 +2,7 @@
 # Reports which of the tools that build the laboratory are missing or too old, and how to install them.
 #
 #   lab/check.sh [PYTHON]      PYTHON is the interpreter to measure, python3 by default
+#   lab/check.sh --rust        only what `make lab-mine` needs
 set -u
 python="${1:-python3}"
 missing=0
@@ -13,6 +14,7 @@ lacks() {
 
 command -v cargo >/dev/null || lacks "Rust 1.95 or newer: install it with rustup"
 command -v cc >/dev/null || lacks "a C compiler, for zstd: apt-get install build-essential, or your system's equivalent"
+[ "$python" != --rust ] || exit $missing
 
 if ! command -v "$python" >/dev/null; then
   lacks "Python 3.11 or newer; \"$python\" does not exist: make lab PYTHON=python3.11"

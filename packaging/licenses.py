@@ -31,7 +31,7 @@ RUST = (
 
 def crates(target: str) -> Iterable[tuple[str, str, Path]]:
     """Name and version, license, and folder of each crate from a registry that is compiled in."""
-    tree = ["cargo", "tree", "--locked", "--package=rawline-cli", "--features=full", f"--target={target}"]
+    tree = ["cargo", "tree", "--locked", "--package=rawline-cli", "--features=full,lab", f"--target={target}"]
     tree += ["--edges=normal", "--prefix=none", "--format={p}"]
     used = {" ".join(line.split()[:2]) for line in output(tree).splitlines()}
     metadata = json.loads(

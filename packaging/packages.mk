@@ -28,7 +28,7 @@ dist: dist-archive dist-debian dist-npm dist-wheel dist-image dist-chart dist-ja
 # Nothing to do if another binary is named.
 ifeq ($(origin DIST_BINARY),file)
 dist-binary: console $(DIST_VENV)/.ready
-	$(DIST_RUN) $(CARGO) zigbuild --profile dist --target $(DIST_TARGET).$(DIST_GLIBC) --locked --package rawline-cli --features full
+	$(DIST_RUN) $(CARGO) zigbuild --profile dist --target $(DIST_TARGET).$(DIST_GLIBC) --locked --package rawline-cli --features full,lab
 else
 dist-binary:
 endif

@@ -9,7 +9,7 @@ mod version;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use commands::{
-    CommandError, backup, brokers, completions, consume, cost, doctor, full, group, keys, man, produce, profile,
+    CommandError, backup, brokers, completions, consume, cost, doctor, full, group, keys, lab, man, produce, profile,
     restore, serve, subscribe, top, topic, topics, value,
 };
 use futures_util::future::LocalBoxFuture;
@@ -68,6 +68,7 @@ enum Command {
     Value(value::Args),
     #[command(flatten)]
     Full(full::Command),
+    Lab(lab::Args),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -118,6 +119,7 @@ fn main() -> ExitCode {
         Command::Restore(args) => Box::pin(restore::run(args)),
         Command::Value(args) => Box::pin(value::run(args)),
         Command::Full(command) => Box::pin(command.run()),
+        Command::Lab(args) => Box::pin(async move { lab::run(&args) }),
         Command::Completions(args) => Box::pin(async move { completions::run(&args, Cli::command()) }),
         Command::Man(args) => Box::pin(async move { man::run(&args, Cli::command()) }),
     };

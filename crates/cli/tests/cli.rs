@@ -870,6 +870,7 @@ fn every_help_has_examples_and_reads_as_text() {
         &["man"],
         &["profile"],
         &["top"],
+        &["lab"],
     ];
     if cfg!(feature = "full") {
         commands.extend([

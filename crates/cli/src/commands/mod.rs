@@ -18,6 +18,8 @@ pub mod group;
 mod interrupt;
 mod key;
 pub mod keys;
+#[cfg(feature = "lab")]
+pub mod lab;
 mod list;
 mod listen;
 mod log;
@@ -26,6 +28,8 @@ pub mod man;
 pub mod measure;
 #[cfg(feature = "full")]
 mod measurements;
+#[cfg(not(feature = "lab"))]
+pub mod no_lab;
 #[cfg(not(feature = "full"))]
 pub mod not_built;
 mod ordered;
@@ -55,6 +59,9 @@ pub mod value;
 
 #[cfg(not(feature = "full"))]
 pub use not_built as full;
+
+#[cfg(not(feature = "lab"))]
+pub use no_lab as lab;
 
 pub use broker::BrokerArgs;
 

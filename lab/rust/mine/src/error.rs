@@ -1,4 +1,4 @@
-//! Why nothing was measured, each with the exit code of its kind.
+//! Why nothing was measured.
 
 /// What went wrong.
 #[derive(Debug, thiserror::Error)]
@@ -17,15 +17,4 @@ pub enum LabError {
     /// The schema is invalid, or the messages don't match it.
     #[error("{0}")]
     Schema(String),
-}
-
-impl LabError {
-    /// The process' exit code.
-    pub fn exit_code(&self) -> u8 {
-        match self {
-            LabError::File { .. } => 1,
-            LabError::Sample(_) => 3,
-            LabError::Schema(_) => 4,
-        }
-    }
 }

@@ -16,6 +16,15 @@ pub struct FieldPath {
     pub names: Vec<String>,
 }
 
+/// A step from a value to one in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// Of an object or a map.
+    Key(String),
+    /// Of a list.
+    Index(usize),
+}
+
 impl FieldPath {
     /// The field that `text` names: keys joined by dots, where a key may contain dots itself.
     pub fn find(text: &str, shape: &Shape) -> Result<FieldPath, LabError> {
@@ -87,6 +96,29 @@ impl FieldPath {
         self.keys.iter().map(|key| schema_name(key)).collect()
     }
 
+    /// The steps in messages with names.
+    pub fn by_name(&self) -> Vec<Place> {
+        self.keys.iter().cloned().map(Place::Key).collect()
+    }
+
+    /// The steps in messages whose records are lists of their fields, [`crate::shape::listed`].
+    pub fn by_index(&self, shape: &Shape) -> Result<Vec<Place>, String> {
+        let mut at = shape;
+        let step = |key: &String| match at {
+            Shape::Record(slots) => {
+                let index = slots.iter().position(|slot| slot.key == *key).ok_or("its field has no place")?;
+                at = slots.get(index).map_or(&Shape::Unknown, |slot| &slot.shape);
+                Ok(Place::Index(index))
+            }
+            Shape::Map(inner) => {
+                at = inner;
+                Ok(Place::Key(key.clone()))
+            }
+            _ => Err("its field has no place".to_owned()),
+        };
+        self.keys.iter().map(step).collect()
+    }
+
     /// The value at the path.
     pub fn of<'j>(&self, json: &'j Json) -> Option<&'j Json> {
         self.keys.iter().try_fold(json, |json, key| json.get(key)).filter(|value| !value.is_null())
@@ -131,13 +163,17 @@ pub fn mark_number(number: f64) -> u64 {
 }
 
 /// Reads the field's mark with serde and skips the rest; 0 if the field is missing.
-pub struct FieldSeed<'p>(pub &'p [String]);
+pub struct FieldSeed<'p>(pub &'p [Place]);
 
 impl<'de> DeserializeSeed<'de> for FieldSeed<'_> {
     type Value = u64;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<u64, D::Error> {
-        if self.0.is_empty() { deserializer.deserialize_any(self) } else { deserializer.deserialize_map(self) }
+        match self.0.first() {
+            None => deserializer.deserialize_any(self),
+            Some(Place::Key(_)) => deserializer.deserialize_map(self),
+            Some(Place::Index(_)) => deserializer.deserialize_seq(self),
+        }
     }
 }
 
@@ -177,12 +213,19 @@ impl<'de> Visitor<'de> for FieldSeed<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<u64, A::Error> {
+        let mut mark = 1;
+        if let Some((Place::Index(wanted), rest)) = self.0.split_first() {
+            for _ in 0..*wanted {
+                sequence.next_element::<IgnoredAny>()?;
+            }
+            mark = sequence.next_element_seed(FieldSeed(rest))?.unwrap_or_default();
+        }
         while sequence.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(1)
+        Ok(mark)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<u64, A::Error> {
-        let Some((wanted, rest)) = self.0.split_first() else {
+        let Some((Place::Key(wanted), rest)) = self.0.split_first() else {
             while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
             return Ok(1);
         };
@@ -238,7 +281,7 @@ mod tests {
         assert_eq!(FieldPath::find("id.host", &shape()).unwrap().keys, ["id.host"]);
         assert_eq!(FieldPath::find("customer.name", &shape()).unwrap().keys, ["customer", "name"]);
         let error = FieldPath::find("customer.nick", &shape()).unwrap_err().to_string();
-        assert!(error.contains("there is no nick") && error.contains("name, age"), "{error}");
+        assert!(error.contains("there is no nick") && error.contains("age, name"), "{error}");
         assert!(FieldPath::find("n.x", &shape()).unwrap_err().to_string().contains("n has no fields"));
         assert_eq!(FieldPath::by_default(&shape()).unwrap().keys, ["id.host"]);
     }
@@ -249,9 +292,21 @@ mod tests {
         for keys in [&["customer", "name"][..], &["customer", "age"], &["a"], &["customer"]] {
             let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
             let path = FieldPath { names: keys.clone(), keys };
-            let read = FieldSeed(&path.keys).deserialize(&message).unwrap();
+            let read = FieldSeed(&path.by_name()).deserialize(&message).unwrap();
             assert_eq!(read, path.of(&message).map_or(0, mark), "{path:?}");
         }
-        assert_eq!(FieldSeed(&["z".to_owned()]).deserialize(&message).unwrap(), 0);
+        assert_eq!(FieldSeed(&[Place::Key("z".to_owned())]).deserialize(&message).unwrap(), 0);
+    }
+
+    #[test]
+    fn the_seed_finds_a_field_by_its_place_in_lists() {
+        let path = FieldPath::find("customer.name", &shape()).unwrap();
+        let message = json!({"n": 7, "id.host": "a", "customer": {"name": "xyz", "age": 3}});
+        let list = crate::shape::listed(&shape(), &message);
+        let places = path.by_index(&shape()).unwrap();
+        assert!(places.iter().all(|place| matches!(place, Place::Index(_))), "{places:?}");
+        assert_eq!(FieldSeed(&places).deserialize(&list).unwrap(), mark_text("xyz"));
+        let without = crate::shape::listed(&shape(), &json!({"n": 7}));
+        assert_eq!(FieldSeed(&places[..1]).deserialize(&without).unwrap(), 0);
     }
 }

@@ -53,13 +53,13 @@ fn every_format_is_measured_on_any_json() {
     let page = folder.path().join("page.html");
     let figures = folder.path().join("figures.jsonl");
     let [sample, page, figures] = [&sample, &page, &figures].map(|path| path.to_str().unwrap());
-    let mut arguments = vec!["--sample", sample, "--output", page, "--json", figures];
+    let mut arguments = vec![sample, "--output", page, "--json", figures];
     arguments.extend(["--field", "customer.name", "--as", "host.name=address"]);
     let output = run(&arguments);
     assert!(output.status.success(), "{}", told(&output));
     let table = shown(&output);
     let libraries = "serde_json sonic-rs rmp-serde ciborium minicbor-serde rawline-avro apache-avro prost-reflect";
-    for library in libraries.split(' ').chain(["rawline-value, typed", "values, list"]) {
+    for library in libraries.split(' ').chain(["rawline-value, typed", "values, list", "MessagePack, array"]) {
         assert!(table.contains(library), "{library} is missing:\n{table}");
     }
     assert!(!table.contains("without figures"), "{table}");
@@ -101,10 +101,9 @@ fn schemas_of_the_users_own_are_followed() {
         "syntax = \"proto3\"; package shop; message Other { int32 y = 1; }\n\
          message Point { int32 x = 1; string name = 2; optional string tag = 3; }",
     );
-    let arguments =
-        ["--sample", sample.to_str().unwrap(), "--schema", avro.to_str().unwrap(), "--schema", proto.to_str().unwrap()];
+    let arguments = [sample.to_str().unwrap(), "--schema", avro.to_str().unwrap(), "--schema", proto.to_str().unwrap()];
     let several = run(&arguments);
-    assert_eq!(several.status.code(), Some(4));
+    assert_eq!(several.status.code(), Some(1));
     assert!(told(&several).contains("--message: shop.Other, shop.Point"), "{}", told(&several));
     let output = run(&[&arguments[..], &["--message", "shop.Point", "--field", "name"]].concat());
     assert!(output.status.success(), "{}", told(&output));
@@ -121,8 +120,8 @@ fn a_message_that_does_not_fit_the_schema_is_told_with_line_and_path() {
     let sample = written(folder.path(), "s.jsonl", "{\"x\":1}\n\n{\"x\":\"two\"}\n");
     let schema = |name: &str, text: &str| {
         let path = written(folder.path(), name, text);
-        let output = run(&["--sample", sample.to_str().unwrap(), "--schema", path.to_str().unwrap()]);
-        assert_eq!(output.status.code(), Some(4), "{}", told(&output));
+        let output = run(&[sample.to_str().unwrap(), "--schema", path.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(1), "{}", told(&output));
         told(&output)
     };
     let avro = schema("s.avsc", r#"{"type":"record","name":"S","fields":[{"name":"x","type":"long"}]}"#);
@@ -141,8 +140,8 @@ fn what_is_no_sample_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let refused = |text: &str, arguments: &[&str]| {
         let sample = written(folder.path(), "s.jsonl", text);
-        let output = run(&[&["--sample", sample.to_str().unwrap()], arguments].concat());
-        assert_eq!(output.status.code(), Some(3), "{}", told(&output));
+        let output = run(&[&[sample.to_str().unwrap()], arguments].concat());
+        assert_eq!(output.status.code(), Some(1), "{}", told(&output));
         told(&output)
     };
     assert!(refused("", &[]).contains("no message"));
@@ -153,7 +152,7 @@ fn what_is_no_sample_is_told() {
     assert!(refused("{\"x\":1}\n", &["--field", "y"]).contains("there is no y; there are x"));
     let types = refused("{\"x\":\"nowhere\"}\n", &["--as", "x=address"]);
     assert!(types.contains("line 1: field x") && types.contains("--as"), "{types}");
-    let missing = run(&["--sample", "/no/such/file.jsonl"]);
+    let missing = run(&["/no/such/file.jsonl"]);
     assert_eq!(missing.status.code(), Some(1));
     assert!(told(&missing).contains("/no/such/file.jsonl"));
     assert_eq!(run(&[]).status.code(), Some(2));
@@ -164,7 +163,41 @@ fn of_a_huge_file_places_are_taken_and_said() {
     let folder = tempfile::tempdir().unwrap();
     let sample = written(folder.path(), "huge.jsonl", &orders(12_000));
     assert!(fs::metadata(&sample).unwrap().len() > 2 << 20);
-    let output = run(&["--sample", sample.to_str().unwrap(), "--memory-mb", "1"]);
+    let output = run(&[sample.to_str().unwrap(), "--memory-mb", "1"]);
     assert!(output.status.success(), "{}", told(&output));
     assert!(shown(&output).contains("messages were taken from 64 places, 1 MB together"), "{}", shown(&output));
+}
+
+/// Versions are shown from the laboratory's lock file; packages are built by the repository's.
+#[test]
+fn packages_have_the_versions_that_are_shown() {
+    let lock = |path: &str| fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
+    let version = |lock: &str, library: &str| {
+        let (_, rest) = lock.split_once(&format!("name = \"{library}\"\nversion = ")).unwrap();
+        rest.lines().next().unwrap().to_owned()
+    };
+    let (shown, built) = (lock("../Cargo.lock"), lock("../../../Cargo.lock"));
+    let libraries = "apache-avro ciborium minicbor-serde prost-reflect protox rmp-serde rmpv serde_json sonic-rs zstd";
+    for library in libraries.split(' ') {
+        let update = format!("cargo update -p {library} --precise VERSION makes them the same");
+        assert_eq!(version(&built, library), version(&shown, library), "{library}: {update}");
+    }
+}
+
+#[test]
+fn messages_without_names_are_shorter_in_messagepack_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let sample = written(folder.path(), "orders.jsonl", &orders(50));
+    let figures = folder.path().join("figures.jsonl");
+    let [sample, figures] = [&sample, &figures].map(|path| path.to_str().unwrap());
+    let output = run(&[sample, "--field", "customer.name", "--json", figures]);
+    assert!(output.status.success(), "{}", told(&output));
+    let lines: Vec<Value> =
+        fs::read_to_string(figures).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let bytes = |format: &str| {
+        let size = |line: &&Value| line["format"] == format && line["operation"] == "size";
+        lines.iter().find(size).unwrap()["bytes"].as_f64().unwrap()
+    };
+    // The keys of the outer object alone have 41 letters.
+    assert!(bytes("msgpack-array") + 41.0 < bytes("msgpack"), "{} {}", bytes("msgpack-array"), bytes("msgpack"));
 }

@@ -19,7 +19,7 @@ pub fn attempts(subject: &Subject<'_>) -> Vec<Attempt> {
             Ok(path.of(&tree).map_or(0, mark))
         },
     };
-    let keys = subject.path.keys.clone();
+    let places = subject.path.by_name();
     let minicbor = Library {
         native: subject.trees(),
         encode: |tree: &Json, out: &mut Vec<u8>| {
@@ -30,7 +30,7 @@ pub fn attempts(subject: &Subject<'_>) -> Vec<Attempt> {
         decode: |bytes: &[u8]| minicbor_serde::from_slice::<Json>(bytes).map_err(|error| error.to_string()),
         field: move |bytes: &[u8]| {
             let mut reader = minicbor_serde::Deserializer::new(bytes);
-            FieldSeed(&keys).deserialize(&mut reader).map_err(|error| error.to_string())
+            FieldSeed(&places).deserialize(&mut reader).map_err(|error| error.to_string())
         },
     };
     vec![

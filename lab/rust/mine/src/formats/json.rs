@@ -15,14 +15,14 @@ pub fn attempts(subject: &Subject<'_>) -> Vec<Attempt> {
 }
 
 fn serde_json_row(subject: &Subject<'_>) -> Result<Box<dyn crate::candidate::Candidate>, String> {
-    let keys = subject.path.keys.clone();
+    let places = subject.path.by_name();
     let library = Library {
         native: subject.trees(),
         encode: |tree: &Json, out: &mut Vec<u8>| serde_json::to_writer(out, tree).map_err(|error| error.to_string()),
         decode: |bytes: &[u8]| serde_json::from_slice::<Json>(bytes).map_err(|error| error.to_string()),
         field: move |bytes: &[u8]| {
             let mut reader = serde_json::Deserializer::from_slice(bytes);
-            FieldSeed(&keys).deserialize(&mut reader).map_err(|error| error.to_string())
+            FieldSeed(&places).deserialize(&mut reader).map_err(|error| error.to_string())
         },
     };
     library.check(&subject.present, |_, one, other| same_tree(one, other))
@@ -31,12 +31,9 @@ fn serde_json_row(subject: &Subject<'_>) -> Result<Box<dyn crate::candidate::Can
 fn sonic_row(subject: &Subject<'_>) -> Result<Box<dyn crate::candidate::Candidate>, String> {
     let keys = subject.path.keys.clone();
     let trees = subject.trees();
-    let native: Result<Vec<sonic_rs::Value>, String> = subject
-        .sample
-        .messages
-        .iter()
-        .map(|message| sonic_rs::from_str(&message.text).map_err(|error| format!("{}: {error}", message.place)))
-        .collect();
+    // From the other row's text: the order of the fields is the same, so that one field takes as long to reach.
+    let native: Result<Vec<sonic_rs::Value>, String> =
+        trees.iter().map(|tree| sonic_rs::from_str(&tree.to_string()).map_err(|error| error.to_string())).collect();
     let library = Library {
         native: native?,
         encode: |tree: &sonic_rs::Value, out: &mut Vec<u8>| {

@@ -3,7 +3,7 @@
 use super::{Subject, attempt};
 use crate::candidate::{Attempt, Candidate, Library};
 use crate::error::LabError;
-use crate::path::{mark_number, mark_text};
+use crate::path::{Place, mark_number, mark_text};
 use crate::shape::Shape;
 use rawline_value::json::hinted;
 use rawline_value::{Decoder, FieldHint, Limits, Step, Value, Variant};
@@ -50,7 +50,7 @@ fn same(_: usize, one: &Value, other: &Value) -> Result<(), String> {
 }
 
 fn table_row(subject: &Subject<'_>, native: Vec<Value>) -> Result<Box<dyn Candidate>, String> {
-    let steps = subject.path.keys.iter().map(|key| kept(key)).collect();
+    let steps = subject.path.by_name().into_iter().map(kept).collect();
     Library { native, encode, decode, field: field(steps) }.check(&subject.present, same)
 }
 
@@ -61,30 +61,16 @@ fn list_row(subject: &Subject<'_>, tables: &[Value]) -> Result<Box<dyn Candidate
         .zip(&subject.sample.messages)
         .map(|(table, message)| listed(shape, table, &message.json))
         .collect();
-    let mut steps = Vec::new();
-    let mut at = shape;
-    for key in &subject.path.keys {
-        match at {
-            Shape::Record(slots) => {
-                let place = slots.iter().position(|slot| slot.key == *key).ok_or("its field has no place")?;
-                steps.push(Step::Index(place));
-                at = slots.get(place).map_or(&Shape::Unknown, |slot| &slot.shape);
-            }
-            _ => {
-                steps.push(kept(key));
-                at = match at {
-                    Shape::Map(inner) => inner,
-                    _ => &Shape::Unknown,
-                };
-            }
-        }
-    }
+    let steps = subject.path.by_index(shape)?.into_iter().map(kept).collect();
     Library { native, encode, decode, field: field(steps) }.check(&subject.present, same)
 }
 
 /// A step whose key lives as long as the process, which ends after one measurement.
-fn kept(key: &str) -> Step<'static> {
-    Step::Key(key.to_owned().leak())
+fn kept(place: Place) -> Step<'static> {
+    match place {
+        Place::Key(key) => Step::Key(key.leak()),
+        Place::Index(index) => Step::Index(index),
+    }
 }
 
 /// Reads the field without reading the bytes after it.
