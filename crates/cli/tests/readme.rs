@@ -155,6 +155,26 @@ fn the_tutorial_for_operators_works_by_copy_and_paste() {
 }
 
 #[test]
+fn the_tutorial_about_a_wire_format_works_by_copy_and_paste() {
+    let blocks = shell_blocks("docs/start/wire-format.md");
+    let folder = tempfile::tempdir().unwrap();
+    let broker = Broker::start(&folder.path().join("data"));
+    // The others are run by `make test-lab`.
+    let is_built = |block: &&String| cfg!(feature = "lab") || !block.contains("rawline lab");
+    let outputs: Vec<String> = blocks.iter().filter(is_built).map(|block| run(block, folder.path(), &broker)).collect();
+    let consumed = outputs.last().unwrap();
+    assert!(consumed.contains("10.0.1.13") && consumed.contains("customer-7"), "{consumed}");
+    if cfg!(feature = "lab") {
+        let [_, table, typed, _] = outputs.first_chunk().unwrap();
+        assert!(table.contains("I would choose") && table.contains("--as client=address"), "{table}");
+        assert!(table.contains("MessagePack, array") && !table.contains("without figures"), "{table}");
+        assert!(typed.contains("rawline-value, typed"), "{typed}");
+        let page = std::fs::read_to_string(folder.path().join("orders.html")).unwrap();
+        assert!(page.contains("I would choose") && page.contains("message Message {"));
+    }
+}
+
+#[test]
 fn the_page_about_backups_works_by_copy_and_paste() {
     let blocks = shell_blocks("docs/backup.md");
     let folder = tempfile::tempdir().unwrap();
