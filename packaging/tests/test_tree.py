@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,11 @@ def test_the_unit_allows_every_system_call_that_the_broker_makes(tree: Path, tmp
     traced = ["strace", "--daemonize", "--follow-forks", "--quiet=all", "--output", trace, binary]
     with broker(step, [*traced, "serve", "--listen", "127.0.0.1:0", "--storage", tmp_path / "data"]) as url:
         append_and_read(step, [binary], url)
+    # strace writes the rest of its file after the broker's end.
+    deadline = time.monotonic() + 30
+    while not re.search(r"exited with \d+ \+{3}\n\Z", trace.read_text(encoding="utf-8")):
+        assert time.monotonic() < deadline, "strace doesn't end"
+        time.sleep(0.05)
     made = set(re.findall(r"^\d+ (\w+)\(", trace.read_text(encoding="utf-8"), re.MULTILINE))
     unit = (tree / "lib/systemd/system/rawline.service").read_text(encoding="utf-8")
     assert {"pwritev", "fdatasync", "mincore"} <= made, made
