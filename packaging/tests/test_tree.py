@@ -77,7 +77,7 @@ def test_the_unit_allows_every_system_call_that_the_broker_makes(tree: Path, tmp
         append_and_read(step, [binary], url)
     # strace writes the rest of its file after the broker's end.
     deadline = time.monotonic() + 30
-    while not re.search(r"exited with \d+ \+{3}\n\Z", trace.read_text(encoding="utf-8")):
+    while "exit_group(" not in trace.read_text(encoding="utf-8"):
         assert time.monotonic() < deadline, "strace doesn't end"
         time.sleep(0.05)
     made = set(re.findall(r"^\d+ (\w+)\(", trace.read_text(encoding="utf-8"), re.MULTILINE))
