@@ -103,7 +103,7 @@ async fn write(
 /// the backup, at most what was `after`.
 async fn check_point(backup: &Path, at_us: Option<u64>, topics: &Topics, before: &Acknowledged, after: &Acknowledged) {
     let dir = tempfile::tempdir().unwrap();
-    let (from, meter) = (disk::view(backup).unwrap(), Meter::default());
+    let (from, meter) = (disk::view(backup).await.unwrap(), Meter::default());
     let to = disk::open_with(dir.path(), options()).unwrap();
     let copied = restore(&from, at_us, &to, &meter).await.unwrap();
     verify(&to, &copied, &meter).await.unwrap();
@@ -161,7 +161,7 @@ async fn each_backup_of_a_busy_directory_is_whole() {
             sleep(Duration::from_millis(150)).await;
             let before = now();
             let to = disk::open_as(backup.path(), Purpose::Backup { of: storage.id }).unwrap();
-            let (meter, view) = (Meter::default(), || std::future::ready(disk::view(dir.path())).boxed());
+            let (meter, view) = (Meter::default(), || disk::view(dir.path()).boxed());
             let copied = back_up(&view, &to, &meter).await.unwrap();
             verify(&to, &copied, &meter).await.unwrap();
             assert!(copied[0].is_new);
@@ -172,7 +172,7 @@ async fn each_backup_of_a_busy_directory_is_whole() {
         (made, bytes)
     };
     let ((), (made, bytes)) = tokio::join!(writing, backups);
-    let view = disk::view(backup.path()).unwrap();
+    let view = disk::view(backup.path()).await.unwrap();
     let times: Vec<u64> = made.iter().map(|(newest_us, ..)| *newest_us).collect();
     assert_eq!(points(&view).await.unwrap(), times);
     let newest = made.last().unwrap();
@@ -190,7 +190,7 @@ async fn each_backup_of_a_busy_directory_is_whole() {
     drop(to);
     let (_, before, after) = &made[BACKUPS - 2];
     check_point(backup.path(), Some(times[BACKUPS - 2]), &topics, before, after).await;
-    let view = disk::view(backup.path()).unwrap();
+    let view = disk::view(backup.path()).await.unwrap();
     let empty = tempfile::tempdir().unwrap();
     let (to, meter) = (disk::open(empty.path(), Durability::Fsync).unwrap(), Meter::default());
     let refused = restore(&view, Some(times[0]), &to, &meter).await.unwrap_err();
@@ -200,7 +200,7 @@ async fn each_backup_of_a_busy_directory_is_whole() {
     let first_offset = journal.offsets(topics.plain).end;
     journal.change(Control::Trim { partition: topics.plain, first_offset }).await.unwrap();
     let to = disk::open_as(backup.path(), Purpose::Backup { of: storage.id }).unwrap();
-    back_up(&|| std::future::ready(disk::view(dir.path())).boxed(), &to, &meter).await.unwrap();
+    back_up(&|| disk::view(dir.path()).boxed(), &to, &meter).await.unwrap();
     let merged = || std::fs::read_dir(backup.path().join("journal/merged")).unwrap().count();
     assert!(merged() > 0);
     assert_eq!(tidy(&to, 1).await.unwrap().0, 2);
@@ -218,7 +218,7 @@ async fn a_busy_directory_is_found_whole() {
     let mut random = Rng::with_seed(12);
     let writing = write(&journal, &topics, &acknowledged, &mut random, &is_over);
     let checking = async {
-        let view = || std::future::ready(disk::view(dir.path())).boxed();
+        let view = || disk::view(dir.path()).boxed();
         for _ in 0..40 {
             sleep(Duration::from_millis(20)).await;
             let findings = check(&view().await.unwrap(), &view, u64::MAX / 2, &Meter::default()).await;

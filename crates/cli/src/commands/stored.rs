@@ -61,7 +61,7 @@ impl Stored {
     pub fn view(&self) -> BoxFuture<'_, Result<Storage, StoreError>> {
         let open = async || match self.bucket() {
             Some(config) => s3::open(S3Config { is_read_only: true, purpose: Purpose::View, ..config? }).await,
-            None => disk::view(self.arg.name.as_ref()),
+            None => disk::view(self.arg.name.as_ref()).await,
         };
         open().boxed()
     }

@@ -26,12 +26,14 @@ pub(super) mod warm;
 use super::lock::DirLock;
 use super::{Purpose, Storage, StoreError};
 use crate::limits::{SEGMENT_BYTES, VIEW_RETRY, VIEW_TRIES_MAX};
+use crate::tasks;
 use dirs::create_dir;
 use errors::io_error;
 use journal::DiskStore;
 use open_files::OpenFiles;
 use std::path::Path;
 use std::sync::Arc;
+use tokio::time::sleep;
 use viewing::Viewing;
 
 pub use device::{Device, System, Work};
@@ -76,29 +78,34 @@ fn open_for(dir: &Path, options: Options, device: Arc<dyn Device>, purpose: Purp
 }
 
 /// Opens `dir` to look at it, also while a broker has it: nothing is changed, and nothing that is stored afterwards is
-/// seen. Of what a broker deletes meanwhile, reads fail. Blocks.
-pub fn view(dir: &Path) -> Result<Storage, StoreError> {
+/// seen. Of what a broker deletes meanwhile, reads fail.
+pub async fn view(dir: &Path) -> Result<Storage, StoreError> {
     let dir = std::path::absolute(dir).map_err(|error| io_error("find", dir, &error))?;
-    let Some(laid) = layout::find(&dir, Purpose::View)? else {
+    let mut tries = 1;
+    loop {
+        let dir = dir.clone();
+        let viewed = tasks::spawn_blocking(move || look(&dir).map_err(|error| (error, is_in_use(&dir)))).await;
+        match viewed.unwrap_or_else(|error| unreachable!("looking at a directory: {error}")) {
+            // What is there changes while a broker runs.
+            Err((_, true)) if tries < VIEW_TRIES_MAX => {
+                tries += 1;
+                sleep(VIEW_RETRY).await;
+            }
+            viewed => return viewed.map_err(|(error, _)| error),
+        }
+    }
+}
+
+fn look(dir: &Path) -> Result<Storage, StoreError> {
+    let Some(laid) = layout::find(dir, Purpose::View)? else {
         return Err(StoreError::human(format!(
             "there is no storage in {}: it has no {}; check its name",
             dir.display(),
             layout::STORAGE
         )));
     };
-    let files = Arc::new(OpenFiles::on(Arc::new(Viewing)));
     let lock = Arc::new(DirLock::none());
-    let mut tries = 1;
-    let journal = loop {
-        match DiskStore::view(&dir, &files, &lock) {
-            // What is there changes while a broker runs.
-            Err(_) if tries < VIEW_TRIES_MAX && is_in_use(&dir) => {
-                tries += 1;
-                std::thread::sleep(VIEW_RETRY);
-            }
-            viewed => break viewed?,
-        }
-    };
+    let journal = DiskStore::view(dir, &Arc::new(OpenFiles::on(Arc::new(Viewing))), &lock)?;
     Ok(storage(laid, journal, lock))
 }
 

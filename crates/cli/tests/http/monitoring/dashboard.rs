@@ -9,7 +9,7 @@ const WIDTH: usize = 24;
 const PANEL: [usize; 2] = [8, 8];
 
 /// The panels of the first row: title, unit, expressions with their legends.
-const FIRST: [(&str, &str, &[(&str, &str)]); 9] = [
+const FIRST: [Panel; 9] = [
     (
         "Appended records per second",
         "short",
