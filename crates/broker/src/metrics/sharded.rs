@@ -58,6 +58,7 @@ mod tests {
     use crate::metrics::Counter;
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test of threads")]
     fn what_many_threads_count_adds_up_and_few_share_a_counter() {
         let sharded = Sharded::new(Counter::new);
         std::thread::scope(|scope| {

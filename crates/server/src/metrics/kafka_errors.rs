@@ -57,7 +57,9 @@ mod tests {
     #[test]
     fn errors_are_counted_by_api() {
         let errors = KafkaErrors::default();
-        [(Api::Fetch, 1), (Api::Fetch, -1), (Api::Produce, 1)].map(|(api, error)| errors.add(api, error));
+        for (api, error) in [(Api::Fetch, 1), (Api::Fetch, -1), (Api::Produce, 1)] {
+            errors.add(api, error);
+        }
         assert_eq!([Api::Fetch, Api::Produce, Api::Metadata].map(|api| errors.of(api)), [2, 1, 0]);
     }
 }

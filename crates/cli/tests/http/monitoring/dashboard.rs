@@ -8,7 +8,10 @@ const WIDTH: usize = 24;
 /// Of a panel.
 const PANEL: [usize; 2] = [8, 8];
 
-/// The panels of the first row: title, unit, expressions with their legends.
+/// Title, unit, expressions with their legends.
+type Panel = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+
+/// The panels of the first row.
 const FIRST: [Panel; 9] = [
     (
         "Appended records per second",
