@@ -13,7 +13,11 @@ pub fn keep_freed_memory() {
         (libc::M_MMAP_THRESHOLD, crate::limits::HEAP_BYTES_MAX),
     ] {
         if !set(parameter, bytes) {
-            tracing::warn!(parameter, bytes, "can't set a parameter of the allocator; reads of a bucket take more CPU");
+            tracing::warn!(
+                parameter,
+                bytes,
+                "can't set a parameter of the allocator; reads of a bucket take more CPU, nothing else is affected"
+            );
         }
     }
 }

@@ -42,7 +42,10 @@ impl<T: Copy> Groups<T> {
             Some(Ok(Restored::Classic(found))) => drop(self.by_name.insert(group.clone(), found)),
             Some(Ok(Restored::Consumer(found))) => drop(self.consumer.insert(group.clone(), *found)),
             Some(Err(error)) => {
-                tracing::error!(group = &**group, %error, "the group begins anew: its members join again");
+                tracing::error!(
+                    group = &**group, %error,
+                    "the stored state of a group can't be read; the group begins again, and its members join again"
+                );
                 self.by_name.insert(group.clone(), Group::after(after, 0));
             }
             None => drop(self.by_name.insert(group.clone(), Group::after(after, 0))),

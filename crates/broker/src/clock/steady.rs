@@ -34,14 +34,15 @@ impl<C: Clock> Clock for SteadyClock<C> {
             None => {}
             Some(Notice::Jumped) => tracing::warn!(
                 ahead_s = seconds_after(clock_us, now_us),
-                "this machine's clock has jumped; its time is used in {} s, unless it goes back",
+                "this machine's clock has jumped; its time is used in {} s, unless it goes back: set the clock with \
+                 a time service",
                 CLOCK_JUMP_HOLD.as_secs()
             ),
             Some(Notice::Back) => tracing::info!("this machine's clock has gone back to the time from before its jump"),
             Some(Notice::Followed { ahead_s }) => tracing::warn!(
                 ahead_s,
                 "the time that this machine's clock has jumped to is used from now on: records, their retention and \
-                 tombstones go by it"
+                 tombstones go by it; if it is wrong, set it with a time service and restart the broker"
             ),
         }
         now_us

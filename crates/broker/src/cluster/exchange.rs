@@ -116,7 +116,11 @@ impl Cluster {
                 Ok(Ok(card)) => tracing::debug!(broker = %id, found = %card.id, "another broker is at its address"),
                 Ok(Err(error)) if error.is_refusal && refused.as_ref() != Some(&error) => {
                     let url = member.card.url.as_deref().unwrap_or_default();
-                    tracing::warn!(broker = %id, url, "can't connect to another broker: {error}");
+                    tracing::warn!(
+                        broker = %id, url,
+                        "can't connect to another broker: {error}; check its address \
+                         and the network between the brokers"
+                    );
                     refused = Some(error);
                 }
                 Ok(Err(error)) => tracing::debug!(broker = %id, %error, "a broker doesn't respond"),

@@ -313,7 +313,10 @@ impl Cluster {
     async fn leave(&self) {
         self.change(|members, _| members.change_me(|card| card.is_leaving = true));
         if let Err(error) = self.store_card().await {
-            tracing::warn!(%error, "the others will notice that this broker leaves when it stops to respond");
+            tracing::warn!(
+                %error,
+                "can't announce to the others that this broker leaves; they notice it within seconds of its stop"
+            );
         }
     }
 
@@ -420,7 +423,12 @@ impl Cluster {
                         let _ = self.store.delete(id).await;
                     }
                 }
-                Ok(card) => tracing::warn!(broker = %id, found = %card.id, "the card of a broker is another's"),
+                Ok(card) => {
+                    tracing::warn!(
+                        broker = %id, found = %card.id,
+                        "the card of a broker has the id of another one; delete it from the storage"
+                    )
+                }
                 Err(error) => tracing::warn!(broker = %id, %error, "the card of a broker can't be read"),
             },
             // Its last card gets old.

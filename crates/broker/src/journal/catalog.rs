@@ -200,7 +200,9 @@ impl JournalTopic {
 /// Parses stored settings. Some that can't be parsed are logged, and have no effect.
 fn settings_of(name: &str, stored: &[u8]) -> Option<(Option<TopicId>, Arc<Settings>)> {
     let parsed = Settings::parse(name, stored);
-    parsed.inspect_err(|error| tracing::error!(topic = name, %error, "these settings have no effect")).ok()
+    parsed
+        .inspect_err(|error| tracing::error!(topic = name, %error, "these settings have no effect; set them again"))
+        .ok()
 }
 
 impl Extent {

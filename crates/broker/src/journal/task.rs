@@ -516,7 +516,8 @@ impl Task {
                 if let Outcome::Opened { .. } = outcome {
                     tracing::warn!(
                         producer = &*name,
-                        "aborted a transaction that took longer than its transaction.timeout.ms"
+                        "aborted a transaction that took longer than its transaction.timeout.ms; commit more often, \
+                         or raise it"
                     );
                 }
             }

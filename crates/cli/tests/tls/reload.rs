@@ -29,7 +29,7 @@ async fn new_certificates_are_used_without_a_restart_and_bad_ones_are_not() {
 
     // The certificate of one pair, the key of another.
     std::fs::copy(&new.broker().certificate, &pair.certificate).unwrap();
-    let line = broker.wait_for_log("the old ones stay in use");
+    let line = broker.wait_for_log("the previous ones are in force");
     assert!(line.contains("cannot use the certificate in"), "{line}");
     client(&broker.url(), &old).health().await.unwrap();
     std::fs::write(&pair.key, "nothing").unwrap();

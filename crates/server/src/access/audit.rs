@@ -106,7 +106,10 @@ impl Audit {
                 if let Err(error) = written
                     && !self.has_failed.load(Ordering::Relaxed)
                 {
-                    tracing::error!(path = %path.display(), %error, "the audit log can't be written");
+                    tracing::error!(
+                        path = %path.display(), %error,
+                        "the audit log can't be written; check its disk and its permissions"
+                    );
                 }
                 self.has_failed.store(has_failed, Ordering::Relaxed);
             }

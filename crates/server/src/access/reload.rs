@@ -47,7 +47,7 @@ impl Access {
                 "ok"
             }
             Err(error) => {
-                tracing::error!(%error, "the keys file is wrong; the keys of before stay until it is right");
+                tracing::error!(%error, "the keys file has an error; the previous keys are in force until it is fixed");
                 "keys_file_invalid"
             }
         };

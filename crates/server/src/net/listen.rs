@@ -208,7 +208,10 @@ impl Listener {
                         self.lobby.enter(stream, address);
                     }
                     Err(error) => {
-                        tracing::warn!(%error, "cannot accept a connection");
+                        tracing::warn!(
+                            %error,
+                            "cannot accept a connection; if too many files are open, raise the limit with `ulimit -n`"
+                        );
                         // Out of file descriptors, most likely.
                         self.regular.connections.evict_idle(IDLE_MIN);
                         tokio::time::sleep(ACCEPT_RETRY_WAIT).await;
@@ -261,7 +264,9 @@ impl Listener {
     /// A connection whose wait timed out gets a reserved place, if one is free, for the response that refuses it.
     async fn refuse(&mut self, Guest { stream, address, .. }: Guest, sent: Sent) -> Option<Accepted> {
         if sent == Sent::Whole && !self.crowd.is_overloaded.swap(true, Ordering::Relaxed) {
-            tracing::warn!("all connections are busy; further ones get 503");
+            tracing::warn!(
+                "all connections are busy, and further ones get 503; raise the maximum number of connections"
+            );
         }
         let place = match self.reserve.try_take(true) {
             Some(place) => place,

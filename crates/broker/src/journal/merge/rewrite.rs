@@ -140,7 +140,11 @@ pub(super) fn rewrite(group: &Group, removal: &Removal) -> Result<Option<Made>, 
                 continue;
             }
             let Some(section) = section else {
-                tracing::warn!(?partition, first_offset, "a batch whose records can't be read stays as it is");
+                tracing::warn!(
+                    ?partition,
+                    first_offset,
+                    "a batch whose records can't be read stays as it is; check its producer"
+                );
                 writer.copy(first_offset, *batch, bytes.clone())?;
                 continue;
             };

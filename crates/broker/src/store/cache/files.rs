@@ -134,7 +134,10 @@ impl Files {
         if let Err(error) = fs::remove_file(&path)
             && error.kind() != io::ErrorKind::NotFound
         {
-            tracing::warn!(path = %path.display(), %error, "can't delete a copy");
+            tracing::warn!(
+                path = %path.display(), %error,
+                "can't delete a copy; check the permissions of the cache's directory"
+            );
         }
     }
 
@@ -156,7 +159,10 @@ impl Files {
                     continue;
                 };
                 let Some((first_offset, tag)) = parse_name(&name) else {
-                    tracing::warn!(path = %file.path().display(), "not a file of the cache; ignored");
+                    tracing::warn!(
+                        path = %file.path().display(),
+                        "not a file of the cache, which ignores it: give the cache a directory that nothing else uses"
+                    );
                     continue;
                 };
                 let metadata = file.metadata()?;
@@ -221,7 +227,10 @@ impl Drop for Draft {
             return;
         }
         if let Err(error) = fs::remove_file(&self.path) {
-            tracing::warn!(path = %self.path.display(), %error, "can't delete an unfinished file");
+            tracing::warn!(
+                path = %self.path.display(), %error,
+                "can't delete an unfinished file; check the permissions of the cache's directory"
+            );
         }
     }
 }

@@ -125,7 +125,11 @@ impl S3Store {
                 Some(date) => return PutResult::Created { date },
                 None => {
                     let key = self.bucket.url(path);
-                    tracing::error!(key, "the bucket's responses have no Date, which Rawline needs");
+                    tracing::error!(
+                        key,
+                        "the bucket's responses have no Date, which Rawline needs; use a server or a proxy that \
+                         sends this header"
+                    );
                     return PutResult::Unknown;
                 }
             },

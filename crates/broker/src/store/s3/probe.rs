@@ -63,7 +63,10 @@ impl Bucket {
             && probed.is_ok()
         {
             let error = self.explain("delete", &Path::from(PROBES), &failed);
-            tracing::warn!(%error, "some bytes of the probe stay in the bucket");
+            tracing::warn!(
+                %error,
+                "some bytes of the probe stay in the bucket; delete the keys that begin with {PROBES}"
+            );
         }
         probed
     }

@@ -34,7 +34,11 @@ pub(crate) async fn reload<F: Future<Output = ()>>(tls: Option<&Tls>, announce: 
             }
             // While one file is replaced after the other, they don't fit each other.
             Err(error) if failed.as_ref() != Some(&error) => {
-                tracing::warn!(%error, "cannot use the certificates that have changed; the old ones stay in use");
+                tracing::warn!(
+                    %error,
+                    "cannot use the certificates that have changed; the previous ones are in \
+                     force until the files are fixed"
+                );
                 failed = Some(error);
             }
             Err(_) => {}

@@ -65,7 +65,10 @@ fn named_in<T: Ord>(dir: &Path, parse: impl Fn(&str) -> Option<T>) -> Result<Vec
         }
     }
     if !foreign.is_empty() {
-        tracing::warn!(dir = %dir.display(), files = ?foreign, "files that are not the broker's are ignored");
+        tracing::warn!(
+            dir = %dir.display(), files = ?foreign,
+            "files that are not the broker's are ignored; move them elsewhere"
+        );
     }
     known.sort_unstable();
     Ok(known)

@@ -217,7 +217,8 @@ impl Found {
         if !self.seal.entries.is_empty() {
             tracing::warn!(
                 segment = %path.display(), first_number = self.seal.first_number, objects = self.seal.entries.len(),
-                "this segment follows one that is lost; it is kept with the ending .torn"
+                "this segment follows one that is lost; it is kept with the ending .torn, for you to look at and to \
+                 delete"
             );
         }
         let moved = remove(device, &path.with_extension("idx"))

@@ -97,7 +97,11 @@ impl Reserve {
         if let Some(file) = &state.file
             && let Err(error) = self.files.device().set_len(file, 0)
         {
-            tracing::warn!(%error, "the room that is reserved for a full disk can't be used");
+            tracing::warn!(
+                %error,
+                "the room that is reserved for a full disk can't be used; free some space on it, \
+                 so that deletions can be stored"
+            );
         }
         state.bytes = 0;
         let done = work();
@@ -130,7 +134,11 @@ impl Reserve {
                 Err(error) => {
                     // A file system without it, or a disk that doesn't work.
                     if error.kind() != io::ErrorKind::Unsupported {
-                        tracing::warn!(%error, "no room is reserved for a full disk");
+                        tracing::warn!(
+                            %error,
+                            "no room is reserved for a full disk, where deletions will fail; \
+                             free some space on it before it is full"
+                        );
                     }
                     state.file = None;
                 }
