@@ -78,6 +78,11 @@ pub trait Device: Send + Sync + 'static {
         File::open(dir)?.sync_all()
     }
 
+    /// Whether another process may delete the files.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
     /// Does work that blocks, whether or not a task waits for it.
     fn run(&self, work: Work) {
         drop(tasks::spawn_blocking(work));

@@ -155,7 +155,12 @@ impl Segment {
             if self.removed.load(Ordering::Acquire) { Err(io::ErrorKind::NotFound.into()) } else { Ok(file) }
         };
         let opened = self.files.get(&self.slot, self.mapped_bytes, open);
-        opened.map_err(|error| io_error("open", &self.path, &error))
+        opened.map_err(|error| {
+            if error.kind() == io::ErrorKind::NotFound && self.device().is_shared() {
+                return StoreError::gone(format!("{} is gone", self.path.display()));
+            }
+            io_error("open", &self.path, &error)
+        })
     }
 
     /// The number by which the file system knows the open file, if it is open.

@@ -49,6 +49,10 @@ impl Device for Viewing {
         refused()
     }
 
+    fn is_shared(&self) -> bool {
+        true
+    }
+
     fn sync_dir(&self, _: &Path) -> io::Result<()> {
         refused()
     }
