@@ -185,10 +185,7 @@ impl Copy {
 /// Reads parts of one object.
 async fn read(from: &dyn Store, parts: &[Part]) -> Result<Vec<Made>, StoreError> {
     let wanted: Vec<_> = parts.iter().map(|part| part.wanted).collect();
-    let read = match read_source(from, &wanted).await {
-        Ok(read) => read,
-        Err(CopyError::Unreadable { error, .. } | CopyError::Failed(error)) => return Err(error),
-    };
+    let read = read_source(from, &wanted).await.map_err(CopyError::into_error)?;
     assert_eq!(read.len(), parts.len(), "parts of an object, read and wanted");
     Ok(parts.iter().zip(read).flat_map(|(part, read)| cut(part, read)).collect())
 }

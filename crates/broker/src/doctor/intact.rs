@@ -1,6 +1,6 @@
 //! Whether the batches of pieces are intact: each is read and compared with its checksum.
 
-use crate::journal::copy::{CopyError, Wanted, read_source};
+use crate::journal::copy::{CopyError, Wanted, bytes_of, read_source};
 use crate::limits::VIEW_READS_MAX;
 use crate::meter::Meter;
 use crate::store::Store;
@@ -15,22 +15,20 @@ pub(crate) struct Unreadable {
 
 /// Which of these pieces can't be read.
 pub(crate) async fn unreadable(store: &dyn Store, mut pieces: Vec<Wanted>, meter: &Meter) -> Vec<Unreadable> {
+    meter.expect(bytes_of(&pieces));
     // Each object is fetched once, if it isn't at hand.
     pieces.sort_unstable_by_key(|(partition, piece, _)| (piece.place.source, *partition, piece.first_offset));
     let by_source = pieces.chunk_by(|(_, one, _), (_, next, _)| one.place.source == next.place.source);
     let read = async |pieces: &[Wanted]| {
         let found = of_source(store, pieces).await;
-        meter.done(pieces.iter().map(|(_, piece, _)| u64::from(piece.place.bytes)).sum());
+        meter.done(bytes_of(pieces));
         found
     };
     stream::iter(by_source).map(read).buffered(VIEW_READS_MAX).filter_map(async |found| found).collect().await
 }
 
 async fn of_source(store: &dyn Store, pieces: &[Wanted]) -> Option<Unreadable> {
-    let error = match read_source(store, pieces).await {
-        Ok(_) => return None,
-        Err(CopyError::Unreadable { error, .. } | CopyError::Failed(error)) => error,
-    };
+    let error = read_source(store, pieces).await.err().map(CopyError::into_error)?;
     // One damaged batch leaves the other pieces readable.
     let mut unreadable = Vec::new();
     for wanted in pieces {

@@ -1,7 +1,7 @@
 //! Checks a journal.
 
 use super::{Finding, Reopen, Unreadable, unreadable};
-use crate::journal::copy::Wanted;
+use crate::journal::copy::{Wanted, bytes_of};
 use crate::journal::stored::StoredJournal;
 use crate::limits::{CLOCKS_DIFFER_MAX, FINDINGS_MAX, VIEW_RETRY, VIEW_TRIES_MAX};
 use crate::meter::Meter;
@@ -53,7 +53,6 @@ pub(super) async fn check(
     }
     let pieces = view.pieces();
     let (count, bytes) = (pieces.len(), bytes_of(&pieces));
-    meter.expect(bytes);
     let mut bad = unreadable(&**store, pieces, meter).await;
     if !bad.is_empty() {
         match still_unreadable(reopen, number, bad).await {
@@ -67,10 +66,6 @@ pub(super) async fn check(
     findings.extend(records(name, &view, &**store, &bad, count, bytes));
     findings.push(unneeded(name, &listed, &view));
     findings
-}
-
-fn bytes_of(pieces: &[Wanted]) -> u64 {
-    pieces.iter().map(|(_, piece, _)| u64::from(piece.place.bytes)).sum()
 }
 
 fn plural(count: u64, what: &str) -> String {

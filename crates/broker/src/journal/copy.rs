@@ -33,8 +33,22 @@ pub(crate) enum CopyError {
     Failed(StoreError),
 }
 
+impl CopyError {
+    /// Why, for callers to whom it is the same.
+    pub(crate) fn into_error(self) -> StoreError {
+        match self {
+            CopyError::Unreadable { error, .. } | CopyError::Failed(error) => error,
+        }
+    }
+}
+
 /// A piece with the offset after its last record.
 pub(crate) type Wanted = (PartitionId, Piece, u64);
+
+/// The size of the batches of pieces.
+pub(crate) fn bytes_of(pieces: &[Wanted]) -> u64 {
+    pieces.iter().map(|(_, piece, _)| u64::from(piece.place.bytes)).sum()
+}
 
 /// The batches of a piece as the index describes them, and their bytes.
 pub(crate) type Read = (Vec<Batch>, Bytes);

@@ -29,7 +29,8 @@ pub fn stop(log: Log, mut interrupt: Interrupt, with_stdin: bool) -> Result<watc
     Ok(stopped)
 }
 
-/// Reads stdin to its end. On its own thread, because the runtime would wait for a read of its own at shutdown.
+/// Reads stdin to its end. On a separate thread, because at shutdown the runtime would wait for a read on one of its
+/// threads.
 fn stdin_end() -> io::Result<oneshot::Receiver<()>> {
     let (end, is_at_end) = oneshot::channel();
     let read = move || {
